@@ -28,14 +28,15 @@ class LinkedSampler:
         course, within = Course(graph, chance), replace(limits, most=limits.most - 1)
         if fault := resolve_goal(course, chance.choice(graph.lists)[0], within):
             return fault
-        for _ in range(TRIES):
-            maker, user = chance.choice(graph.uses)
-            if maker not in course.steps and user not in course.steps and not resolve_goal(course, maker, within):
+        ahead = [one for step in course.steps for one in graph.successors[step] if one in graph.users and one not in course.steps]
+        for maker in chance.sample(ahead, min(TRIES, len(ahead))):
+            users = [one for one in graph.users[maker] if one not in course.steps]
+            if users and not resolve_goal(course, maker, within):
                 break
         else:
             return "nothing_made"
         course.prefer = frozenset({course.steps[maker]})
-        if fault := resolve_goal(course, user, within):
+        if fault := resolve_goal(course, chance.choice(users), within):
             return fault
         course.prefer = frozenset()
         tool, around = chance.choice([one for one in graph.lists if one[0] in course.steps])
