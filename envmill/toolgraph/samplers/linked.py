@@ -26,10 +26,11 @@ class LinkedSampler:
         if not graph.lists or not graph.uses:
             return "no_list" if graph.uses else "nothing_made"
         course, within = Course(graph, chance), replace(limits, most=limits.most - 1)
-        if fault := resolve_goal(course, chance.choice(graph.lists)[0], within):
+        first, _ = chance.choice(graph.lists)
+        if fault := resolve_goal(course, first, within):
             return fault
-        ahead = [one for step in course.steps for one in graph.successors[step] if one in graph.users and one not in course.steps]
-        for maker in chance.sample(ahead, min(TRIES, len(ahead))):
+        course.prefer = frozenset({course.steps[first]})
+        for maker in _list_makers(graph, first, course, chance):
             users = [one for one in graph.users[maker] if one not in course.steps]
             if users and not resolve_goal(course, maker, within):
                 break
@@ -43,3 +44,11 @@ class LinkedSampler:
         if not fill_loop(course, tool, around, 1):
             return "empty_loop"
         return "too_short" if len(course.steps) < limits.least else course.finish(self.name)
+
+
+def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
+    """Steps that make something and could follow: those that take something of the list's items, then any."""
+    near = {tool for (giver, _), takers in graph.item_takers.items() if giver == first for tool in takers}
+    ahead = sorted({one for step in course.steps for one in graph.successors[step] if one in graph.users and one not in course.steps})
+    chance.shuffle(ahead)
+    return sorted(ahead, key=lambda tool: tool not in near)[:TRIES]
