@@ -107,13 +107,15 @@ class _Attempt:
         await self._walk(chain.nodes)
         if undone := [step.id for step in steps if step.id not in self.steps]:
             raise _Stuck("not_reached", f"no call of {undone[0]} was made")
-        if idle := await self._find_idle_change():
+        end = await self._play(self.calls)
+        if idle := await self._find_idle_change(end):
             raise _Stuck("idle_change", f"{idle} changes nothing that the others do not change")
+        if any(self._changes.values()) and end == await self._play([]):
+            raise _Stuck("undone", "it ends as it began")
         return RehearsedChain(chain, tuple(self.calls), tuple(self.replies), tuple(self.steps), tuple(dict.fromkeys(self.new)))
 
-    async def _find_idle_change(self) -> str:
+    async def _find_idle_change(self, end: Json) -> str:
         """A step that changes, without which everything goes through and ends the same: no request asks for it."""
-        end = await self._play(self.calls)
         for place, step in enumerate(self.steps):
             if self._changes.get(step) and await self._play([*self.calls[:place], *self.calls[place + 1 :]]) == end:
                 return step
