@@ -133,6 +133,7 @@ def test_it_shows_one_complete_example_that_is_read_as_a_reply(prompt: Prompt) -
 def test_the_program_that_a_prompt_shows_is_one(kind: Kind, name: str) -> None:
     """Tools and parameters without docstrings are described by the plan."""
     prompt = next(one for made in RECIPE.values() for asked in made.prompts.values() for one in asked if one.name == name)
+    assert prompt.gives is not None
     source = parse_reply(prompt.text.partition("{{reply_schema}}")[2].partition("For example")[2].partition("\n## ")[0], prompt.gives)
     assert isinstance(source, ProgramReply | MethodsReply)
     written = source.source if isinstance(source, ProgramReply) else assemble("class ToolShed:\n    pass\n", "ToolShed", [source.source])
