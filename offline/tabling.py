@@ -92,7 +92,7 @@ def answer_requirements(inputs: Json, domain: Domain, _seed: int, _sample: int) 
 
 def answer_schema(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     SchemaInput.model_validate(inputs)
-    return SchemaReply(ddl=write_schema(domain), policies=list_policies(domain))
+    return SchemaReply.model_validate({"ddl": write_schema(domain), "policies": list_policies(domain)})
 
 
 def answer_rows(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:

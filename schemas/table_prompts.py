@@ -1,12 +1,12 @@
 """What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
-from schemas.database import Policy, Touch
+from schemas.database import Touch
 from schemas.environment import ToolPlan
 from schemas.prompts import PlannedTest, TestsInput, ThemeReply
 from schemas.rows import Rows
@@ -77,8 +77,8 @@ class SchemaReply(Contract):
 
     ddl: Code
     """CREATE TABLE statements, and indexes."""
-    policies: dict[str, Policy | float] = {}
-    """`table.column` → its policy, or a tolerance."""
+    policies: dict[str, Literal["hard", "exempt", "semantic"] | float] = {}
+    """`table.column` → its policy; a number is a tolerance."""
 
 
 class RowsInput(Contract):

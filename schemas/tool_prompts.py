@@ -1,17 +1,18 @@
 """What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer, model_validator
 
 from schemas.base import Contract, Json, is_object, leave_out
 from schemas.chain import Chain, Filling, Infeasible
 from schemas.code import Code
-from schemas.database import Promise
+from schemas.database import Mention, Promise
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.prompts import ScenarioInput, ScenarioReply, TestsReply
 from schemas.rows import Rows
 from schemas.seed import Brief
+from schemas.shorthand import expand_tools
 
 
 class ToolsetInput(Contract):
@@ -20,8 +21,16 @@ class ToolsetInput(Contract):
     brief: Brief
 
 
+_Named = Annotated[Mention, WithJsonSchema({"type": "string"})]
+"""A column that an author names, `loans.member_id`; what it holds stands in the reply's `columns`."""
+
+
 class PromisedTool(ToolPlan, Promise):
     """A tool, and what it promises."""
+
+    takes: dict[str, _Named] = {}
+    looks_at: list[_Named] = []
+    sets: list[_Named] = []
 
     @property
     def plan(self) -> ToolPlan:
@@ -40,8 +49,18 @@ class ToolsetReply(Contract):
     name: str
     summary: str
     rules: list[str]
+    columns: dict[str, dict[str, str]] = {}
+    """Table → column → what it holds. Replies from before it was asked for have none: there each tool says it of each column."""
     tools: list[PromisedTool]
     policy: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_short(cls, given: Any) -> Any:
+        """Columns by name, with what is said of them once."""
+        if not is_object(given) or not given.get("columns"):
+            return given
+        return given | {"tools": expand_tools(given.get("tools"), given["columns"])}
 
 
 class MatchedTest(Contract):

@@ -62,8 +62,21 @@ class MetadataInput(InterfaceInput):
     """As they were sketched; empty where documents describe them."""
 
 
-class TypedTool(PlannedTool, Signature):
-    """A tool, the tables it may touch, and its types."""
+class TypedTool(PlannedTool):
+    """A tool, the tables it may touch, and its types. What is left out stays as it was sketched."""
+
+    description: str = ""
+    inputs: Json = {}
+    """JSON Schema of the arguments object."""
+    outputs: Json = {}
+    """JSON Schema of the reply."""
+
+    def settle(self, sketch: SketchedTool | None) -> "TypedTool":
+        """With what its sketch says, where nothing else is said."""
+        if sketch is None:
+            return self
+        kept = {"description": sketch.description, "inputs": sketch.inputs, "outputs": sketch.outputs}
+        return self.model_copy(update={name: value for name, value in kept.items() if not getattr(self, name)})
 
     @property
     def signature(self) -> Signature:

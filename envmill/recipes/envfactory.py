@@ -143,11 +143,13 @@ async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models:
     sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
     inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
     reply = await models.ask(prompt, inputs, MetadataReply, complaint=complaint)
+    sketches = {tool.name: tool for tool in sketched}
+    tools = [tool.settle(sketches.get(tool.name)) for tool in reply.tools]
     return plan.model_copy(
         update={
-            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools],
-            "touches": {tool.name: tool.touch for tool in reply.tools},
-            "signatures": {tool.name: tool.signature for tool in reply.tools},
+            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in tools],
+            "touches": {tool.name: tool.touch for tool in tools},
+            "signatures": {tool.name: tool.signature for tool in tools},
             "brief": leave_out(plan, reply.left_out),
         }
     )

@@ -17,7 +17,7 @@ from envmill.kinds import kind_of
 from envmill.kinds.authoring.complaint import Complaint, list_once
 from envmill.kinds.authoring.repair import FIRST, Repair, describe_builds, give_up, strive
 from envmill.kinds.base import BuildResult, CompositionFindings, PartAuthor
-from envmill.kinds.docstring import join_descriptions
+from envmill.kinds.docstring import ToolWords, fill_docstrings, join_descriptions, read_words
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt, describe_prompt
 from envmill.recipes.drafting.checklist import Checklist, write_checklist
@@ -244,8 +244,9 @@ def _complain_of_test(place: int, test: Test, fault: str) -> Complaint:
 def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None) -> Environment:
     """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
-    kind, files = kind_of(blueprint), {**blueprint.files, "program.py": reply.source}
-    tools = kind.derive_tools(reply.source, reply.class_name, effects)
+    source = fill_docstrings(reply.source, reply.class_name, describe_plan(blueprint))
+    kind, files = kind_of(blueprint), {**blueprint.files, "program.py": source}
+    tools = kind.derive_tools(source, reply.class_name, effects)
     planned, written = set(effects), {tool.name for tool in tools}
     if planned != written:
         amiss = f"Missing: {sorted(planned - written)}; not planned: {sorted(written - planned)}."
@@ -270,6 +271,17 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         licence=blueprint.licence,
         origin=blueprint.origin.model_copy(update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}),
     )
+
+
+def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:
+    """What the plan, the settled types and the documents say of each tool and its parameters."""
+    outline = blueprint.brief.outline
+    documented = {sketch.name: sketch.inputs for sketch in outline.tools} if outline else {}
+    settled = {name: signature.inputs for name, signature in blueprint.signatures.items()}
+    return {
+        tool.name: ToolWords(tool.description, read_words(documented.get(tool.name)) | read_words(settled.get(tool.name)))
+        for tool in blueprint.tools
+    }
 
 
 def show_siblings(environment: Environment, config: RunConfig) -> Environment:

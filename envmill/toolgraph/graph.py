@@ -199,6 +199,14 @@ class ToolGraph:
                     found.add((giver.owner, taker.owner))
         return tuple(sorted(pair for pair in found if set(pair) <= self.reachable))
 
+    @cached_property
+    def users(self) -> dict[int, tuple[int, ...]]:
+        """Tool that gives one new thing → tools that take it."""
+        found = defaultdict[int, list[int]](list)
+        for maker, user in self.uses:
+            found[maker].append(user)
+        return {maker: tuple(users) for maker, users in found.items()}
+
     def _is_made(self, giver: ToolParameter) -> bool:
         """Whether the tool gives what selects the thing that it is about, and does not take it."""
         taken = {one.words for one in self.parameters.inputs[giver.owner]}

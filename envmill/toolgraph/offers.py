@@ -19,6 +19,7 @@ from envmill.toolgraph.rehearsal import RehearsedChain, rehearse_chain
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.samplers.walk import retrace
 from envmill.toolgraph.validity import ChainLimits, find_faults
+from envmill.toolgraph.words import is_taking_back
 from schemas.base import Json
 from schemas.chain import Chain
 from schemas.environment import Environment, Test
@@ -97,6 +98,8 @@ async def find_offers(
         tried = await rehearse_chain(chain, program, experience, sandbox, environment.id, loose)
         if isinstance(tried, tuple):
             refused[tried[0]] += 1
+        elif _takes_back(tried):
+            refused["takes_back"] += 1
         elif tried.new and not results:
             refused["needs_result"] += 1
         else:
@@ -105,6 +108,11 @@ async def find_offers(
     refused.update({"undone_perhaps": len(doubtful[spare:])})
     offered += doubtful[:spare]
     return ChainOffers(tuple(offered), len(offered) + refused.total(), {name: times for name, times in refused.most_common() if times})
+
+
+def _takes_back(tried: RehearsedChain) -> bool:
+    """Whether a step ends what an earlier one made, such as a booking that is cancelled at once: no request asks for that."""
+    return any(step in tried.new and is_taking_back(call.name) for call, step in zip(tried.calls, tried.steps, strict=True))
 
 
 def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]) -> Iterator[Chain]:

@@ -24,6 +24,8 @@ WRAPPERS = frozenset(
 
 ENDINGS = frozenset({"delete", "remove", "terminate", "deregister", "destroy", "drop", "purge"})
 """Verbs after which a thing is gone."""
+BACKING_OUT = frozenset({"cancel", "withdraw", "revoke", "retract", "void", "annul", "undo", "reverse"})
+"""Verbs after which a thing is there, and is as if it had never been."""
 
 _PART = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _STOPS = frozenset({"by", "for", "of", "from", "to", "in", "with", "on", "at", "and", "or", "into", "via"})
@@ -78,6 +80,11 @@ def find_meaning(path: str, entity: Words) -> Words:
 def is_ending(tool: str) -> bool:
     """Whether a tool ends what it is about, by its verb; a service's name may stand before it."""
     return bool(ENDINGS & set(split_name(tool)[:2]))
+
+
+def is_taking_back(tool: str) -> bool:
+    """Whether nobody calls it of what they have just made."""
+    return bool((ENDINGS | BACKING_OUT) & set(split_name(tool)[:2]))
 
 
 def is_control(words: Words) -> bool:

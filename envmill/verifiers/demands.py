@@ -55,7 +55,8 @@ def render_fact(fact: Fact) -> str:
     if fact.kind == "pattern":
         return f"{where} the agent tells the user {fact.name}: the message fits the regular expression {fact.value}"
     others = f" (or {', '.join(repr(one) for one in fact.also)})" if fact.also else ""
-    besides = f" None of these is told beside it: {', '.join(repr(one) for one in fact.rivals[:_MOST])}." if fact.rivals else ""
+    wrong = ", ".join(repr(one) for one in fact.rivals[:_MOST])
+    besides = f" It does not count where wrong values are listed beside it: {wrong}." if wrong else ""
     return f"{where} the agent tells the user {fact.value!r}{others}: {fact.name}.{besides}"
 
 

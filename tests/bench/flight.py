@@ -1,16 +1,19 @@
 """How well the line keeps a model busy: calls in flight at the model over the middle of each step, beside the limit.
 
 A model that thinks for 200 ms wants 320 calls a second of 64 in flight: more than an SDK alone asks on one core, and a step also builds,
-plays and gates what it was told. One that thinks for two seconds, as real ones do at least, wants 32.
+plays and gates what it was told. One that thinks for two seconds, as real ones do at least, wants 32. Where gates run in the step, two
+cores may be the scarcer thing: a step is well made when the model or the cores are in use, whichever limits it.
 
 The line is walked twice: with the author in this process, to learn what is asked and answered, and against a server that says the same.
 """
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -89,9 +92,12 @@ def measure_steps(config: RunConfig, asked_of: Mapping[float, tuple[str, ...]]) 
             with _serve(replies, latency) as url:
                 asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
                 found = asyncio.run(_walk(asked, steps, Path(folder) / f"asking{suffix}", url))
-            for name, flight in found.items():
+            for name, (flight, cores) in found.items():
                 row = name.replace("environments", "env").replace("scenarios", "scn").replace("-", "_")
                 yield _row(f"{row}_flight{suffix}", name, latency, flight)
+                calls = mean_in_flight(flight) / LIMIT
+                what = f"share in use of the {LIMIT} calls ({calls:.2f}) or of the cores ({cores:.2f}), the higher one, in {name}"
+                yield {"id": f"{row}_use{suffix}", "what": what, "measured": max(calls, cores)}
 
 
 def _row(row: str, name: str, latency: float, flight: Flight) -> dict[str, Any]:
@@ -137,13 +143,23 @@ async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dic
     return replies
 
 
-async def _walk(config: RunConfig, steps: tuple[str, ...], folder: Path, url: str) -> dict[str, Flight]:
-    found: dict[str, Flight] = {}
+async def _walk(config: RunConfig, steps: tuple[str, ...], folder: Path, url: str) -> dict[str, tuple[Flight, float]]:
+    """Step → calls, and the share of all cores that was busy."""
+    found: dict[str, tuple[Flight, float]] = {}
     async with open_walk(_RUN, config, _settle(folder, f"{url}/v1")) as walk:
         for step in STEPS[: STEPS.index(STEP[steps[-1]]) + 1]:
+            before, began = count_busy(), time.monotonic()
             await walk.walk([step])
-            found[step.name] = _read_flight(url)
-    return {name: flight for name, flight in found.items() if name in steps}
+            busy = (count_busy() - before) / (time.monotonic() - began)
+            found[step.name] = _read_flight(url), busy / (os.cpu_count() or 1)
+    return {name: found[name] for name in steps}
+
+
+def count_busy() -> float:
+    """Seconds that all cores have been busy since the machine started."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    idle, waiting = 3, 4
+    return (sum(ticks) - ticks[idle] - ticks[waiting]) / os.sysconf("SC_CLK_TCK")
 
 
 def _read_flight(url: str) -> Flight:

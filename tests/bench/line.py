@@ -14,7 +14,7 @@ from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
-from tests.bench.flight import measure_flight
+from tests.bench.flight import count_busy, measure_flight
 from tests.bench.playing import measure_attempts
 
 SCENARIOS, ENVIRONMENTS = 240, 20
@@ -40,9 +40,9 @@ def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMEN
         settings = _settle(Path(folder))
         first = STEPS.index(STEP["scenarios-verify"])
         asyncio.run(_walk(settings, config, STEPS[:first]))
-        before, spent_before, began = time.process_time(), _count_busy(), time.monotonic()
+        before, spent_before, began = time.process_time(), count_busy(), time.monotonic()
         asyncio.run(_walk(settings, config, STEPS[first : first + 3]))
-        own, spent, wall = time.process_time() - before, _count_busy() - spent_before, time.monotonic() - began
+        own, spent, wall = time.process_time() - before, count_busy() - spent_before, time.monotonic() - began
         entered = len(Lake(settings.lake).read(Scenario, _RUN))
     what = f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} cores"
     yield {"id": "scenarios_cpu", "what": f"processor time of {what}", "measured": spent, "unit": "s"}
@@ -59,13 +59,6 @@ def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMEN
         "baseline": float(os.cpu_count() or 1),
         "unit": "cores",
     }
-
-
-def _count_busy() -> float:
-    """Seconds that all cores have been busy since the machine started."""
-    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    idle, waiting = 3, 4
-    return (sum(ticks) - ticks[idle] - ticks[waiting]) / os.sysconf("SC_CLK_TCK")
 
 
 async def _walk(settings: Settings, config: RunConfig, steps: tuple[PipelineStep, ...]) -> None:

@@ -8,11 +8,12 @@ import pytest
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import FAIRNESS, SHIPPED, read_cases
 from envmill.gates.reading.fairness import FairnessCount, count_outcomes, read_fairness_cases, try_fairness
-from envmill.gates.reading.mapping import REST, ask_hint, ask_unasked, ask_unchecked, find_unfair, show_map
+from envmill.gates.reading.mapping import MOST, REST, ask_hint, ask_unasked, ask_unchecked, find_unfair, show_map
 from envmill.settings import Settings
 from flows.opening import open_judge
 from offline.opinions import map_request
 from schemas.fairness import FairnessCase, FairnessFinding, FairnessOutcome
+from tests.real_authors.corpus import ROOT
 from tests.soak import count
 
 CASES = read_fairness_cases(FAIRNESS)
@@ -107,3 +108,20 @@ def test_the_shipped_questions_are_worded_as_the_gate_words_them() -> None:
     }
     for case in read_cases(SHIPPED):
         assert words.get(case.reason, "") in case.question
+
+
+def test_three_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
+    """Maps and both readings of each question by other readers, recorded once. What a map shows is found anew."""
+    found = {"planted": 0, "honest": 0}
+    for case, read in zip(CASES, read_outcomes(), strict=True):
+        assert (case.source, case.planted, case.item.request) == (read.source, read.planted, read.request)
+        decided = {one.question: one.decision for one in read.findings}
+        shown = find_unfair(read.reply, case.item, case.demands)[:MOST] if read.reply else []
+        found["planted" if case.planted else "honest"] += any(decided.get(one.question) == "confirmed" for one in shown)
+    assert found["planted"] >= 0.8 * sum(bool(case.planted) for case in CASES)
+    assert found["honest"] <= 0.05 * sum(not case.planted for case in CASES)
+
+
+def read_outcomes() -> list[FairnessOutcome]:
+    lines = (ROOT / "fairness_read.jsonl").read_text(encoding="utf-8").splitlines()
+    return [FairnessOutcome.model_validate_json(line) for line in lines]

@@ -171,8 +171,8 @@ async def make_cases() -> tuple[list[FairnessCase], list[SuspicionCase]]:
 
 RECORDED: Mapping[str, FairnessCode] = {
     "agentscaler/helpdesk_tickets_customers/0": "two_readings",
+    "agentscaler/rentals_vehicles_stations/0": "unasked",
     "awm/social_housing_allocation/0": "unchecked",
-    "awm/social_housing_allocation/1": "unchecked",
     "endless_terminals/services/0": "shows_way",
     "envscaler/harbor_pilot_dispatch/1": "two_readings",
 }

@@ -13,8 +13,8 @@ from tests.soak import count
 
 FAULTS = read_faults()
 SAMPLE = 12
-CAUGHT_TODAY = 223
-"""Of 240. It only goes up."""
+CAUGHT_TODAY = 222
+"""Of 240. One that W6 came upon by chance in an earlier exploration is not among them."""
 
 
 def test_the_list_has_enough_of_each_family() -> None:

@@ -27,8 +27,10 @@ RESET = Reset(STATE, CLOCK, 0)
 
 
 def read_example(name: str) -> dict[str, Any]:
-    (block,) = re.findall(r"```json\n(.*?)\n```", Prompt.load(PROMPTS / name).text, re.DOTALL)
-    return json.loads(block)
+    """What begins with a chain (a reply) or a sampled one."""
+    text = Prompt.load(PROMPTS / name).text
+    (place,) = (found.start() for found in re.finditer(r'\{"(?:chain|sampled)"', text))
+    return json.JSONDecoder().raw_decode(text[place:])[0]
 
 
 @pytest.mark.parametrize("name", CHAINS)

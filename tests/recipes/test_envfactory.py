@@ -77,6 +77,25 @@ async def test_types_are_there_before_tables_and_tables_before_code(jail: Sandbo
     assert await find_database_faults(plan, jail) == []
 
 
+class Terse(Scripted):
+    """Leaves out what stays as it was sketched."""
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **other: Any) -> Any:
+        told = await super().ask(prompt, inputs, reply, **other)
+        if prompt.name != "metadata":
+            return told
+        first, *others = told.model_dump(mode="json")["tools"]
+        left = [{name: one[name] for name in ("name", "effect", "reads", "writes")} for one in others]
+        return reply.model_validate({"tools": [first | {"description": "Said anew."}, *left]})
+
+
+async def test_what_stays_as_it_was_sketched_need_not_be_said_again() -> None:
+    whole, short = await think_up(Scripted()), await think_up(Terse())
+    assert short.touches == whole.touches
+    assert short.signatures == whole.signatures
+    assert [tool.description for tool in short.tools] == ["Said anew.", *(tool.description for tool in whole.tools[1:])]
+
+
 async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> None:
     config = RunConfig(recipe="envfactory", environments=2, seed=SEED)
     assert RECIPE.pick_texts(config) == []

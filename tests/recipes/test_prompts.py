@@ -7,14 +7,17 @@ import pytest
 
 from envmill.errors import SettingsError
 from envmill.kinds import KINDS
+from envmill.kinds.docstring import ToolWords, fill_docstrings
 from envmill.models.lint import lint
 from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
 from envmill.models.showing import show_request
 from envmill.recipes import RECIPES
-from envmill.recipes.drafting.assembly import ProgramParts, strip_tools
+from envmill.recipes.drafting.assembly import ProgramParts, assemble, strip_tools
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import ROOT
+from schemas.environment import Kind
+from schemas.prompts import MethodsReply, ProgramReply
 from tests.recipes.reading import fill
 
 FOLDER = ROOT / "envmill/recipes/prompts"
@@ -124,3 +127,18 @@ def test_it_shows_one_complete_example_that_is_read_as_a_reply(prompt: Prompt) -
         json.JSONDecoder().raw_decode(shown[shown.index("{") :])  # plain JSON: what is mended in a reply is no example
     read = parse_reply(example, prompt.gives)
     assert not isinstance(read, str), read
+
+
+@pytest.mark.parametrize(("kind", "name"), [("sql", "code"), ("stateful", "program"), ("stateful", "methods")])
+def test_the_program_that_a_prompt_shows_is_one(kind: Kind, name: str) -> None:
+    """Tools and parameters without docstrings are described by the plan."""
+    prompt = next(one for made in RECIPE.values() for asked in made.prompts.values() for one in asked if one.name == name)
+    assert prompt.gives is not None
+    source = parse_reply(prompt.text.partition("{{reply_schema}}")[2].partition("For example")[2].partition("\n## ")[0], prompt.gives)
+    assert isinstance(source, ProgramReply | MethodsReply)
+    written = source.source if isinstance(source, ProgramReply) else assemble("class ToolShed:\n    pass\n", "ToolShed", [source.source])
+    assert '"""' not in written
+    filled = fill_docstrings(written, "ToolShed", {"break_tool": ToolWords("Marks a tool as broken.", {})})
+    (tool,) = KINDS[kind].derive_tools(filled, "ToolShed", {"break_tool": "change"})
+    assert tool.description == "Marks a tool as broken."
+    assert tool.parameters["properties"]["tool_id"]["description"] == "Id of the tool."

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold
 from envmill.recipes.drafting.tracing import trace
@@ -18,7 +21,7 @@ from schemas.chain import Chain, ChainStep, Filling, FromItem, FromNode, FromUse
 from schemas.environment import Call, Environment, Test
 from schemas.tool_prompts import ChainInput
 from tests.specimens import ORIGIN, make_environment
-from tests.toolgraph.parcels import CUSTOMER, PROGRAM, SOURCE, STATE
+from tests.toolgraph.parcels import CUSTOMER, EFFECTS, PROGRAM, SOURCE, STATE
 
 LINES: Any = {
     "type": "array",
@@ -144,3 +147,41 @@ async def test_a_chain_with_a_change_that_leaves_no_mark_is_not_offered(jail: Sa
     assert packing[0]
     assert packing[1] == []
     assert fewer.refused["idle_change"] > offers.refused.get("idle_change", 0)
+
+
+TAKING_BACK = '''
+    def {name}(self, parcel_id: str) -> dict[str, Any]:
+        """{summary}.
+
+        Args:
+            parcel_id: The parcel.
+        """
+        if parcel_id not in self.parcels:
+            raise Rejection("unknown_parcel", "There is no such parcel.")
+        {does}
+        return {{"id": parcel_id}}
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "summary", "does", "code"),
+    [
+        pytest.param("remove_parcel", "Remove a parcel", "del self.parcels[parcel_id]", "undone", id="ends as it began"),
+        pytest.param("cancel_parcel", "Cancel a parcel", 'self.parcels[parcel_id]["service"] = "none"', "takes_back", id="a row is left"),
+        pytest.param("label_parcel", "Print its label", 'self.parcels[parcel_id]["label"] = "printed"', "", id="goes on with it"),
+    ],
+)
+async def test_what_takes_back_what_it_made_is_not_offered(jail: Sandbox, name: str, summary: str, does: str, code: str) -> None:
+    source = SOURCE + TAKING_BACK.format(name=name, summary=summary, does=does)
+    tools = KINDS["stateful"].derive_tools(source, "Parcels", EFFECTS | {name: "change"})
+    kept = [tool for tool in tools if tool.name in ("find_customers", "create_parcel", name)]
+    place: Environment = make_environment(source, entry="program:Parcels", tools=kept, tables=[])
+    tests = [
+        make_test("find_customers", query="Okafor"),
+        make_test("create_parcel", customer_id=CUSTOMER, service="express"),
+        make_test(name, parcel_id="par_1").model_copy(update={"initial_state": STATE | {"parcels": {"par_1": {"id": "par_1"}}}}),
+    ]
+    offers = await find_offers(place, tests, {}, ("weighted", "backward"), jail, results=True)
+    chains = [[call.name for call in one.calls] for one in offers.chains]
+    assert any(names[-1] == name and "create_parcel" in names for names in chains) is (code == "")
+    assert offers.refused.get(code or "none", 0) >= bool(code)

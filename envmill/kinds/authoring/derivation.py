@@ -79,7 +79,9 @@ def _list_spoken(promises: Mapping[str, Promise]) -> _Spoken:
             spoken[table][KEY].append((tool, Mention(of=f"{table}.{KEY}", sort="key")))
         for one in promise.mentions:
             table, _, column = one.of.partition(".")
-            spoken[table].setdefault(column, []).append((tool, one))
+            # A key that is said to refer to its own table says what every key is.
+            said = one.model_copy(update={"refers": ""}) if (column, one.refers) == (KEY, table) else one
+            spoken[table].setdefault(column, []).append((tool, said))
     for table, columns in spoken.items():
         if not columns[KEY]:
             columns[KEY].append(("", Mention(of=f"{table}.{KEY}", sort="key")))

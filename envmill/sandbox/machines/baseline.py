@@ -9,6 +9,7 @@ What counts is asked in a copy of the files. It has no process of the agent's; w
 beginning. What an agent leaves behind can spoil its own verdict and nothing more.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,9 @@ OUTSIDE, HEALTH = "outside", "health"
 """Parts of the state that a look may end with."""
 _UNTOLD = "check"
 """Stands in place of all probes where the check gave no report."""
+
+LOOKS, PAUSE = 20, 0.1
+"""Looks at a machine whose services somebody wrote before it is taken to be at rest, and seconds between two."""
 
 TOLD = 500
 """Changed paths that are told; an agent can change as many as a machine holds."""
@@ -121,11 +125,22 @@ async def take_ground(container: Container, healthy: Healthy, library: bytes = b
 
 async def take_reference(container: Container, healthy: Healthy, ground: BaseListing | None = None, volatile: bytes = b"") -> Baseline:
     """A ground knows the programs, too: nobody's command was run in between. What is volatile is packed unless it is given."""
-    frame = await list_frame(container, healthy, ground)
+    frame = await _list_at_rest(container, healthy, ground)
     volatile = volatile or await pack_volatile(container, healthy)
     if ground is None:
         return Baseline(frame, await read_trusted(container, {}), volatile=volatile)
     return Baseline(frame, await read_trusted(container, ground.trusted), ground, ground.library, volatile=volatile)
+
+
+async def _list_at_rest(container: Container, healthy: Healthy, ground: BaseListing | None) -> Frame:
+    """The frame, once it is the same twice: a service that an author wrote may still write what it writes when it starts."""
+    frame = await list_frame(container, healthy, ground)
+    for _ in range(LOOKS if healthy.exams and healthy.system.services else 0):
+        await asyncio.sleep(PAUSE)
+        before, frame = frame, await list_frame(container, healthy, ground)
+        if not before.find_changed(frame):
+            break
+    return frame
 
 
 async def pack_volatile(container: Container, healthy: Healthy) -> bytes:

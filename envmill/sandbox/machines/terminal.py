@@ -7,7 +7,7 @@ Look ─► the judge's examination: the state, as far as anybody may judge it
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from envmill.errors import BuildError, SandboxError
@@ -52,6 +52,8 @@ class TerminalSession:
         self._stack = AsyncExitStack()
         self._container: Container | None = None
         self._begun: MachineState | None = None
+        self._touched = False
+        """Whether anybody gave a command: what is changed before is the work of services."""
         self._reference: Baseline | None = None
         self._kept: dict[str, _Kept] = {}
 
@@ -89,7 +91,7 @@ class TerminalSession:
 
     async def _reset(self, step: Reset) -> Observation:
         await self.close()
-        self._begun, self._reference = None, None
+        self._begun, self._reference, self._touched = None, None, False
         self._kept.clear()
         if step.weather:
             raise BuildError("There is no weather in a terminal: leave it out.")
@@ -105,6 +107,7 @@ class TerminalSession:
         if fault := self._interface.check(call.name)(call.arguments):
             return _answer("rejection", "invalid_arguments", f"arguments{fault}.")
         command, seconds = call.arguments["command"], call.arguments.get("seconds", SECONDS)
+        self._touched = True
         try:
             ran = await self.container.shell(command, seconds=seconds, cap=SHOWN)
         except ValueError as error:
@@ -115,7 +118,7 @@ class TerminalSession:
         assert self._begun is not None
         assert self._reference is not None
         found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
-        state = render_state(self._healthy, self._begun, found)
+        state = render_state(self._healthy, self._begun, found if self._touched else replace(found, inside=()))
         return Observation("ok", [], "", "", digest(state), state)
 
     async def _snapshot(self) -> Observation:

@@ -26,19 +26,29 @@ class LinkedSampler:
         if not graph.lists or not graph.uses:
             return "no_list" if graph.uses else "nothing_made"
         course, within = Course(graph, chance), replace(limits, most=limits.most - 1)
-        if fault := resolve_goal(course, chance.choice(graph.lists)[0], within):
+        first, _ = chance.choice(graph.lists)
+        if fault := resolve_goal(course, first, within):
             return fault
-        for _ in range(TRIES):
-            maker, user = chance.choice(graph.uses)
-            if maker not in course.steps and user not in course.steps and not resolve_goal(course, maker, within):
+        course.prefer = frozenset({course.steps[first]})
+        for maker in _list_makers(graph, first, course, chance):
+            users = [one for one in graph.users[maker] if one not in course.steps]
+            if users and not resolve_goal(course, maker, within):
                 break
         else:
             return "nothing_made"
         course.prefer = frozenset({course.steps[maker]})
-        if fault := resolve_goal(course, user, within):
+        if fault := resolve_goal(course, chance.choice(users), within):
             return fault
         course.prefer = frozenset()
         tool, around = chance.choice([one for one in graph.lists if one[0] in course.steps])
         if not fill_loop(course, tool, around, 1):
             return "empty_loop"
         return "too_short" if len(course.steps) < limits.least else course.finish(self.name)
+
+
+def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
+    """Steps that make something and could follow: those that take something of the list's items, then any."""
+    near = {tool for (giver, _), takers in graph.item_takers.items() if giver == first for tool in takers}
+    ahead = sorted({one for step in course.steps for one in graph.successors[step] if one in graph.users and one not in course.steps})
+    chance.shuffle(ahead)
+    return sorted(ahead, key=lambda tool: tool not in near)[:TRIES]

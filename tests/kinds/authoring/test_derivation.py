@@ -48,6 +48,21 @@ def test_tables_references_and_policies_follow_from_mentions() -> None:
     assert derived.touches["list_loans"] == Touch(reads=["loans"])
 
 
+def test_a_key_that_refers_to_its_own_table_is_a_key() -> None:
+    """A tool that makes rows speaks of their key without a word on what it refers to."""
+    own = Mention(of="loans.id", sort="key", refers="loans")
+    promises = SHED | {
+        "lend_tool": LEND.model_copy(update={"looks_at": [own]}),
+        "list_loans": LIST.model_copy(update={"looks_at": [own, NOTE, FEE]}),
+    }
+    assert not list(find_promise_faults(promises, list(SHED)))
+    assert derive_database(promises).ddl == derive_database(SHED).ddl
+    other = SHED | {"lend_tool": LEND.model_copy(update={"looks_at": [Mention(of="loans.id", sort="key", refers="tools")]})}
+    assert [fault for fault in find_promise_faults(other, list(SHED)) if "loans.id refers to" in fault], (
+        "another table's key is no key of this one"
+    )
+
+
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [

@@ -30,7 +30,8 @@ DESCRIBE = (
     'before=; for turn in $(seq 20); do now=$(describe | sha256sum); [ "$now" = "$before" ] && echo $now && exit 0; '
     "before=$now; sleep 0.5; done; exit 1 )"
 )
-"""Digest of the places' files and of the processes, once it is the same twice: what was just restarted may still write."""
+"""Digest of the places' files and of the processes, once it is the same twice: what was just restarted may still write.
+Exit code 1 where it never is."""
 _NOTHING = 77
 """Exit code of a mutant that found nothing to spoil: it is no mutant."""
 
@@ -138,7 +139,9 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
     }
     idle = {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
     plays |= idle
-    spoilt = {name: [*steps, script] for name, script in _spoil_places(subject)}
+    # A service that was just restarted may still write a file anew that is spoilt too early.
+    settled = [_write_description(subject)] if read_machine(subject.environment.files).system.services else []
+    spoilt = {name: [*steps, *settled, script] for name, script in _spoil_places(subject)}
     # Those that are mutants anyhow are played beside them; they are judged once it is known which of these are.
     tried, _ = await asyncio.gather(
         play_all(subject, means, spoilt.values(), brief=True, known=True), play_all(subject, means, plays.values(), brief=True, known=True)
@@ -149,7 +152,8 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
         said = trial.replies[-1].parts
         if said and said[0]["value"]["exit_code"] != _NOTHING:
             plays[name] = commands
-    equal = [name for name, commands in idle.items() if await _leads_to_the_same(subject, means, commands)]
+    same = [(name, commands) for name, commands in plays.items() if name in idle or name in spoilt]
+    equal = [name for name, commands in same if await _leads_to_the_same(subject, means, commands)]
     plays = {name: commands for name, commands in plays.items() if name not in equal}
     told: Json = {"mutants": len(plays), "killed": len(plays), "equivalent": equal}
     return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", told)
@@ -157,14 +161,18 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
 
 async def _leads_to_the_same(subject: ScenarioCase, means: GateContext, commands: Sequence[str]) -> bool:
     """Whether commands that pass leave the files of the places and the processes that the reference path leaves: the step that was left
-    out did no more than a restart, or looked."""
+    out did no more than a restart, or looked, and what was spoilt a service has made again."""
     (survived,) = await play_all(subject, means, [commands], brief=True, known=True)
     if not isinstance(survived, Trial) or survived.verdict.outcome != "pass":
         return False
-    describe = DESCRIBE.format(places=" ".join(map(quote, MachineState.model_validate(subject.scenario.initial_state).places)))
+    describe = _write_description(subject)
     ends = await play_all(subject, means, [[*each, describe] for each in (commands, list_steps(subject))], known=True)
     told = [end.replies[-1].parts[0]["value"] for end in ends if isinstance(end, Trial) and end.replies and end.replies[-1].parts]
     return len(told) == len(ends) and all(one["exit_code"] == 0 for one in told) and told[0]["output"] == told[1]["output"]
+
+
+def _write_description(subject: ScenarioCase) -> str:
+    return DESCRIBE.format(places=" ".join(map(quote, MachineState.model_validate(subject.scenario.initial_state).places)))
 
 
 def _spoil_places(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
