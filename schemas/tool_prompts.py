@@ -50,7 +50,7 @@ class ToolsetReply(Contract):
     summary: str
     rules: list[str]
     columns: dict[str, dict[str, str]] = {}
-    """Table → column → what it holds. Replies from before it was asked for have none: there each tool says it of each column."""
+    """Table → column → what it holds."""
     tools: list[PromisedTool]
     policy: str = ""
 
