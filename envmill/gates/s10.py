@@ -11,7 +11,7 @@ from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather
 from envmill.gates.exploring.equivalence import is_same_end
 from envmill.gates.exploring.trials import Attempt, Trials, list_writes
 from envmill.gates.reading.change_order import list_other_amounts, list_unasked, order_as_asked
-from envmill.gates.reading.given_values import amounts_to, has_units, is_converted
+from envmill.gates.reading.given_values import amounts_to, has_hundredths, has_units, is_converted, is_in_hundredths
 from envmill.gates.reading.known_values import COUNTED, KnownValues, list_leaves, read_dates, read_numbers, read_part, strip_numbering
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row, list_targets
@@ -100,12 +100,15 @@ def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues) -
     stock = StateIndex.of(scenario.initial_state)
     given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
     used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if is_amount(leaf)}
-    unsaid, described = sorted(used - list_said(request)), describe_targets(subject)
+    said = KnownValues.of([request], near.year)
+    unsaid = sorted(one for one in used - list_said(request) if not is_in_hundredths(one, said))
+    described = describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
         question = ask_amount(number, unsaid)
         if number not in far.numbers and not _is_part(number, far):
-            if not (has_units(request) and is_converted(number, near.numbers)):
+            in_other_units = has_units(request) and is_converted(number, near.numbers)
+            if not in_other_units and not (has_hundredths(request) and number * 100 in near.numbers):
                 yield (
                     "unmatched_value",
                     f"the request says {number}, which nothing in the world or on the reference path is{instead}",
@@ -116,14 +119,14 @@ def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues) -
         if number in far.numbers and not is_described and not _explains(number, unsaid, request, near):
             yield "unmatched_value", f"the request says {number}, which nothing that is acted on has{instead}", question
     for day in read_dates(request):
-        said = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
-        question = ask_date(said)
-        if said in far.dates or _turn_round(said) in far.dates:
+        named = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
+        question = ask_date(named)
+        if named in far.dates or _turn_round(named) in far.dates:
             continue
-        if not _is_near(said, scenario.clock):
-            yield "unmatched_value", f"the request says {said}, far from the clock and found nowhere else", question
+        if not _is_near(named, scenario.clock):
+            yield "unmatched_value", f"the request says {named}, far from the clock and found nowhere else", question
         elif any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
-            yield "unmatched_value", f"the request says {said}; the reference path uses another date", question
+            yield "unmatched_value", f"the request says {named}; the reference path uses another date", question
     for reference in _REFERENCE.findall(request):
         if reference.casefold() not in far.normal and not _stands_in(reference, far) and not _QUANTITY.fullmatch(reference):
             question = f"Does the request name {reference!r} as something that has to be there to do what it asks?"

@@ -16,7 +16,7 @@ from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather, skip
 from envmill.gates.exploring.trials import Attempt, Trials
 from envmill.gates.reading.answers import judge_answers
-from envmill.gates.reading.given_values import amounts_to, is_in_hundredths, is_listed, is_relative, is_written_otherwise
+from envmill.gates.reading.given_values import amounts_to, has_hundredths, is_in_hundredths, is_listed, is_relative, is_written_otherwise
 from envmill.gates.reading.known_values import KnownValues, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.language.words import split_words
@@ -207,8 +207,9 @@ def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
         return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
     number = read_plain_number(value)
     if number is not None and not isinstance(value, str):
+        wanted = {number, number / 100} if has_hundredths(told.plain) else {number}
         return amounts_to(number, told, seen.numbers) or any(
-            number in _combine(one, other) for one in told.numbers for other in told.numbers | seen.numbers
+            not wanted.isdisjoint(_combine(one, other)) for one in told.numbers for other in told.numbers | seen.numbers
         )
     if is_written_otherwise(str(value), told, seen):
         return True

@@ -25,6 +25,11 @@ def top_up(amount: int, request: str) -> ScenarioCase:
     return ask(request, oracle=[LOOK_UP, Call(name="top_up", arguments={"member_id": "M2", "amount": amount})])
 
 
+def top_up_twice(request: str) -> ScenarioCase:
+    """Bo Lind gets 25, the usual amount, and again."""
+    return pose(request=request, oracle=[LOOK_UP, LEND, LEND], user=KNOWN)
+
+
 HONEST = {
     "a bullet before an amount": top_up(25, "Please book in:\n- 25 on Bo Lind's account"),
     "a dash before an amount": top_up(25, "Bo Lind - 25 - on the account, please."),
@@ -40,8 +45,18 @@ HONEST = {
     "a telephone number": top_up(25, "Put 25 on Bo Lind's account. You reach me under 555-0134-77."),
     "day and month the other way round": top_up(25, "Put 25 on Bo Lind's account. He booked on 2026-02-20."),
     "a weekday next year": top_up(25, "Put 25 on Bo Lind's account, he comes on Monday, 4 January 2027."),
+    "cents of euros": top_up(2500, "Put 25 euros on Bo Lind's account."),
+    "cents of euros, the unit before": top_up(2500, "Put EUR 25 on Bo Lind's account."),
+    "cents of euros beside a count": top_up(2500, "For the next 2 rounds, put 25 euros on Bo Lind's account."),
+    "cents of euros beside a count in words": top_up(2500, "Put 25 euros on Bo Lind's account. He comes for two rounds."),
+    "a count of changes": top_up_twice("Put the usual on Bo Lind's account in two rounds."),
 }
 FAULTY = {
+    "cents of other euros": (top_up(2600, "Put 25 euros on Bo Lind's account."), "unmatched_value"),
+    "cents of what has no unit": (top_up(2500, "Put 25 on Bo Lind's account."), "unmatched_value"),
+    "cents of other euros beside a count": (top_up(2600, "For the next 2 rounds, put 25 euros on Bo Lind's account."), "unmatched_value"),
+    "another count than that of changes": (top_up_twice("Put the usual on Bo Lind's account in three rounds."), "unmatched_value"),
+    "another amount beside a count of changes": (top_up_twice("Put ten on Bo Lind's account in two rounds."), "unmatched_value"),
     "another amount behind a bullet": (top_up(25, "Please book in:\n- 26 on Bo Lind's account"), "unmatched_value"),
     "another amount in words": (top_up(25, "Put thirty on Bo Lind's account, and not 4."), "unmatched_value"),
     "another share": (top_up(7, "Put four on Bo Lind's account."), "unmatched_value"),

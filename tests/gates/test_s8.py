@@ -6,6 +6,7 @@ import pytest
 
 from envmill.gates import s8
 from envmill.gates.base import Finding, ScenarioCase
+from envmill.gates.reading.known_values import KnownValues
 from envmill.gates.reading.question import leave_out_wishes
 from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
@@ -159,3 +160,16 @@ def test_every_unknown_argument_is_reported_and_asked_about() -> None:
 )
 def test_a_wished_state_describes_nothing(request_: str, left: str) -> None:
     assert leave_out_wishes(request_) == left
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "known"),
+    [
+        pytest.param(3750, "Bill 3 hours at 12.50 euros.", True, id="cents of a product of euros"),
+        pytest.param(3700, "Bill 3 hours at 12.50 euros.", False, id="other cents"),
+        pytest.param(3750, "Bill 3 hours at 12.50.", False, id="no unit"),
+        pytest.param(10000, "Put 60 and 40 euros there.", True, id="cents of a sum"),
+    ],
+)
+def test_cents_are_worked_out_of_euros(value: int, text: str, known: bool) -> None:
+    assert s8.is_worked_out(value, KnownValues.of([text], 2026), KnownValues(2026)) is known

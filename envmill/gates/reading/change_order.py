@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -97,9 +97,22 @@ def sort_as_asked(known: Sequence[RequestedChange], asked: RequestAlignment) -> 
 
 
 def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a name, or more than one word, says which sentence asks for it, and the other's does not show all that and more."""
+    """Whether a name, or more than one word, says which sentence asks for it, and the other's does not show all that and more. No sentence
+    by which the two would stand as the path has them may name either of them as well."""
     here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
-    return (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) and not here < there
+    if not (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) or here < there:
+        return False
+    return _is_named_best(late, range(soon.sentence, len(asked.texts)), asked) and _is_named_best(soon, range(late.sentence + 1), asked)
+
+
+def _is_named_best(change: RequestedChange, others: Iterable[int], asked: RequestAlignment) -> bool:
+    """Whether its sentence names it better than each of these does: words such as `urgent` are said of many rows."""
+    own = _weigh_names(change, asked.texts[change.sentence])
+    return all(_weigh_names(change, asked.texts[number]) < own for number in others)
+
+
+def _weigh_names(change: RequestedChange, text: Question) -> float:
+    return sum(change.signs[sign] for sign in change.list_telling(text) if sign[0] == "name" or not str(sign[1]).islower())
 
 
 def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
@@ -161,7 +174,10 @@ def list_other_amounts(asked: RequestAlignment, there: set[Decimal]) -> Iterator
         used = Counter(amount for each in asked.list_beside(one) for amount in list_amounts(each))
         texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}
         named = {number.value for sign in texts if find_words(text, sign) for number in read_numbers(sign)}
-        if spare := (said - used).keys() - named:
+        # `In two rounds` counts the calls of one tool, and is no amount of any.
+        rounds = Counter(each.call.name for each in asked.wishes)[one.call.name]
+        counts = {Decimal(rounds)} if rounds > 1 else set[Decimal]()
+        if spare := (said - used).keys() - named - counts:
             yield one, min(mine - said.keys()), min(spare)
 
 

@@ -119,6 +119,8 @@ def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
         return True
     if _UNITS.search(told.plain) and any(number in (said * factor, said / factor) for said in told.numbers for factor in _FACTORS):
         return True
+    if is_in_hundredths(number, told):
+        return True
     return is_combined(number, told.normal, told.numbers | spoken, there)
 
 
@@ -153,7 +155,7 @@ def is_converted(number: Decimal, known: set[Decimal]) -> bool:
     return any(number * factor in known or number / factor in known for factor in _FACTORS)
 
 
-def is_in_hundredths(value: Json, told: KnownValues) -> bool:
+def is_in_hundredths(value: Json | Decimal, told: KnownValues) -> bool:
     """Whether an amount was said in a unit of which it counts the hundredths, as cents of euros."""
     number = read_plain_number(value)
     return number is not None and number / 100 in told.numbers and has_hundredths(told.plain)

@@ -145,7 +145,7 @@ class KnownValues:
         return self._found[wording]
 
 
-def read_plain_number(value: Json) -> Decimal | None:
+def read_plain_number(value: Json | Decimal) -> Decimal | None:
     """A number, or a text that is one and nothing else."""
     if isinstance(value, bool):
         return None
