@@ -121,7 +121,7 @@ class PlannedTest(Contract):
     name: str
     setup: list[Call] = []
     call: Call
-    expect: Literal["success", "rejection"]
+    expect: Literal["success", "rejection"] = "success"
     """Success, or an anticipated rejection."""
     reply: Json = None
     """Part of the reply to a success, as JSON: an object's values under their names, and for each entry of a list one that fits it."""

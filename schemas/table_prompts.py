@@ -94,7 +94,7 @@ class RowsReply(Contract):
     """Rows."""
 
     rows: Rows = Field(min_length=1)
-    """Table → key → row."""
+    """Table → its header and rows."""
 
 
 class InterfaceInput(Contract):

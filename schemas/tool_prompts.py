@@ -50,7 +50,7 @@ class ToolsetReply(Contract):
     summary: str
     rules: list[str]
     columns: dict[str, dict[str, str]] = {}
-    """Table → column → what it holds. Replies from before it was asked for have none: there each tool says it of each column."""
+    """Table → column → what it holds."""
     tools: list[PromisedTool]
     policy: str = ""
 
@@ -72,7 +72,7 @@ class MatchedTest(Contract):
     rows: Rows
     """Its own instance: table → key → row. On these rows the call must succeed, or be refused."""
     call: Call
-    expect: Literal["success", "rejection"]
+    expect: Literal["success", "rejection"] = "success"
     """Success, or an anticipated rejection; anything else is a failure."""
     reply: Json = None
     """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""

@@ -16,6 +16,7 @@ from envmill.recipes.asking import describe_origin
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.drafting.shortening import sample_rows
 from envmill.runtime.program import SCHEMA
+from envmill.toolgraph.outlining import is_list
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.origin import Origin
@@ -143,13 +144,18 @@ async def ask_code(
 
 
 def describe_typed(blueprint: Blueprint) -> list[CodedTool]:
-    """The tools with their tables, and with their types where they are settled: the program is held to them."""
+    """The tools with their tables, and with their types where they are settled: the program is held to them. A tool that takes a list in
+    its document takes what the document says: a description alone does not tell a list from one value."""
     return [_describe_tool(tool, blueprint) for tool in blueprint.tools]
 
 
 def _describe_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
-    signed = blueprint.signatures.get(tool.name)
-    types = signed.model_dump() if signed else {}
+    signed, outline = blueprint.signatures.get(tool.name), blueprint.brief.outline
+    types: dict[str, Json] = signed.model_dump() if signed else {}
+    for documented in outline.tools if outline and not signed else ():
+        properties: dict[str, Json] = documented.inputs.get("properties", {})
+        if documented.name == tool.name and any(map(is_list, properties.values())):
+            types = {"inputs": documented.inputs}
     return CodedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump() | types)
 
 

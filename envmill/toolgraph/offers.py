@@ -85,7 +85,8 @@ async def find_offers(
     may go on with what only the path made, such as the id of a new record. `sharing`: places that they are for."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
-    program, refused, offered = Program.of(environment), Counter[str](), list[RehearsedChain]()
+    program, refused, offered, doubtful = Program.of(environment), Counter[str](), list[RehearsedChain](), list[RehearsedChain]()
+    loose = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
     effects = {tool.name: tool.effect for tool in environment.tools}
     enough = min(max(ENOUGH, sharing + SPARE), MOST)
     for chain in _alternate(list(_list_drawn(environment, graph, samplers, refused)), effects):
@@ -94,7 +95,7 @@ async def find_offers(
         if not any(effects.get(tool) == "change" for tool in list_tools(chain)):
             refused["changes_nothing"] += 1
             continue
-        tried = await rehearse_chain(chain, program, experience, sandbox, environment.id)
+        tried = await rehearse_chain(chain, program, experience, sandbox, environment.id, loose)
         if isinstance(tried, tuple):
             refused[tried[0]] += 1
         elif _takes_back(tried):
@@ -102,8 +103,11 @@ async def find_offers(
         elif tried.new and not results:
             refused["needs_result"] += 1
         else:
-            offered.append(tried)
-    return ChainOffers(tuple(offered), len(offered) + refused.total(), dict(refused.most_common()))
+            (doubtful if tried.undoing else offered).append(tried)
+    spare = enough - len(offered)
+    refused.update({"undone_perhaps": len(doubtful[spare:])})
+    offered += doubtful[:spare]
+    return ChainOffers(tuple(offered), len(offered) + refused.total(), {name: times for name, times in refused.most_common() if times})
 
 
 def _takes_back(tried: RehearsedChain) -> bool:

@@ -134,10 +134,11 @@ def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
 
 
 def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
-    """What a person says or looks up; an object or a list stays where the tool cannot do without it, so that an author can say so."""
+    """What a person says or looks up, lists of it among them; an object or another list stays where the tool cannot do without it, so
+    that an author can say so."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
-    kept = {name: {key: one[key] for key in _KEPT if key in one} for name, one in properties.items() if _is_plain(one) or name in required}
+    kept = {name: _shorten(one) for name, one in properties.items() if _is_plain(one) or is_list(one) or name in required}
     inputs = {"type": "object", "properties": kept, "required": required}
     touched = {side: [name for name in getattr(tool, side) if name in tables] for side in ("reads", "writes")}
     said = tool.description.strip().partition(". ")[0][:_SAID].strip()
@@ -145,14 +146,24 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
 
 
 def is_plain(tool: ToolSketch) -> bool:
-    """Whether all that it needs is a text, a number, or yes or no."""
+    """Whether all that it needs is a text, a number, yes or no, or a list of these."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
-    return all(_is_plain(properties.get(name, {})) for name in required)
+    return all(_is_plain(one) or is_list(one) for one in (properties.get(name, {}) for name in required))
+
+
+def is_list(schema: Json) -> bool:
+    """Whether it is a list of plain values, such as the ids that a step takes from a reply."""
+    return schema.get("type") == "array" and _is_plain(schema.get("items") or {})
 
 
 def _is_plain(schema: Json) -> bool:
     return schema.get("type") in _PLAIN
+
+
+def _shorten(schema: Json) -> Json:
+    kept = {key: schema[key] for key in _KEPT if key in schema}
+    return kept | {"items": _shorten(schema["items"])} if is_list(schema) else kept
 
 
 def _cut(table: Table, known: set[str]) -> Table:

@@ -8,6 +8,7 @@ chain ─► start state ─► node by node, a few values tried at each call �
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
@@ -17,6 +18,7 @@ from envmill.toolgraph.experience import Experience
 from envmill.toolgraph.overlap import list_flows
 from envmill.toolgraph.parameters import flatten
 from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.undoing import Columns, PlayedCalls, judge_remainder
 from envmill.toolgraph.words import REFERENCES, split_name
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source
@@ -46,16 +48,19 @@ class RehearsedChain:
     """Step that made each call."""
     new: tuple[str, ...] = ()
     """Steps that take a value that only this path made, such as the id of a new record."""
+    undoing: str = ""
+    """Step that may undo another one: records of their own are all that is left of the two."""
 
 
 async def rehearse_chain(
-    chain: Chain, program: Program, experience: Experience, sandbox: Sandbox, seed: str
+    chain: Chain, program: Program, experience: Experience, sandbox: Sandbox, seed: str, loose: Columns = ()
 ) -> RehearsedChain | tuple[str, str]:
-    """The chain as it was carried out; or (reason code, words) of the attempt that came furthest."""
+    """The chain as it was carried out; or (reason code, words) of the attempt that came furthest. `loose`: columns that need not be equal
+    where two ends are the same."""
     furthest, why = -1, ("no_start_state", "no start state is known")
     async with sandbox.session(program, hashes="none") as session:
         for turn, state in ((turn, state) for turn in range(ROUNDS) for state in experience.states):
-            attempt = _Attempt(program, session, state, experience, random.Random(f"{seed} {turn}"))
+            attempt = _Attempt(program, session, state, experience, random.Random(f"{seed} {turn}"), loose)
             try:
                 return await attempt.carry_out(chain)
             except _Stuck as stuck:
@@ -81,6 +86,7 @@ class _Attempt:
     state: dict[str, Json]
     experience: Experience
     chance: random.Random
+    loose: Columns = ()
     calls: list[Call] = field(default_factory=list[Call])
     replies: list[Json] = field(default_factory=list[Json])
     steps: list[str] = field(default_factory=list[str])
@@ -107,24 +113,58 @@ class _Attempt:
         await self._walk(chain.nodes)
         if undone := [step.id for step in steps if step.id not in self.steps]:
             raise _Stuck("not_reached", f"no call of {undone[0]} was made")
-        end = await self._play(self.calls)
-        if idle := await self._find_idle_change(end):
+        whole = await self._play(self.calls)
+        if idle := await self._find_idle_change(whole):
             raise _Stuck("idle_change", f"{idle} changes nothing that the others do not change")
-        if any(self._changes.values()) and end == await self._play([]):
-            raise _Stuck("undone", "it ends as it began")
-        return RehearsedChain(chain, tuple(self.calls), tuple(self.replies), tuple(self.steps), tuple(dict.fromkeys(self.new)))
+        undoing = await self._find_undoing(whole)
+        return RehearsedChain(chain, tuple(self.calls), tuple(self.replies), tuple(self.steps), tuple(dict.fromkeys(self.new)), undoing)
 
-    async def _find_idle_change(self, end: Json) -> str:
+    async def _find_idle_change(self, whole: PlayedCalls | None) -> str:
         """A step that changes, without which everything goes through and ends the same: no request asks for it."""
         for place, step in enumerate(self.steps):
-            if self._changes.get(step) and await self._play([*self.calls[:place], *self.calls[place + 1 :]]) == end:
-                return step
+            if self._changes.get(step):
+                rest = await self._play([*self.calls[:place], *self.calls[place + 1 :]])
+                if (rest and rest.end) == (whole and whole.end):
+                    return step
         return ""
 
-    async def _play(self, calls: Sequence[Call]) -> Json:
-        """The end state; None where a call does not go through."""
-        seen = [await self.session.step(one) for one in (Reset(self.state, CLOCK, 0), *map(Invoke, calls), Look())]
-        return seen[-1].state if all(one.outcome == "ok" for one in seen) else None
+    async def _find_undoing(self, whole: PlayedCalls | None) -> str:
+        """The step that perhaps undoes another one. Where it surely does, the attempt ends: no request asks for both."""
+        changing, found = [step for step in dict.fromkeys(self.steps) if self._changes.get(step)], ""
+        for step, later in combinations(changing, 2) if whole else ():
+            gone = self._list_resting({step, later})
+            kept = [place for place, one in enumerate(self.steps) if one not in gone]
+            rest = await self._play([self.calls[place] for place in kept])
+            if not whole or not rest or self._has_telling_look(gone, dict(zip(kept, rest.replies, strict=True))):
+                continue
+            left = judge_remainder(whole, rest, self.steps.index(step), self.loose)
+            if left == "none":
+                raise _Stuck("undone", f"{later} undoes {step}, and nothing is left to ask for")
+            found = found or (later if left == "own" else "")
+        return found
+
+    def _list_resting(self, gone: set[str]) -> set[str]:
+        """These steps, and all that take a value from them."""
+        for step in dict.fromkeys(self.steps):
+            if any(giver in gone for (taker, _), givers in self._givers.items() if taker == step for giver in givers):
+                gone = gone | {step}
+        return gone
+
+    def _has_telling_look(self, gone: set[str], replies: Mapping[int, Json]) -> bool:
+        """Whether a look-up that no step takes a value from tells something else than it does without these steps."""
+        used = {giver for givers in self._givers.values() for giver in givers}
+        looks = [(place, step) for place, step in enumerate(self.steps) if not self._changes.get(step) and step not in used]
+        return any(step in gone or replies[place] != self.replies[place] for place, step in looks)
+
+    async def _play(self, calls: Sequence[Call]) -> PlayedCalls | None:
+        """None where a call does not go through."""
+        begun, *seen = [
+            await self.session.step(one)
+            for one in (Reset(self.state, CLOCK, 0), Look(), *(one for call in calls for one in (Invoke(call), Look())))
+        ]
+        if any(one.outcome != "ok" for one in (begun, *seen)):
+            return None
+        return PlayedCalls([one.state for one in seen[::2]], [read_reply(one) for one in seen[1::2]])
 
     async def _walk(self, nodes: Sequence[Node]) -> None:
         for node in nodes:

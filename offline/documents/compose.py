@@ -121,10 +121,12 @@ def _find_fault(family: Family, inputs: Sequence[Input], context: frozenset[str]
     if family not in ("create", "list") and not any(one.role == "own" for one in inputs):
         return "nothing that it takes selects one"
     for one in inputs:
+        if one.required and one.schema.get("type") == "array":
+            return f"it needs {one.path}, which is a list"
         if one.required and one.role == "unknown" and one.path not in context:
             return f"it needs {one.path}, which nobody can look up here"
         if one.required and one.role == "value" and find_values((one.about,), one.schema, make_dice("try")) is None:
-            return f"it needs {one.path}, which is a list or an object"
+            return f"it needs {one.path}, which is an object"
     return ""
 
 

@@ -78,7 +78,6 @@ PROGRAM: dict[str, PlantProgram] = {
     "unavailable_import": loading.import_strange,
     "renamed_tool": loading.rename_tool,
     "unplanned_tool": loading.add_tool,
-    "undescribed_parameter": loading.describe_nothing,
     "untyped_parameter": loading.forget_type,
     "wrong_class_name": loading.name_other_class,
     "hidden_state": loading.hide_state,
@@ -253,7 +252,7 @@ CODE: dict[str, PlantProgram] = {
     **{
         name: PROGRAM[name]
         for name in (
-            *("syntax_error", "missing_import", "unavailable_import", "renamed_tool", "unplanned_tool", "undescribed_parameter"),
+            *("syntax_error", "missing_import", "unavailable_import", "renamed_tool", "unplanned_tool"),
             *("untyped_parameter", "wrong_class_name", "unenforced_rule", "unchecked_value", "off_by_one", "silent_success"),
             *("error_as_result", "turned_condition", "forgotten_effect", "overwritten_total", "applied_twice", "misspelt_attribute"),
             *("wrong_status", "empty_answer", "fixed_date", "stale_clock"),

@@ -46,15 +46,6 @@ def add_tool(case: ProgramCase, dice: random.Random) -> Spoilt:
     return _finish(case, case.version.source + extra)
 
 
-def describe_nothing(case: ProgramCase, dice: random.Random) -> Spoilt | None:
-    """A parameter is not described."""
-    for operation in shuffle(case.domain.operations.values(), dice):
-        if operation.takes:
-            name = dice.choice(operation.takes).name
-            return _finish(case, _edit_method(case.version.source, operation.name, rf"\n            {name}: .*", ""))
-    return None
-
-
 def forget_type(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """A parameter has no type."""
     for operation in shuffle(case.domain.operations.values(), dice):

@@ -101,7 +101,6 @@ METHODS: dict[str, Plant[MethodsReply]] = {
     "class_around": write_class_again,
     "cut_short": stop_short,
     "renamed_tool": in_methods(loading.rename_tool),
-    "undescribed_parameter": in_methods(loading.describe_nothing),
     "untyped_parameter": in_methods(loading.forget_type),
     "unenforced_rule": in_methods(rules.forget_rule),
     "off_by_one": in_methods(rules.miss_by_one),
