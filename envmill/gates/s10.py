@@ -35,7 +35,9 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})[,]?\s+(?:the\s+)?$")
+_DAY_NAME = rf"(?:{'|'.join(_WEEKDAYS)})"
+_WEEKDAY = re.compile(rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$")
+"""Weekdays right before a date: with several, the date is one of them (`Saturday and Sunday, 28 February and 1 March`)."""
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
 _ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
 _QUANTITY = re.compile(r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)")
@@ -193,9 +195,10 @@ def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Con
         named = _WEEKDAY.search(text[: day.span[0]])
         # Without a year the nearest such day is meant, which may lie in the next year or the last one.
         years = [day.year] if day.year else [far.year, *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject))]
-        if named and all(_find_weekday(year, day) != _WEEKDAYS.index(named[1]) for year in years):
+        names = re.findall(_DAY_NAME, named[1]) if named else []
+        if names and all(_find_weekday(year, day) not in map(_WEEKDAYS.index, names) for year in years):
             said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
-            yield "wrong_weekday", f"{said} is no {named[1]}", f"Does the request call {said} a {named[1].capitalize()}?"
+            yield "wrong_weekday", f"{said} is no {' or '.join(names)}", f"Does the request call {said} a {names[-1].capitalize()}?"
     counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)

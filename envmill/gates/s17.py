@@ -21,6 +21,7 @@ from envmill.errors import Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, fail, gather, pass_by, skip
 from envmill.language.delegation import list_delegations
 from envmill.language.told import list_leaves
+from envmill.language.words import split_words
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 from schemas.scenario import UserContract
@@ -105,14 +106,25 @@ def _judge(probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: li
         if name in probe.asked and not told:
             words = f"{probe.message!r} asks for {name!r}, which is {value!r}; the user says {answer.text!r}"
             yield drop(GATE, "withheld", words, seen | {"fact": name})
-        elif name not in probe.asked and told and not _is_named(value, probe, contract):
+        elif name not in probe.asked and told and not _is_named(value, probe, contract) and not _is_in_another(name, probe):
             words = f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, which tells {value!r}"
+            if around := next((one for one in probe.asked if name in one), ""):
+                words += (
+                    f". The name {name!r} stands in the name {around!r}, so whoever asks for one asks for both: call one of them otherwise"
+                )
             yield drop(GATE, "told_unasked", words, seen | {"fact": name})
 
 
 def _holds(value: Json, text: str) -> bool:
     """Every value in it, in any usual spelling."""
     return all(states_value(leaf, text) or states_value(render_value(leaf), text) for leaf in list_leaves(value))
+
+
+def _is_in_another(name: str, probe: _Probe) -> bool:
+    """Whether the fact's name is part of the name of one that was asked for: `clarinet`, and `clarinet to lend`. Who asks for one seems to
+    ask for both, and no harm is done when both are told."""
+    words = set(split_words(name))
+    return any(words <= set(split_words(asked)) for asked in probe.asked)
 
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:

@@ -1,6 +1,7 @@
 """A parameter's annotation as JSON Schema, in the subset the runtime validates."""
 
 import ast
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Schema: TypeAlias = dict[str, Any]
@@ -103,3 +104,33 @@ def _nullable(schema: Schema) -> Schema:
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     schema = {**schema, "type": list(dict.fromkeys([*names, "null"]))}
     return {**schema, "enum": [*schema["enum"], None]} if "enum" in schema else schema
+
+
+class _Aliases(ast.NodeTransformer):
+    """Puts in place of a name what it stands for."""
+
+    def __init__(self, meanings: Mapping[str, ast.expr]) -> None:
+        self._meanings = meanings
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._meanings.get(node.id, node)
+
+
+def list_aliases(module: ast.Module) -> dict[str, ast.expr]:
+    """Name → what it stands for: `Part = Literal["seat", "frame"]` at the top level."""
+    found: dict[str, ast.expr] = {}
+    for node in module.body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Literal")) as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript(value=ast.Name(id="Literal")) as value)
+            ):
+                found[name] = value
+            case _:
+                pass
+    return found
+
+
+def write_out(annotation: ast.expr, aliases: Mapping[str, ast.expr]) -> ast.expr:
+    """With every alias replaced."""
+    return _Aliases(aliases).visit(annotation) if aliases else annotation

@@ -1,7 +1,9 @@
 """Tools of sibling services: shown to agents, answered without the program, and of no consequence for what is judged."""
 
+import ast
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
+from envmill.kinds import KINDS
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.stages.build import show_siblings
 from envmill.toolgraph.siblings import choose_siblings, read_services
@@ -149,3 +152,17 @@ def test_a_bundle_shows_siblings_and_says_to_no_policy_which_they_are(tmp_path: 
     with Bundle(tmp_path / parcel.name) as bundle:
         assert [tool["name"] for tool in bundle.tools()] == [tool.name for tool in WIDE.shown]
         assert "sibling" not in json.dumps(bundle.tools())
+
+
+@pytest.mark.parametrize("visible", [20, 60, 150])
+def test_siblings_stand_beside_tools_that_a_real_model_wrote(visible: int) -> None:
+    source = (Path(__file__).parents[1] / "real_authors/envscaler/port_berth_operations/program.py.txt").read_text(encoding="utf-8")
+    (written,) = [one for one in ast.parse(source).body if isinstance(one, ast.ClassDef)]
+    names = [one.name for one in written.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
+    effects: Any = dict.fromkeys(names, "change")
+    tools = KINDS["stateful"].derive_tools(source, written.name, effects)
+    base = make_environment(source, entry=f"program:{written.name}", tools=tools, tables=[])
+    wide = show_siblings(base, RunConfig(visible=visible))
+    shown = [tool.name for tool in (*wide.tools, *wide.beside)]
+    assert len(shown) == len(set(shown)) == visible
+    assert wide.tools == base.tools

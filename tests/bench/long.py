@@ -72,9 +72,12 @@ async def pose_long(calls: int, sandbox: Sandbox) -> ScenarioCase:
 
 
 async def replay(posed: ScenarioCase, sandbox: Sandbox) -> None:
-    """The reference path in a process of its own, and the verdict on its end."""
+    """The reference path in a process of its own, and the verdict on its end. The state is hashed once, as where gates replay a path: a
+    hash after each call costs as much as the state is large."""
     scenario = posed.scenario
-    seen = await sandbox.play(Program.of(posed.environment), [start(scenario), *map(Invoke, scenario.oracle), Look()], fresh=True)
+    seen = await sandbox.play(
+        Program.of(posed.environment), [start(scenario), *map(Invoke, scenario.oracle), Look()], hashes="last", fresh=True
+    )
     ending = Ending(scenario.initial_state, seen[-1].state, (), [scenario.say])
     assert (await decide(sandbox, scenario.verifier, ending, scenario.clock)).reward == 1.0
 

@@ -68,6 +68,8 @@ CASES = {
     **{name: Case(posed, reason) for name, (posed, reason) in FAULTY.items()},
     "another amount": Case(ask(REQUEST.replace("25", "26")), "unmatched_value"),
     "a reference to nothing": Case(ask(f"{REQUEST} It is about voucher V-9917."), "unmatched_value"),
+    "two weekdays before two dates": Case(ask(f"{REQUEST} I asked on Thursday and Friday, 19 February and 20 February 2026.")),
+    "two weekdays, neither of them right": Case(ask(f"{REQUEST} I asked on Monday and Tuesday, 20 February 2026."), "wrong_weekday"),
     "a weekday that is none": Case(ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"),
     "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unmatched_value"),
     "more things than are done": Case(ask(f"There are three things to do. {REQUEST}"), "wrong_count"),

@@ -150,6 +150,20 @@ async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sand
 
 
 @pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        pytest.param("tug of the Alma", set[str](), id="one name stands in the other"),
+        pytest.param("master of the Alma", {"told_unasked"}, id="it does not"),
+    ],
+)
+async def test_who_asks_for_a_fact_whose_name_holds_another_name_may_be_told_both(name: str, reasons: set[str], sandbox: Sandbox) -> None:
+    facts = {name: "Puma", "tug": "Bison"}
+    told = {"facts": facts, "hidden": ["tug"], "wordings": {"tug": BOOKING["wordings"]["tug"]}}
+    found = await judge(sandbox, told, played=Played(f"The tug is the Bison. The {name} is the Puma."))
+    assert {one.reason for one in found.spread() if one.reason} == reasons
+
+
+@pytest.mark.parametrize(
     ("says", "reasons"),
     [
         pytest.param(["The vessel to come in is Sorrel Bay."], {"withheld"}, id="another fact"),

@@ -182,3 +182,30 @@ def test_a_tool_of_the_agent_alone_is_written_as_before_there_were_actors() -> N
     fields = {"name": "f", "description": "F.", "parameters": {}, "effect": "query"}
     assert Tool.model_validate(fields).model_dump(mode="json") == fields
     assert Tool.model_validate(fields | {"actors": ["user"]}).model_dump(mode="json") == fields | {"actors": ["user"]}
+
+
+ALIASED = '''
+from typing import Literal, TypeAlias
+
+Part = Literal["seat", "frame"]
+Grade: TypeAlias = Literal[1, 2]
+Damage = dict[str, int]
+
+class Depot:
+    def note(self, part: {part}, grades: list[Grade] | None = None) -> None:
+        """Note damage.
+
+        Args:
+            part: What is torn.
+            grades: How badly.
+        """
+'''
+
+
+def test_a_set_of_values_may_have_a_name() -> None:
+    (tool,) = derive_tools(ALIASED.format(part="Part"), "Depot", {"note": "change"})
+    part, grades = tool.parameters["properties"]["part"], tool.parameters["properties"]["grades"]
+    assert part["enum"] == ["seat", "frame"]
+    assert "[1, 2]" in str(grades)
+    with pytest.raises(BuildError, match="Damage"):
+        derive_tools(ALIASED.format(part="Damage"), "Depot", {"note": "change"})

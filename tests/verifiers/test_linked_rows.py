@@ -101,3 +101,36 @@ def test_rows_that_are_alike_are_told_apart_by_the_call_that_made_them(kind: str
 
 def _make(key: str) -> CompletedCall:
     return CompletedCall(Call(name="make_offer"), "ok", "", [{"type": "json", "value": {"id": key, "flat_id": "F3"}}])
+
+
+MOVED: dict[str, Any] = {
+    "offers": {"O1": {"flat_id": "F3", "tenant": "Ada"}, "O2": {"flat_id": "F4", "tenant": "Eve"}},
+    "leases": {"L0": {"offer_id": "O1", "months": 12}},
+}
+
+
+def move(new: str, to: str) -> dict[str, Any]:
+    """A new offer, and the old lease for `to`."""
+    offers = MOVED["offers"] | ({new: {"flat_id": "F5", "tenant": "Ben"}} if new else {})
+    return add_ids({"offers": offers, "leases": {"L0": {"offer_id": to, "months": 12}}})
+
+
+@pytest.mark.parametrize(
+    ("final", "missed"),
+    [
+        pytest.param(move("o_1", "o_1"), [], id="another id"),
+        pytest.param(move("o_1", "O1"), ["leases/L0/offer_id"], id="left where it was"),
+        pytest.param(move("o_1", "O2"), ["leases/L0/offer_id"], id="given to another old one"),
+        pytest.param(move("", "O1"), ["offers", "leases/L0/offer_id"], id="nothing done"),
+    ],
+)
+def test_an_old_row_that_is_to_refer_to_a_new_one_is_a_goal(final: dict[str, Any], missed: list[str]) -> None:
+    start = add_ids(MOVED)
+    here, there = (diff_states(start, move(new, new)) for new in ("o_a", "o_b"))
+    verifier = derive_end(TABLES, start, here, there, {})
+    assert ["/".join(goal.path) for goal in verifier.goals] == ["offers", "leases/L0/offer_id"]
+    assert verifier.guards == []
+    verdict = judge(verifier, Ending(start, final))
+    assert verdict.outcome == ("fail" if missed else "pass")
+    assert len(verdict.evidence) == len(missed)
+    assert all(one["component"] == "goals" for one in verdict.evidence)
