@@ -110,7 +110,7 @@ def test_the_shipped_questions_are_worded_as_the_gate_words_them() -> None:
         assert words.get(case.reason, "") in case.question
 
 
-def test_three_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
+def test_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
     """Maps and both readings of each question by other readers, recorded once. What a map shows is found anew."""
     found = {"planted": 0, "honest": 0}
     for case, read in zip(CASES, read_outcomes(), strict=True):
