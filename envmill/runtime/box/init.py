@@ -37,6 +37,8 @@ _MUCH = 16 << 20
 """Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded by nothing else."""
 _BORROWED = 1 << 20
 """Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
+_LOOKS = 2
+"""Looks in a row at which nothing runs before all is taken to stand still."""
 _IN_MEMORY = ("/run", "/run/lock", "/dev/shm")
 BADGE = 28
 """CAP_LEASE: what judges have it and no other program does. The kernel lets nobody look into a process that may do more than oneself."""
@@ -305,10 +307,16 @@ class BoxInit:
         return {"outcome": "done"}, b""
 
     def _do_signal(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
-        """To every process but this one."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, request["signal"])
-        return {"outcome": "done"}, b""
+        """To every process but this one. Who sends SIGCONT is stopped with the others, but what it sent last may wake some of them: they
+        are stopped again until all stand still."""
+        still, until = 0, time.monotonic() + 5
+        while True:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, request["signal"])
+            still = 0 if request["signal"] == signal.SIGSTOP and any(_list_running()) else still + 1
+            if still == _LOOKS or request["signal"] != signal.SIGSTOP or time.monotonic() > until:
+                return {"outcome": "done"}, b""
+            time.sleep(0.0005)
 
     def _leave_shell(self, shell: Shell) -> None:
         shell.close()
@@ -458,6 +466,15 @@ def _list_processes() -> "Iterator[tuple[int, int, int]]":
                 state, parent, _, session = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:4]
                 if state != b"Z":
                     yield int(folder.name), int(parent), int(session)
+
+
+def _list_running() -> "Iterator[int]":
+    """Numbers of all but this one that run, or wait for something that a signal ends."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and folder.name != str(os.getpid()):
+            with contextlib.suppress(OSError, ValueError):
+                if (folder / "stat").read_bytes().rpartition(b")")[2].split()[0] in (b"R", b"S"):
+                    yield int(folder.name)
 
 
 def _ignore(number: int, frame: object) -> None:

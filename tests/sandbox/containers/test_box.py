@@ -155,13 +155,18 @@ async def test_a_full_box_says_where_it_is_full(boxes: Boxes, small: CachedImage
         assert await box.list_full(["/run", "/tmp"], 1 << 20) == ["/run", "/tmp"]
 
 
+HOLDS = 20
+"""Times that somebody who wakes all others is held: what it sent last may arrive after that."""
+
+
 async def test_a_box_stands_still_while_it_is_held(boxes: Boxes, small: CachedImage) -> None:
     async with lend(boxes, small) as box:
         await box.shell("(while :; do echo x >>/tmp/n; done) & (trap '' CONT; while :; do kill -CONT -1; done) &")
         await box.run(["/bin/bash", "-c", "until [ -s /tmp/n ]; do sleep 0.05; done"])
-        await box.hold()
-        sizes = [(await box.run(["/bin/bash", "-c", "stat -c %s /tmp/n"])).text for _ in range(3)]
-        await box.release()
+        for _ in range(HOLDS):
+            await box.hold()
+            sizes = [(await box.run(["/bin/bash", "-c", "stat -c %s /tmp/n"])).text for _ in range(3)]
+            await box.release()
+            assert len(set(sizes)) == 1
         later = (await box.run(["/bin/bash", "-c", "sleep 0.2; stat -c %s /tmp/n"])).text
-        assert len(set(sizes)) == 1
         assert int(later) > int(sizes[0])
