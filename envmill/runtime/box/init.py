@@ -37,8 +37,8 @@ _MUCH = 16 << 20
 """Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded by nothing else."""
 _BORROWED = 1 << 20
 """Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
-_LOOKS = 2
-"""Looks in a row at which nothing runs before all is taken to stand still."""
+_LOOKS, _PATIENCE = 2, 5.0
+"""Looks in a row at which nothing runs before all is taken to stand still, and seconds after which it is given up."""
 _IN_MEMORY = ("/run", "/run/lock", "/dev/shm")
 BADGE = 28
 """CAP_LEASE: what judges have it and no other program does. The kernel lets nobody look into a process that may do more than oneself."""
@@ -268,10 +268,9 @@ class BoxInit:
 
     def _do_quell(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
         """End every process but this one."""
-        until = time.monotonic() + 5
+        until = time.monotonic() + _PATIENCE
         while any(pid != os.getpid() for pid, *_ in _list_processes()) and time.monotonic() < until:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)
+            self._signal_all(signal.SIGKILL)
             self._reap()
             time.sleep(0.001)
         if self._shell:
@@ -306,17 +305,27 @@ class BoxInit:
         _mount("none", "/", _BIND | _REMOUNT | _READ_ONLY | kept)
         return {"outcome": "done"}, b""
 
-    def _do_signal(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
-        """To every process but this one. Who sends SIGCONT is stopped with the others, but what it sent last may wake some of them: they
+    def _do_hold(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
+        """Stop every process but this one. Who sends SIGCONT is stopped with the others, but what it sent last may wake some of them: they
         are stopped again until all stand still."""
-        still, until = 0, time.monotonic() + 5
-        while True:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, request["signal"])
-            still = 0 if request["signal"] == signal.SIGSTOP and any(_list_running()) else still + 1
-            if still == _LOOKS or request["signal"] != signal.SIGSTOP or time.monotonic() > until:
-                return {"outcome": "done"}, b""
+        looks, until = 0, time.monotonic() + _PATIENCE
+        while looks < _LOOKS:
+            if time.monotonic() > until:
+                return {"outcome": "refused", "reason": "not all of its processes can be stopped"}, b""
+            self._signal_all(signal.SIGSTOP)
+            runs = any(state in (b"R", b"S") and pid != os.getpid() for pid, _, _, state in _list_processes())
+            looks = 0 if runs else looks + 1
             time.sleep(0.0005)
+        return {"outcome": "done"}, b""
+
+    def _do_release(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
+        self._signal_all(signal.SIGCONT)
+        return {"outcome": "done"}, b""
+
+    def _signal_all(self, number: int) -> None:
+        """Every process but this one."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, number)
 
     def _leave_shell(self, shell: Shell) -> None:
         shell.close()
@@ -349,7 +358,7 @@ class BoxInit:
             found = list(_list_processes())
             below = {pid}
             for _ in range(64):
-                more = {child for child, parent, session in found if parent in below or (session == pid and child != pid)}
+                more = {child for child, parent, session, _ in found if parent in below or (session == pid and child != pid)}
                 if more <= below:
                     break
                 below |= more
@@ -458,23 +467,14 @@ def _mount(source: str, place: str, flags: int) -> None:
         raise OSError(number, f"mount at {place}: {os.strerror(number)}")
 
 
-def _list_processes() -> "Iterator[tuple[int, int, int]]":
-    """Number, parent and session of each."""
+def _list_processes() -> "Iterator[tuple[int, int, int, bytes]]":
+    """Number, parent, session and state of each."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError, ValueError):
                 state, parent, _, session = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:4]
                 if state != b"Z":
-                    yield int(folder.name), int(parent), int(session)
-
-
-def _list_running() -> "Iterator[int]":
-    """Numbers of all but this one that run, or wait for something that a signal ends."""
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and folder.name != str(os.getpid()):
-            with contextlib.suppress(OSError, ValueError):
-                if (folder / "stat").read_bytes().rpartition(b")")[2].split()[0] in (b"R", b"S"):
-                    yield int(folder.name)
+                    yield int(folder.name), int(parent), int(session), state
 
 
 def _ignore(number: int, frame: object) -> None:

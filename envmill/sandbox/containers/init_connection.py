@@ -79,6 +79,12 @@ class InitConnection(asyncio.Protocol):
             raise SandboxError(f"Files could not be compared: {answer['reason']}. {_MEND}")
         return {path: Digest(mark, content) for path, (mark, content) in answer["digests"].items()}
 
+    async def hold(self) -> None:
+        """Stop every process but the keeper."""
+        answer, _ = await self.ask({"op": "hold"})
+        if answer["outcome"] != "done":
+            raise SandboxError(f"A container could not be held: {answer['reason']}. {_MEND}")
+
     async def is_still(self) -> bool:
         answer, _ = await self.ask({"op": "still"})
         return answer["outcome"] == "done" and answer["still"]

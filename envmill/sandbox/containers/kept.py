@@ -1,6 +1,5 @@
 """A container as every engine has it: its keeper answers over one wire, whatever made the container."""
 
-import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -55,10 +54,10 @@ class Kept(ABC):
         return await self._talking().list_full(folders, size)
 
     async def hold(self) -> None:
-        await self._talking().ask({"op": "signal", "signal": signal.SIGSTOP})
+        await self._talking().hold()
 
     async def release(self) -> None:
-        await self._talking().ask({"op": "signal", "signal": signal.SIGCONT})
+        await self._talking().ask({"op": "release"})
 
     async def seal(self, opened: Sequence[str] = ()) -> None:
         await self._talking().seal(opened)

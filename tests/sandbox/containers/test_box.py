@@ -157,11 +157,13 @@ async def test_a_full_box_says_where_it_is_full(boxes: Boxes, small: CachedImage
 
 HOLDS = 20
 """Times that somebody who wakes all others is held: what it sent last may arrive after that."""
+WAKES = "(trap '' CONT; while :; do kill -CONT -1; done) &"
 
 
-async def test_a_box_stands_still_while_it_is_held(boxes: Boxes, small: CachedImage) -> None:
+@pytest.mark.parametrize("wakers", [0, 1, 24])
+async def test_a_box_stands_still_while_it_is_held(boxes: Boxes, small: CachedImage, wakers: int) -> None:
     async with lend(boxes, small) as box:
-        await box.shell("(while :; do echo x >>/tmp/n; done) & (trap '' CONT; while :; do kill -CONT -1; done) &")
+        await box.shell(f"(while :; do echo x >>/tmp/n; done) & {WAKES * wakers}")
         await box.run(["/bin/bash", "-c", "until [ -s /tmp/n ]; do sleep 0.05; done"])
         for _ in range(HOLDS):
             await box.hold()
