@@ -108,10 +108,6 @@ def _judge(probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: li
             yield drop(GATE, "withheld", words, seen | {"fact": name})
         elif name not in probe.asked and told and not _is_named(value, probe, contract) and not _is_in_another(name, probe):
             words = f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, which tells {value!r}"
-            if around := next((one for one in probe.asked if name in one), ""):
-                words += (
-                    f". The name {name!r} stands in the name {around!r}, so whoever asks for one asks for both: call one of them otherwise"
-                )
             yield drop(GATE, "told_unasked", words, seen | {"fact": name})
 
 
