@@ -131,6 +131,6 @@ def list_aliases(module: ast.Module) -> dict[str, ast.expr]:
     return found
 
 
-def write_out(annotation: ast.expr, aliases: Mapping[str, ast.expr]) -> ast.expr:
+def replace_aliases(annotation: ast.expr, aliases: Mapping[str, ast.expr]) -> ast.expr:
     """With every alias replaced."""
     return _Aliases(aliases).visit(annotation) if aliases else annotation

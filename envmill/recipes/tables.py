@@ -150,12 +150,13 @@ def describe_typed(blueprint: Blueprint) -> list[CodedTool]:
 
 
 def _describe_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
-    signed, outline = blueprint.signatures.get(tool.name), blueprint.brief.outline
-    types: dict[str, Json] = signed.model_dump() if signed else {}
-    for documented in outline.tools if outline and not signed else ():
+    types: dict[str, Json] = {}
+    outline = blueprint.brief.outline
+    if signed := blueprint.signatures.get(tool.name):
+        types = signed.model_dump()
+    elif documented := next((one for one in outline.tools if one.name == tool.name), None) if outline else None:
         properties: dict[str, Json] = documented.inputs.get("properties", {})
-        if documented.name == tool.name and any(map(is_list, properties.values())):
-            types = {"inputs": documented.inputs}
+        types = {"inputs": documented.inputs} if any(map(is_list, properties.values())) else {}
     return CodedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump() | types)
 
 

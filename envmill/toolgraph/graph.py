@@ -200,7 +200,7 @@ class ToolGraph:
         return tuple(sorted(pair for pair in found if set(pair) <= self.reachable))
 
     @cached_property
-    def users(self) -> dict[int, tuple[int, ...]]:
+    def used_by(self) -> dict[int, tuple[int, ...]]:
         """Tool that gives one new thing → tools that take it."""
         found = defaultdict[int, list[int]](list)
         for maker, user in self.uses:

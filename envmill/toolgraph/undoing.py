@@ -13,7 +13,7 @@ from typing import Literal
 from envmill.kinds.start import CLOCK
 from schemas.base import Json, canonical_json, is_array, is_object
 
-Path = tuple[str, ...]
+Place = tuple[str, ...]
 Columns = Collection[tuple[str, str]]
 """Table and column."""
 Remainder = Literal["all", "own", "none"]
@@ -64,7 +64,7 @@ def judge_remainder(whole: PlayedCalls, rest: PlayedCalls, first: int, loose: Co
     return "own"
 
 
-def _find_differences(one: Mapping[Path, Json], other: Mapping[Path, Json], loose: Columns, given: HandedOut) -> Iterator[Path]:
+def _find_differences(one: Mapping[Place, Json], other: Mapping[Place, Json], loose: Columns, given: HandedOut) -> Iterator[Place]:
     for path in dict.fromkeys([*one, *other]):
         left, right = one.get(path), other.get(path)
         if (path in one) is (path in other) and (left == right or _is_loose(path, loose) or _is_volatile(left, right, given)):
@@ -72,7 +72,7 @@ def _find_differences(one: Mapping[Path, Json], other: Mapping[Path, Json], loos
         yield path
 
 
-def _is_loose(path: Path, loose: Columns) -> bool:
+def _is_loose(path: Place, loose: Columns) -> bool:
     return len(path) > 2 and (path[0], path[2]) in loose
 
 
@@ -92,12 +92,12 @@ def _is_put_back(states: Sequence[Json], loose: Columns, given: HandedOut) -> bo
     return any(path in before and path in end and before[path] == end[path] for path in moved)
 
 
-def _list_old(state: Json, start: Json) -> dict[Path, Json]:
+def _list_old(state: Json, start: Json) -> dict[Place, Json]:
     """Values of records that were there at the start; of an empty table none."""
     return {path: value for path, value in _list_leaves(state).items() if value != {} and _stands_in(start, path)}
 
 
-def _stands_in(start: Json, path: Path) -> bool:
+def _stands_in(start: Json, path: Place) -> bool:
     """Whether the record was there at the start."""
     table = start.get(path[0]) if is_object(start) else None
     return table is not None if len(path) < 2 else is_object(table) and path[1] in table
@@ -122,7 +122,7 @@ def _rename(value: Json, names: Mapping[str, str]) -> Json:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def _list_leaves(value: Json, path: Path = ()) -> dict[Path, Json]:
+def _list_leaves(value: Json, path: Place = ()) -> dict[Place, Json]:
     """Every value that is no object, and every empty object, by its path."""
     if is_object(value) and value:
         return {found: leaf for key, held in value.items() for found, leaf in _list_leaves(held, (*path, key)).items()}

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 
 from envmill.errors import BuildError
-from envmill.kinds.annotation import Schema, list_aliases, read_annotation, write_out
+from envmill.kinds.annotation import Schema, list_aliases, read_annotation, replace_aliases
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters, read_description
 from envmill.runtime.actors import DEFAULT
@@ -24,7 +24,7 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
     """The interface of a class, in source order. `effects` says what each tool was planned to do: all of them, no other."""
     module = _parse(source)
     methods = _public_methods(_find_class(module, class_name))
-    _write_out_aliases(module, methods.values())
+    _replace_aliases(module, methods.values())
     for name in effects:
         if name not in methods:
             raise BuildError(f"Class {class_name} lacks the planned tool {name!r}: add a public method of that name.", tool=name)
@@ -108,11 +108,11 @@ def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool
     return Tool(name=name, description=description, parameters=_parameters(method, docstring), effect=effects[name], actors=actors)
 
 
-def _write_out_aliases(module: ast.Module, methods: Iterable[ast.FunctionDef]) -> None:
+def _replace_aliases(module: ast.Module, methods: Iterable[ast.FunctionDef]) -> None:
     aliases = list_aliases(module)
     for parameter in (one for method in methods for one in (*method.args.args, *method.args.kwonlyargs)):
         if parameter.annotation is not None:
-            parameter.annotation = write_out(parameter.annotation, aliases)
+            parameter.annotation = replace_aliases(parameter.annotation, aliases)
 
 
 def _read_actors(method: ast.FunctionDef) -> list[str]:
