@@ -98,12 +98,10 @@ async def find_offers(
         tried = await rehearse_chain(chain, program, experience, sandbox, environment.id, loose)
         if isinstance(tried, tuple):
             refused[tried[0]] += 1
-        elif _takes_back(tried):
-            refused["takes_back"] += 1
         elif tried.new and not results:
             refused["needs_result"] += 1
         else:
-            (doubtful if tried.undoing else offered).append(tried)
+            (doubtful if tried.undoing or _takes_back(tried) else offered).append(tried)
     spare = enough - len(offered)
     refused.update({"undone_perhaps": len(doubtful[spare:])})
     offered += doubtful[:spare]
@@ -111,7 +109,8 @@ async def find_offers(
 
 
 def _takes_back(tried: RehearsedChain) -> bool:
-    """Whether a step ends what an earlier one made, such as a booking that is cancelled at once: no request asks for that."""
+    """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at once. A verb says so, so it decides the
+    order alone: such chains are offered after all others."""
     return any(step in tried.new and is_taking_back(call.name) for call, step in zip(tried.calls, tried.steps, strict=True))
 
 

@@ -163,25 +163,30 @@ TAKING_BACK = '''
 '''
 
 
+LABELS = TAKING_BACK.format(name="label_parcel", summary="Print its label", does='self.parcels[parcel_id]["label"] = "printed"')
+
+
 @pytest.mark.parametrize(
-    ("name", "summary", "does", "code"),
+    ("name", "does", "offered"),
     [
-        pytest.param("remove_parcel", "Remove a parcel", "del self.parcels[parcel_id]", "undone", id="ends as it began"),
-        pytest.param("cancel_parcel", "Cancel a parcel", 'self.parcels[parcel_id]["service"] = "none"', "takes_back", id="a row is left"),
-        pytest.param("label_parcel", "Print its label", 'self.parcels[parcel_id]["label"] = "printed"', "", id="goes on with it"),
+        pytest.param("remove_parcel", "del self.parcels[parcel_id]", "never", id="ends as it began"),
+        pytest.param("cancel_parcel", 'self.parcels[parcel_id]["service"] = "none"', "last", id="a row is left"),
+        pytest.param("weigh_parcel", 'self.parcels[parcel_id]["grams"] = 200', "any", id="goes on with it"),
     ],
 )
-async def test_what_takes_back_what_it_made_is_not_offered(jail: Sandbox, name: str, summary: str, does: str, code: str) -> None:
-    source = SOURCE + TAKING_BACK.format(name=name, summary=summary, does=does)
-    tools = KINDS["stateful"].derive_tools(source, "Parcels", EFFECTS | {name: "change"})
-    kept = [tool for tool in tools if tool.name in ("find_customers", "create_parcel", name)]
+async def test_what_takes_back_what_it_made_comes_last_or_never(jail: Sandbox, name: str, does: str, offered: str) -> None:
+    source = SOURCE + LABELS + TAKING_BACK.format(name=name, summary="It is about a parcel", does=does)
+    tools = KINDS["stateful"].derive_tools(source, "Parcels", EFFECTS | {"label_parcel": "change", name: "change"})
+    kept = [tool for tool in tools if tool.name in ("find_customers", "create_parcel", "label_parcel", name)]
     place: Environment = make_environment(source, entry="program:Parcels", tools=kept, tables=[])
+    there = {"initial_state": STATE | {"parcels": {"par_1": {"id": "par_1"}}}}
     tests = [
         make_test("find_customers", query="Okafor"),
         make_test("create_parcel", customer_id=CUSTOMER, service="express"),
-        make_test(name, parcel_id="par_1").model_copy(update={"initial_state": STATE | {"parcels": {"par_1": {"id": "par_1"}}}}),
+        *(make_test(each, parcel_id="par_1").model_copy(update=there) for each in ("label_parcel", name)),
     ]
     offers = await find_offers(place, tests, {}, ("weighted", "backward"), jail, results=True)
-    chains = [[call.name for call in one.calls] for one in offers.chains]
-    assert any(names[-1] == name and "create_parcel" in names for names in chains) is (code == "")
-    assert offers.refused.get(code or "none", 0) >= bool(code)
+    with_it = [{"create_parcel", name} <= {call.name for call in one.calls} for one in offers.chains]
+    assert any(with_it) is (offered != "never")
+    assert not all(with_it)
+    assert (with_it == sorted(with_it)) is (offered != "any")
