@@ -31,6 +31,8 @@ def top_up_twice(request: str) -> ScenarioCase:
 
 
 HONEST = {
+    "all that is there": top_up(60, "Bo Lind comes 4 times: put the whole of what he has on his account there once more."),
+    "as much as is left": top_up(60, "For the 4 seats, put as much on Bo Lind's account as he has left."),
     "a bullet before an amount": top_up(25, "Please book in:\n- 25 on Bo Lind's account"),
     "a dash before an amount": top_up(25, "Bo Lind - 25 - on the account, please."),
     "half of what is there": top_up(30, "Put half of what Bo Lind has on his account on top of it."),
@@ -52,6 +54,10 @@ HONEST = {
     "a count of changes": top_up_twice("Put the usual on Bo Lind's account in two rounds."),
 }
 FAULTY = {
+    "a payment that another change needs": (ask("Please book one seat in the Tuesday wheel class for Ada Kern."), "unasked_change"),
+    "another amount in what is left to do": (top_up(25, "This is what is left to do: put 60 on Bo Lind's account."), "unmatched_value"),
+    "another amount of the total": (top_up(25, "The total is still open: put 60 on Bo Lind's account."), "unmatched_value"),
+    "another amount than a share": (top_up(25, "Bo Lind and all the same people pay: 60 goes on his account."), "unmatched_value"),
     "cents of other euros": (top_up(2600, "Put 25 euros on Bo Lind's account."), "unmatched_value"),
     "cents of what has no unit": (top_up(2500, "Put 25 on Bo Lind's account."), "unmatched_value"),
     "cents of other euros beside a count": (top_up(2600, "For the next 2 rounds, put 25 euros on Bo Lind's account."), "unmatched_value"),
