@@ -18,6 +18,7 @@ from envmill.gates.s15 import describe_row, list_targets
 from envmill.language.dates import Day
 from envmill.language.numbers import find_numbers
 from envmill.language.words import Span, normalise
+from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
@@ -64,6 +65,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     near, far = await gather_knowledge(subject, means)
     asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
     found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far, shown), *list_mismatches(asked, shown)]
+    found += await list_unasked_changes(subject, means, asked)
     found += await list_disorder(subject, means, asked)
     evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
     loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)
@@ -159,6 +161,35 @@ def ask_unasked(call: Call) -> str:
     return f"Is {call.name} with {call.arguments} something that the request does not ask for?"
 
 
+async def list_unasked_changes(subject: ScenarioCase, means: GateContext, asked: RequestAlignment) -> list[Contradiction]:
+    """Changes that no sentence asks for, but for steps on the way to what is asked for."""
+    return [
+        ("unasked_change", f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change", question)
+        for wish in list_unasked(asked)
+        if (question := ask_unasked(wish.call)) and not await is_on_the_way(subject, means, wish.place)
+    ]
+
+
+async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -> bool:
+    """Whether a later call is refused without this change, and changes again the status that this one gave: who asks to finish a job asks
+    to start it. A change that lasts is a wish of its own, also where a rule demands it: nobody says that a training took place, or pays, by
+    asking for what is given only then."""
+    oracle, trials = tuple(subject.scenario.oracle), Trials.of(subject, means)
+    before, after, without = await trials.play(
+        [
+            Attempt("before it", oracle[:place]),
+            Attempt("up to it", oracle[: place + 1]),
+            Attempt("without it", oracle[:place] + oracle[place + 1 :]),
+        ]
+    )
+    right = (await trials.oracle())[0].ending
+    if before.ending is None or after.ending is None or right is None or all(one.outcome == "ok" for one in without.replies[place:]):
+        return False
+    made = {tuple(one.path) for one in diff_states(before.ending.final, after.ending.final) if isinstance(one.after, str)}
+    later = {tuple(one.path) for one in diff_states(after.ending.final, right.final)}
+    return not later.isdisjoint(made)
+
+
 async def list_disorder(subject: ScenarioCase, means: GateContext, wishes: RequestAlignment) -> list[Contradiction]:
     """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
     oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
@@ -189,14 +220,11 @@ def list_used(subject: ScenarioCase) -> dict[Decimal, int]:
 
 
 def list_mismatches(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -> Iterator[Contradiction]:
-    """Changes that no sentence asks for, or whose sentence says another amount."""
+    """Changes whose sentence says another amount."""
     for wish, used, said in list_other_amounts(asked, shown):
         words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
         text = asked.texts[wish.sentence].text.strip()
         yield "unmatched_value", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
-    for wish in list_unasked(asked):
-        words = f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
-        yield "unasked_change", words, ask_unasked(wish.call)
 
 
 def describe_targets(subject: ScenarioCase) -> KnownValues:
