@@ -170,6 +170,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = KnownValues.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
+            if source == "nowhere" and is_part_of_day(top, value, told.dates | seen.dates):
+                source = "unknown"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
                 source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
@@ -216,6 +218,13 @@ def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
     words = split_words(str(value))
     known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
     return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS
+
+
+def is_part_of_day(name: str, value: Json, days: set[str]) -> bool:
+    """Whether an argument is the year or the month of a day that is known, today among them: `2026` is in `1 March 2026`."""
+    words, number = name.lower().split("_"), read_plain_number(value)
+    part = slice(0, 4) if "year" in words else slice(5, 7) if "month" in words else None
+    return part is not None and number is not None and any(int(day[part]) == number for day in days)
 
 
 def is_amount(value: Json) -> bool:
