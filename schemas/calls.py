@@ -22,8 +22,7 @@ def read_call(value: Json) -> Json:
         return value
     if not 1 <= len(value) <= 3:
         raise ValueError('a call is a list of its tool and its arguments: ["lend_tool", {"tool_id": "tool_1"}]')
-    name, arguments, actor = [*value, *(None, {}, _AGENT)[len(value) :]]
-    return {"name": name, "arguments": arguments, "actor": actor}
+    return dict(zip(("name", "arguments", "actor"), value, strict=False))
 
 
 def write_call(call: Call | CallPattern) -> Json:
