@@ -132,17 +132,29 @@ def compress(case: RewordingCase) -> RewordReply:
 
 
 def _is_inferable(place: int, case: RewordingCase) -> bool:
-    """Whether it says nothing of its own, and something after it is refused without it."""
+    """Whether it says nothing of its own, something after it is refused without it, and what it changes in a row is changed again: a step
+    on the way. What lasts is a wish of its own: nobody says that a training took place by asking for what the trained alone get."""
     wish, later = case.wishes[place], case.wishes[place + 1 :]
     named = {value for one in later for value in one.arguments.values()}
     if not later or not set(wish.arguments.values()) <= named:
         return False
-    world = DomainWorld(case.domain, deepcopy(case.state), TODAY, "without")
-    for one in (*case.wishes[:place], *later):
+    worlds = [DomainWorld(case.domain, deepcopy(case.state), TODAY, "without")]
+    for one in case.wishes:
+        worlds.append(worlds[-1].copy())
+        worlds[-1].apply(one.operation, one.arguments)
+    before, after, end = (_list_cells(worlds[step]) for step in (place, place + 1, -1))
+    if not any(isinstance(value, str) and cell in before and before[cell] != value != end.get(cell) for cell, value in after.items()):
+        return False
+    world = worlds[place]
+    for one in later:
         if not world.allows(one.operation, one.arguments):
             return True
         world.apply(one.operation, one.arguments)
     return False
+
+
+def _list_cells(world: DomainWorld) -> dict[tuple[str, str, str], Json]:
+    return {(home, key, name): value for home, rows in world.state.items() for key, row in rows.items() for name, value in row.items()}
 
 
 def _list_orders(wishes: list[WantedChange], case: RewordingCase) -> str:
@@ -181,10 +193,12 @@ def refer(case: RewordingCase) -> RewordReply:
     named = list(_list_named(case))
     for parameter, label, _ in named:
         noun = case.domain.collections[parameter.row].noun.replace("_", " ")
-        others = {other for each, other, _ in named if each.row == parameter.row and other != label}
+        # `Ada Kern's trip` names Ada Kern as well: `that driver` behind it is her.
+        rows = {follow(parameter.row, key, [], case.domain, case.state) for key in case.state[parameter.row]}
+        others = ({other for each, other, _ in named if each.row == parameter.row} | rows) - {label}
         # "the room Room 7" is named by both words: neither is left standing. In an opening `a room` is another one.
         again = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?(?<!\w){re.escape(label)}(?!\w)")
-        between = re.compile("|".join(map(re.escape, [name_one(noun), *others])))
+        between = re.compile("|".join([re.escape(name_one(noun)), *(rf"(?<!\w){re.escape(other)}(?!\w)" for other in others)]))
         told = case.change(lambda text, again=again, between=between, noun=noun: _keep_first(text, again, between, f"that {noun}"))
         if told.request != case.asked.request:
             return told

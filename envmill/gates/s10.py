@@ -18,6 +18,7 @@ from envmill.gates.s15 import describe_row, list_targets
 from envmill.language.dates import Day
 from envmill.language.numbers import find_numbers
 from envmill.language.words import Span, normalise
+from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
@@ -62,8 +63,9 @@ _NEAR = 400
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Contradictions are suspected, all of them; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
-    asked = RequestAlignment.of(subject)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far), *list_mismatches(asked, near.numbers)]
+    asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
+    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far, shown), *list_mismatches(asked, shown)]
+    found += await list_unasked_changes(subject, means, asked)
     found += await list_disorder(subject, means, asked)
     evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
     loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)
@@ -93,17 +95,27 @@ async def gather_knowledge(subject: ScenarioCase, means: GateContext) -> tuple[K
     return near, far
 
 
-def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues) -> Iterator[Contradiction]:
+async def list_shown(subject: ScenarioCase, means: GateContext) -> list[set[Decimal]]:
+    """Numbers that replies had shown before each call: what an amount can be worked out of. The amount itself, in an argument or in the
+    reply to its call, would make any amount one that is there."""
+    if not subject.scenario.oracle:
+        return []
+    trial, seen = (await Trials.of(subject, means).oracle())[0], KnownValues(int(subject.scenario.clock[:4]))
+    shown: list[set[Decimal]] = []
+    for place in range(len(subject.scenario.oracle)):
+        shown.append(set(seen.numbers))
+        seen.take([read_part(part) for part in trial.replies[place].parts] if place < len(trial.replies) else [])
+    return shown
+
+
+def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues, shown: Sequence[set[Decimal]]) -> Iterator[Contradiction]:
     """What the request says and nothing else knows."""
     request, scenario = subject.scenario.request, subject.scenario
     if not scenario.oracle:
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
-    stock = StateIndex.of(scenario.initial_state)
-    given = [(name, value) for call in writes for name, value in call.arguments.items() if not stock.find_counted(name, value)]
-    used = {Decimal(str(leaf)) for _, value in given for leaf in list_leaves(value) if is_amount(leaf)}
-    said = KnownValues.of([request], near.year)
-    unsaid = sorted(one for one in used - list_said(request) if not is_in_hundredths(one, said))
+    used, said = list_used(subject), KnownValues.of([request], near.year)
+    unsaid = sorted(one for one in used.keys() - list_said(request) if not is_in_hundredths(one, said))
     described = describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
@@ -118,7 +130,7 @@ def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues) -
                 )
             continue
         is_described = not unsaid or described.holds(float(number)) or _is_part(number, described)
-        if number in far.numbers and not is_described and not _explains(number, unsaid, request, near):
+        if number in far.numbers and not is_described and not _explains(number, {one: shown[used[one]] for one in unsaid}, request):
             yield "unmatched_value", f"the request says {number}, which nothing that is acted on has{instead}", question
     for day in read_dates(request):
         named = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
@@ -149,6 +161,35 @@ def ask_unasked(call: Call) -> str:
     return f"Is {call.name} with {call.arguments} something that the request does not ask for?"
 
 
+async def list_unasked_changes(subject: ScenarioCase, means: GateContext, asked: RequestAlignment) -> list[Contradiction]:
+    """Changes that no sentence asks for, but for steps on the way to what is asked for."""
+    return [
+        ("unasked_change", f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change", question)
+        for wish in list_unasked(asked)
+        if (question := ask_unasked(wish.call)) and not await is_on_the_way(subject, means, wish.place)
+    ]
+
+
+async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -> bool:
+    """Whether a later call is refused without this change, and changes again the status that this one gave: who asks to finish a job asks
+    to start it. A change that lasts is a wish of its own, also where a rule demands it: nobody says that a training took place, or pays, by
+    asking for what is given only then."""
+    oracle, trials = tuple(subject.scenario.oracle), Trials.of(subject, means)
+    before, after, without = await trials.play(
+        [
+            Attempt("before it", oracle[:place]),
+            Attempt("up to it", oracle[: place + 1]),
+            Attempt("without it", oracle[:place] + oracle[place + 1 :]),
+        ]
+    )
+    right = (await trials.oracle())[0].ending
+    if before.ending is None or after.ending is None or right is None or all(one.outcome == "ok" for one in without.replies[place:]):
+        return False
+    made = {tuple(one.path) for one in diff_states(before.ending.final, after.ending.final) if isinstance(one.after, str)}
+    later = {tuple(one.path) for one in diff_states(after.ending.final, right.final)}
+    return not later.isdisjoint(made)
+
+
 async def list_disorder(subject: ScenarioCase, means: GateContext, wishes: RequestAlignment) -> list[Contradiction]:
     """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
     oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
@@ -168,15 +209,22 @@ async def list_disorder(subject: ScenarioCase, means: GateContext, wishes: Reque
     return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere", question)]
 
 
-def list_mismatches(asked: RequestAlignment, there: set[Decimal]) -> Iterator[Contradiction]:
-    """Changes that no sentence asks for, or whose sentence says another amount."""
-    for wish, used, said in list_other_amounts(asked, there):
+def list_used(subject: ScenarioCase) -> dict[Decimal, int]:
+    """Amounts that the path's changes use, and the first call that does."""
+    stock, used = StateIndex.of(subject.scenario.initial_state), dict[Decimal, int]()
+    for place in list_writes(subject):
+        given = [value for name, value in subject.scenario.oracle[place].arguments.items() if not stock.find_counted(name, value)]
+        for leaf in (leaf for value in given for leaf in list_leaves(value) if is_amount(leaf)):
+            used.setdefault(Decimal(str(leaf)), place)
+    return used
+
+
+def list_mismatches(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -> Iterator[Contradiction]:
+    """Changes whose sentence says another amount."""
+    for wish, used, said in list_other_amounts(asked, shown):
         words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
         text = asked.texts[wish.sentence].text.strip()
         yield "unmatched_value", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
-    for wish in list_unasked(asked):
-        words = f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change"
-        yield "unasked_change", words, ask_unasked(wish.call)
 
 
 def describe_targets(subject: ScenarioCase) -> KnownValues:
@@ -232,10 +280,11 @@ def list_said(request: str) -> set[Decimal]:
     return {one.value for one in read_numbers(request)}
 
 
-def _explains(number: Decimal, unsaid: Sequence[Decimal], request: str, near: KnownValues) -> bool:
-    """Whether what the path uses and the request does not say follows from this number by its words or in another unit."""
-    said = KnownValues(near.year, normal=normalise(request), plain=request, numbers={number})
-    return all(amounts_to(one, said, near.numbers - set(unsaid)) for one in unsaid)
+def _explains(number: Decimal, unsaid: Mapping[Decimal, set[Decimal]], request: str) -> bool:
+    """Whether what the path uses and the request does not say follows from this number by its words or in another unit; `unsaid` says
+    what had been shown by then."""
+    said = KnownValues(0, normal=normalise(request), plain=request, numbers={number})
+    return all(amounts_to(one, said, there) for one, there in unsaid.items())
 
 
 def _turn_round(day: str) -> str:

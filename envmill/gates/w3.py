@@ -13,7 +13,7 @@ from envmill.runtime.schema import find_fault
 from envmill.sandbox import Invoke, Look, Observation, Reset, Sandbox
 from envmill.toolgraph.chain_player import read_reply
 from schemas.base import Json, is_array, is_object
-from schemas.environment import Environment, Test
+from schemas.environment import Environment, Test, Tool
 from schemas.ledger import ReasonClass
 
 GATE = "W3"
@@ -80,13 +80,25 @@ def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tools with fewer than three tests, however often one is repeated, or with inputs that must be given and no anticipated rejection."""
+    """Tools with fewer than three tests, however often one is repeated, or with inputs that may be refused and no test of that."""
     tried = Counter({test.id: test.call.name for test in tests}.values())
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
     lacking = [f"{tool.name} has {tried[tool.name]} tests of {_PER_TOOL}" for tool in environment.tools if tried[tool.name] < _PER_TOOL]
-    takes = [tool for tool in environment.tools if tool.parameters.get("required")]
     return lacking + [
-        f"{tool.name} asks for inputs and has no test that expects a rejection" for tool in takes if tool.name not in rejected
+        f"{tool.name} takes {names[0]} and has no test that expects a rejection"
+        for tool in environment.tools
+        if (names := _list_refusable(tool)) and tool.name not in rejected
+    ]
+
+
+def _list_refusable(tool: Tool) -> list[str]:
+    """Required inputs of which a convention says when they are refused: ids and texts, lists of them, numbers with a range. No convention
+    refuses a year, and no test can expect it."""
+    given = {name: tool.parameters["properties"].get(name, {}) for name in tool.parameters.get("required", ())}
+    return [
+        name
+        for name, schema in given.items()
+        if "enum" not in schema and (schema.get("type") in ("string", "array") or {"minimum", "maximum"} & set(schema))
     ]
 
 

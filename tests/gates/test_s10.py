@@ -9,7 +9,8 @@ from envmill.gates.base import Finding, ScenarioCase
 from schemas.environment import Call
 from schemas.scenario import UserContract
 from tests.gates.cases import FIND, LOOK_UP, TOP_UP, Case, ask, check, judge_cases
-from tests.gates.specimens import ORACLE, REQUEST, pose
+from tests.gates.specimens import ORACLE, REQUEST, pose, vary
+from tests.gates.specimens.studio import EFFECTS
 
 LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
 
@@ -30,7 +31,34 @@ def top_up_twice(request: str) -> ScenarioCase:
     return pose(request=request, oracle=[LOOK_UP, LEND, LEND], user=KNOWN)
 
 
+def release_first(does: str, demands: str) -> ScenarioCase:
+    """Bo Lind's booking is released and cancelled; to cancel is all that is asked for."""
+    tool = f'''    def release_booking(self, booking_id: str) -> dict:
+        """Release a booking.
+
+        Args:
+            booking_id: Id of the booking.
+        """
+        booking = self._find(self.bookings, booking_id, "booking")
+        member = self.members[booking["member_id"]]
+        {does}
+        return dict(booking)
+
+'''
+    cancel = "    def cancel_booking("
+    built = vary(
+        (cancel, tool + cancel),
+        ('if booking["status"] != "booked":', f"if not ({demands}):"),
+        effects={**EFFECTS, "release_booking": "change"},
+    )
+    release = Call(name="release_booking", arguments={"booking_id": "B1"})
+    return pose(built=built, request="Please cancel Bo Lind's booking of the wheel class.", oracle=[LOOK_UP, release, CANCEL])
+
+
 HONEST = {
+    "what is to be done before": release_first("booking['status'] = 'released'", "booking['status'] == 'released'"),
+    "all that is there": top_up(60, "Bo Lind comes 4 times: put the whole of what he has on his account there once more."),
+    "as much as is left": top_up(60, "For the 4 seats, put as much on Bo Lind's account as he has left."),
     "a bullet before an amount": top_up(25, "Please book in:\n- 25 on Bo Lind's account"),
     "a dash before an amount": top_up(25, "Bo Lind - 25 - on the account, please."),
     "half of what is there": top_up(30, "Put half of what Bo Lind has on his account on top of it."),
@@ -52,6 +80,15 @@ HONEST = {
     "a count of changes": top_up_twice("Put the usual on Bo Lind's account in two rounds."),
 }
 FAULTY = {
+    "what need not be done before": (release_first("booking['status'] = 'released'", "booking['status'] != 'cancelled'"), "unasked_change"),
+    "what has to be done before, and lasts": (
+        release_first("member['status'] = 'released'", "self.members[booking['member_id']]['status'] == 'released'"),
+        "unasked_change",
+    ),
+    "a payment that another change needs": (ask("Please book one seat in the Tuesday wheel class for Ada Kern."), "unasked_change"),
+    "another amount in what is left to do": (top_up(25, "This is what is left to do: put 60 on Bo Lind's account."), "unmatched_value"),
+    "another amount of the total": (top_up(25, "The total is still open: put 60 on Bo Lind's account."), "unmatched_value"),
+    "another amount than a share": (top_up(25, "Bo Lind and all the same people pay: 60 goes on his account."), "unmatched_value"),
     "cents of other euros": (top_up(2600, "Put 25 euros on Bo Lind's account."), "unmatched_value"),
     "cents of what has no unit": (top_up(2500, "Put 25 on Bo Lind's account."), "unmatched_value"),
     "cents of other euros beside a count": (top_up(2600, "For the next 2 rounds, put 25 euros on Bo Lind's account."), "unmatched_value"),

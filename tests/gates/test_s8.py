@@ -163,6 +163,23 @@ def test_a_wished_state_describes_nothing(request_: str, left: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("request_", "left"),
+    [
+        ("The plan P-1 should have description 'for the trial' now.", "The plan P-1 should have description  now."),
+        ("Give the plan P-1 description 'for the trial'.", "Give the plan P-1 description ."),
+        ('Change the description of P-1 to "for the trial", please.', "Change the description of P-1 to , please."),
+        ("The plan with description 'for the trial' should go.", "The plan with description 'for the trial' should go."),
+        ("Delete it, it has description 'for the trial'.", "Delete it, it has description 'for the trial'."),
+        ("It should be the plan whose description is 'for the trial'.", "It should be the plan whose description is 'for the trial'."),
+        ("Give 'Blue Moon' a new slot.", "Give 'Blue Moon' a new slot."),
+        ("Set the slot of 'Blue Moon' later.", "Set the slot of 'Blue Moon' later."),
+    ],
+)
+def test_a_wished_text_describes_no_row_that_has_it(request_: str, left: str) -> None:
+    assert leave_out_wishes(request_, ["description", "slot_id"]) == left
+
+
+@pytest.mark.parametrize(
     ("value", "text", "known"),
     [
         pytest.param(3750, "Bill 3 hours at 12.50 euros.", True, id="cents of a product of euros"),

@@ -7,7 +7,7 @@ import pytest
 from envmill.gates import w3
 from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.gates.exploring.expectations import find_unmet
-from envmill.gates.w3 import play_tests
+from envmill.gates.w3 import find_untested, play_tests
 from envmill.sandbox import Sandbox
 from schemas.environment import Call, Environment, Test
 from tests.gates.specimens import ground, make_test, vary
@@ -57,6 +57,27 @@ async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandb
     last = fearless[-1]
     again = [alter(last, setup=[last.call] * times) for times in (1, 2)]
     assert "rejection" in (await run_tests(shed, [*fearless, *again], sandbox)).detail
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        ({"type": "integer"}, False),
+        ({"type": "boolean"}, False),
+        ({"type": "string", "enum": ["free", "out"]}, False),
+        ({"type": "integer", "minimum": 1}, True),
+        ({"type": "string"}, True),
+        ({"type": "array", "items": {"type": "string"}}, True),
+    ],
+)
+async def test_a_rejection_is_wanted_where_a_convention_can_refuse(schema: dict[str, Any], wanted: bool) -> None:
+    """A year without a range is refused by no rule, so an author could only invent one."""
+    shed = make_environment()
+    takes = {"type": "object", "properties": {"key": schema}, "required": ["key"], "additionalProperties": False}
+    shed.tools[:] = [tool.model_copy(update={"parameters": takes}) if tool.name == "lend" else tool for tool in shed.tools]
+    tests = [test for test in make_tests(shed) if test.expect == "success" or test.call.name != "lend"]
+    said = [each for each in find_untested(shed, tests) if "rejection" in each]
+    assert said == (["lend takes key and has no test that expects a rejection"] if wanted else [])
 
 
 async def test_a_test_under_other_names_is_one(sandbox: Sandbox) -> None:

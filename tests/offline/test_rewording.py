@@ -82,3 +82,43 @@ def test_a_wish_about_a_row_that_the_path_made_stays_in_its_words(operator: Oper
     told = answer_reword(asked.model_dump(mode="json"), HIVES, 0, 0)
     assert isinstance(told, RewordReply)
     assert told.request == request
+
+
+def test_a_name_inside_the_name_of_another_thing_is_named_as_well() -> None:
+    """`Ada Kern's trip` speaks of Ada Kern: `that driver` behind it is her."""
+    domain = compose("fleet_maintenance", 6)
+    state = populate(domain, "drivers").state
+    one, other = list(state["drivers"])[:2]
+    name, another = (state["drivers"][key]["name"] for key in (one, other))
+    wishes = [WantedChange(domain.operations[each], {"driver_id": one}) for each in ("grant_permit", "call_in_sick")]
+    apart = f"Enter the permit of {name}. Report {another}'s trip, and put {name} down as off sick."
+    assert reword("implicit_reference", apart, wishes, domain, state) == apart
+    near = f"Enter the permit of {name}. Report the trip, and put {name} down as off sick."
+    assert reword("implicit_reference", near, wishes, domain, state) == near.replace(f"put {name}", "put that driver")
+
+
+def test_only_a_step_on_the_way_is_left_unsaid() -> None:
+    """To start a job is part of finishing it; that a member was trained is said by nobody who asks for a tool."""
+    fleet = compose("fleet_maintenance", 6)
+    state = populate(fleet, "jobs").state
+    key = next(key for key, row in state["jobs"].items() if row["status"] == "ordered")
+    state["vehicles"][state["jobs"][key]["vehicle_id"]]["status"] = "parked"
+    state["jobs"] = {key: state["jobs"][key]}
+    steps = [WantedChange(fleet.operations[each], {"job_id": key}) for each in ("start_job", "finish_job")]
+    told = reword("compression", LONG, steps, fleet, state)
+    assert told.startswith("Finish ")
+    assert "start" not in told
+    lending = compose("tool_lending", 8)
+    state = populate(lending, "trained").state
+    member, tool = (next(iter(state[each])) for each in ("members", "tools"))
+    state["members"][member] |= {"status": "active", "trained": "no", "balance": 0}
+    state["tools"][tool] |= {"status": "available", "powered": "yes"}
+    state |= {name: {} for name in ("loans", "holds") if name in state}
+    trained = WantedChange(lending.operations["record_training"], {"member_id": member})
+    lent = WantedChange(lending.operations["lend_tool"], {"member_id": member, "tool_id": tool, "days": 3})
+    told = reword("compression", LONG, [trained, lent], lending, state)
+    assert "training" in told
+    assert "3 days" in told
+
+
+LONG = f"{'It is a long story, and I shall tell it from the beginning. ' * 5}Please see to it."

@@ -41,6 +41,8 @@ READERS = ("forgotten_effect", "overwritten_total", "applied_twice", "off_by_one
 """Faults in what a change amounts to, and on which side its limits lie: nothing but the rules says that, and W4 is who reads them."""
 TABLED_READERS = (*READERS, "misspelt_attribute", "forgotten_filter")
 """The same over tables, where a value under a wrong name never gets to its table, and a limit may count rows that it should not."""
+CORRECTED = ("undeclared_read",)
+"""Faults in what is derived: a gate notes what it saw instead, and the item stays."""
 ASKING = ("W4",)
 """Gates that want opinions, and are asked about these faults and a part of the honest work."""
 _LOAD = re.compile(r"time ?limit|timed? ?out|deadline|did not answer|was killed", re.IGNORECASE)
@@ -108,6 +110,14 @@ class Outcome(Contract):
     """What could not be decided, after all tries: it counts for nothing, and is told."""
     drops: tuple[tuple[str, str, str], ...] = ()
     """Gate, reason and detail of what was reported, the first first: suspicions too, which drop nothing without a judge."""
+
+    corrected: tuple[tuple[str, str, str], ...] = ()
+    """The same of what a gate corrected: derived metadata that was incomplete."""
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether some step or gate says so: it drops it, suspects it, or corrects it where nothing but derived metadata is wrong."""
+        return bool(self.drops) or (self.kind in CORRECTED and bool(self.corrected))
 
     @property
     def is_proved(self) -> bool:
@@ -254,7 +264,8 @@ async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, t
 
 async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext) -> Outcome:
     """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
-    drops, unmeasured, suspected = list[tuple[str, str, str]](), list[str](), list[Finding]()
+    drops, corrected, suspected = list[tuple[str, str, str]](), list[tuple[str, str, str]](), list[Finding]()
+    unmeasured = list[str]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
         look: Callable[[Any, GateContext], Awaitable[Finding]] = gate.check
@@ -264,16 +275,18 @@ async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, mea
                 return outcome.model_copy(update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]})
             if finding.outcome == "not_measured":
                 unmeasured.append(f"{gate.name} {finding.reason}")
-            if finding.outcome in ("dropped", "suspected"):
-                drops.append((gate.name, finding.reason, finding.detail[:300]))
+            if finding.outcome in ("dropped", "suspected", "corrected"):
+                told = corrected if finding.outcome == "corrected" else drops
+                told.append((gate.name, finding.reason, finding.detail[:300]))
             if finding.outcome == "suspected":
                 suspected.append(finding)
         if any(one.outcome == "dropped" for one in found) and (
             not known or any(is_right(outcome.prompt, outcome.kind, *one) for one in drops)
         ):
             break
-    told = {"drops": tuple(drops), "unmeasured": tuple(unmeasured), "confirmed": await _count_confirmed(suspected, subject, means)}
-    return outcome.model_copy(update=told)
+    confirmed = await _count_confirmed(suspected, subject, means)
+    ended = {"drops": tuple(drops), "corrected": tuple(corrected), "unmeasured": tuple(unmeasured), "confirmed": confirmed}
+    return outcome.model_copy(update=ended)
 
 
 async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: GateContext) -> int:

@@ -12,6 +12,18 @@ ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
 """How much of everything a full table looks at."""
 FAULTY = (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks"))
 """Prompts whose replies are spoilt, and what they bring forth."""
+COUNTED = (
+    "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
+    "nowhere and count for nothing."
+)
+REPORTED = (
+    "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
+    "drops nothing until a judge confirms it, or correct it where only derived metadata is wrong (undeclared_read), which drops nothing "
+    "at all. **embedded judge**: dropped, or suspected and confirmed by the offline author as judge, "
+    "which shows the plumbing alone; what a real judge confirms stands in [real authors](real-authors.md)."
+)
+BOUNDED = "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson)."
+"""What the columns mean, on every page."""
 KEPT, CAUGHT, MUTANTS_CAUGHT = 0.97, 0.95, 0.85
 _MOST = 4
 """Names told of one kind, the most frequent first."""
@@ -36,15 +48,9 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "Work of the offline author put to the gates: honest work must be kept, planted faults be caught and called by a right name. "
         "This page is generated: `python -m tests.trust.table` (two processes; cut off, it goes on where it stopped).\n"
     )
+    yield COUNTED
     yield (
-        "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
-        "nowhere and count for nothing."
-    )
-    yield (
-        "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
-        "drops nothing until a judge confirms it. **embedded judge**: dropped, or suspected and confirmed by the offline author as judge, "
-        "which shows the plumbing alone; what a real judge confirms stands in [real authors](real-authors.md). "
-        "*Caught* elsewhere on this page means reported. "
+        f"{REPORTED} *Caught* elsewhere on this page means reported. "
         "W4, which asks models, is asked where it says so, and here the offline author "
         f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
     )
@@ -53,7 +59,7 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` "
         "does, and their answers count for what is promised."
     )
-    yield "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson).\n"
+    yield f"{BOUNDED}\n"
     yield f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended in one and count for nothing.\n"
 
 
@@ -115,7 +121,7 @@ def _spell_row(outcomes: Sequence[Outcome]) -> str:
 def spell_caught(made: Sequence[Outcome]) -> str:
     """Shares dropped without a judge, dropped with the embedded one, and reported: five cells."""
     ruled = share(sum(one.is_ruled for one in made), len(made)).partition(" | ")[0]
-    return f"{share(sum(one.is_proved for one in made), len(made))} | {ruled} | {share(sum(bool(one.drops) for one in made), len(made))}"
+    return f"{share(sum(one.is_proved for one in made), len(made))} | {ruled} | {share(sum(one.is_reported for one in made), len(made))}"
 
 
 def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -176,8 +182,9 @@ def share(hits: int, tried: int) -> str:
 
 
 def name_drops(outcomes: Sequence[Outcome]) -> str:
-    """First drops, most frequent first."""
+    """First drops, most frequent first; what is corrected instead is called so."""
     names = Counter(f"{one.drops[0][0]} {one.drops[0][1]}".strip() for one in outcomes if one.drops)
+    names += Counter(f"{one.corrected[0][0]} {one.corrected[0][1]}, corrected" for one in outcomes if one.is_reported and not one.drops)
     more = len(names) - _MOST
     told = ", ".join(f"{name} {times}" for name, times in names.most_common(_MOST))
     return f"{told}{f', {more} more' if more > 0 else ''}"

@@ -6,9 +6,12 @@ from envmill.verifiers.bounds import limit_share
 from schemas.run import RecipeName
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, TABLED_READERS, Outcome
 from tests.trust.page import (
+    BOUNDED,
     CAUGHT,
+    COUNTED,
     KEPT,
     MUTANTS_CAUGHT,
+    REPORTED,
     name_drops,
     spell_caught,
     write_honest,
@@ -36,13 +39,13 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: S
     yield f"# Confusion table of recipe {recipe}\n"
     yield (
         "Work of the offline author, made by the recipe's own functions and put to the gates: honest work must be kept, planted "
-        f"faults be caught. This page is generated: `python -m tests.trust.table data/trust/{recipe} recipe={recipe}`; counts, bounds "
-        "and the words *silent*, *no judge*, *embedded judge* and *reported* mean what they mean [for classes](confusion.md). "
+        f"faults be caught. This page is generated: `python -m tests.trust.table data/trust/{recipe} recipe={recipe}`. "
         "A planted fault is never mended, so that it is the checks and "
         f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is called is not judged here. What nobody could "
         "hold against anybody is not planted: "
         f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
     )
+    yield f"{COUNTED}\n{REPORTED}\n{BOUNDED}\n"
     outages = [one for one in outcomes if one.outage]
     yield f"{len(outcomes)} candidates; {len(outages)} ended in an outage and count for nothing.\n"
     yield from write_honest(counted)
@@ -109,6 +112,6 @@ def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome], pooled: Sequence
 
 
 def _find_missed(what: str, found: Sequence[Outcome], promised: float) -> Iterator[str]:
-    missed = [one.key for one in found if not one.drops]
+    missed = [one.key for one in found if not one.is_reported]
     if len(missed) > (1 - promised) * len(found):
         yield f"{what}: {len(found) - len(missed)} of {len(found)} caught, {promised:.0%} promised; missed: {', '.join(missed[:5])}."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.gates import w3, w5, w12
+from envmill.gates import w3, w5, w8, w12
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.settings import ROOT
@@ -17,11 +17,11 @@ from schemas.environment import Test
 from schemas.run import RecipeName
 from tests.offline.questions import SAMPLE, SEED
 from tests.soak import count
-from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Outcome
+from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, Job, Outcome, do
 from tests.trust.posing import ANYTHING, Spot
 from tests.trust.recipe_page import write_recipe_page
 from tests.trust.table import Plan, read_outcomes, run, work
-from tests.trust.tabled import LINES, list_kinds, make_faulty, pose_at
+from tests.trust.tabled import LINES, Planted, list_kinds, make, make_faulty, pose_at
 from tests.trust.test_table import check_outsiders, check_truth
 
 SURE = ("missing_where", "renamed_tool", "leaked_tool")
@@ -65,7 +65,7 @@ def check_kept(honest: Sequence[Outcome]) -> None:
 
 def check_caught(planted: Sequence[Outcome], promised: float) -> None:
     """As many as are promised; of a few, half."""
-    missed = [one.key for one in planted if not one.drops]
+    missed = [one.key for one in planted if not one.is_reported]
     assert len(missed) <= count(len(planted) // 2, 0) + (1 - promised) * len(planted), missed
 
 
@@ -117,3 +117,43 @@ async def test_the_truth_knows_the_end_of_a_right_path_where_columns_spell_numbe
     assert callable(truth)
     assert truth(end.state)
     assert not truth(scenario.initial_state)
+
+
+async def test_a_read_that_a_plan_leaves_out_is_corrected_and_nothing_else_is(jail: Sandbox) -> None:
+    clean = await make("envfactory", "tool_lending", 0, Planted(), jail)
+    spoilt = await make_faulty("envfactory", "tool_lending", 0, "metadata", "undeclared_read", jail)
+    assert isinstance(clean, EnvironmentCase)
+    assert isinstance(spoilt, EnvironmentCase)
+    told = {tool.name: tool.reads for tool in spoilt.environment.tools}
+    left_out = [(tool.name, [read]) for tool in clean.environment.tools for read in tool.reads if read not in told[tool.name]]
+    assert await list_corrected(spoilt, jail) == left_out != []
+    assert await list_corrected(clean, jail) == []
+
+
+async def list_corrected(built: EnvironmentCase, jail: Sandbox) -> list[tuple[str, list[str]]]:
+    found = (await w8.check(built, GateContext(jail, seed=SEED))).spread()
+    return [(one.evidence["tool"], one.evidence["tables"]) for one in found if one.outcome == "corrected"]
+
+
+async def test_a_table_shows_what_is_corrected_and_does_not_call_it_dropped(sandbox: Sandbox) -> None:
+    outcome = await do(Job("interface", "undeclared_read", "bakery_production", 0, recipe="awm"), sandbox)
+    assert (outcome.drops, [each[:2] for each in outcome.corrected]) == ((), [("W8", "undeclared_read")])
+    row, weak = read_row([outcome], "undeclared_read")
+    assert row == "| undeclared_read | 1 | 0 | 0.0% | 0.0% | 0.0% | 100.0% | 5.0% | W8 undeclared_read, corrected 1 |"
+    assert "undeclared_read (interface)" not in weak
+    row, weak = read_row([outcome.model_copy(update={"corrected": ()})], "undeclared_read")
+    assert row == "| undeclared_read | 1 | 0 | 0.0% | 0.0% | 0.0% | 0.0% | 0.0% |  |"
+    assert "undeclared_read (interface): 0 of 1 caught" in weak
+
+
+def test_a_correction_beside_another_fault_does_not_count_as_its_report() -> None:
+    beside = Outcome(key="k", recipe="awm", prompt="interface", kind="wrong_effect", corrected=(("W8", "undeclared_read", "f reads t"),))
+    row, weak = read_row([beside], "wrong_effect")
+    assert row == "| wrong_effect | 1 | 0 | 0.0% | 0.0% | 0.0% | 0.0% | 0.0% |  |"
+    assert "wrong_effect (interface): 0 of 1 caught" in weak
+
+
+def read_row(outcomes: Sequence[Outcome], kind: str) -> tuple[str, str]:
+    """The row of a kind on a recipe's page, and what the page says falls short."""
+    page = "\n".join(write_recipe_page("awm", outcomes))
+    return next(line for line in page.splitlines() if line.startswith(f"| {kind} |")), page.partition("## What falls short")[2]

@@ -158,16 +158,16 @@ def _mentions_more(rival: RequestedChange, one: RequestedChange, shown: set[Sign
     return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
 
 
-def list_other_amounts(asked: RequestAlignment, there: set[Decimal]) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
+def list_other_amounts(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
     """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by.
 
-    What the sentence says in other words or units, or by what is there, is said.
+    What the sentence says in other words or units, or by what was shown before the call, is said.
     """
     for one in asked.known:
         text = asked.read_on(one)
         said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
         sentence = KnownValues.of([text], 0)
-        mine -= {number for number in mine - said.keys() if amounts_to(number, sentence, there)}
+        mine -= {number for number in mine - said.keys() if amounts_to(number, sentence, shown[one.place])}
         if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
         # Said twice and used once, it is said of something else as well.

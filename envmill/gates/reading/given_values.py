@@ -49,8 +49,8 @@ _SHARE = re.compile(
     r"|(?:day|week|month|year|night)(?:s'|'s))|%"
 )
 _WHOLE = re.compile(
-    r"\b(?:both|everything|remain\w*|left|total|sum|difference|whatever|whole|as (?:early|late|soon|long|few|little"
-    r"|far)|earliest|latest)\b"
+    r"\b(?:both|everything|remain\w*|left(?! to (?:do|be done|ask|say)\b)|total|sum|difference|whatever|whole"
+    r"|as (?:early|late|soon|long|few|little|far)|earliest|latest)\b"
 )
 """Words by which an amount is worked out from what is there: by adding to it, by a share of it, or of all of it."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.reading.known_values import read_day, read_plain_number
 from envmill.language.dates import find_dates, is_same_date, read_date
 from envmill.language.numbers import find_numbers, is_same_number, read_number
@@ -45,6 +46,11 @@ _WISHED = re.compile(
     r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
 )
 """A wish for a state, which follows what it is wished of."""
+_WISHED_VALUE = re.compile(
+    r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|set|change|put|make|enter)\b"
+    r"(?P<between>(?:(?!\b(?:with|whose|that|which|who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
+)
+"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which one is meant."""
 _ASKS = re.compile(
     r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much"
     r"|long|often|old)|which|who|whose"
@@ -72,7 +78,9 @@ class Question:
     @classmethod
     def of(cls, scenario: Scenario, fact: Fact) -> "Question":
         said = [one for one in split_sentences(scenario.say) if find_told(fact, normalise(one))]
-        request = scenario.request if scenario.polarity == "answer" else find_asked(leave_out_wishes(scenario.request))
+        request = scenario.request
+        if scenario.polarity != "answer":
+            request = find_asked(leave_out_wishes(request, StateIndex.of(scenario.initial_state).fields))
         text = normalise("\n".join([request, fact.name, *said]))
         return cls(blank(text, find_told(fact, text)), "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")))
 
@@ -187,9 +195,18 @@ class Question:
         return whole
 
 
-def leave_out_wishes(request: str) -> str:
-    """The request without what somebody or something is to become: `I want this agent suspended` describes no suspended agent."""
-    return _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request)
+def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
+    """The request without what somebody or something is to become: `I want this agent suspended` describes no suspended agent, and `it
+    should have description 'kept for the audit'` none that has this description already."""
+    named = {word for name in fields for word in cut_name(name)}
+
+    def leave_out(found: re.Match[str]) -> str:
+        before = split_words(found["between"])
+        # The text is a field's: the field stands right before it, or before `to` and `as`.
+        of_field = bool(before) and (before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before)))
+        return found[0].removesuffix(found["quoted"]) if of_field else found[0]
+
+    return _WISHED_VALUE.sub(leave_out, _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request))
 
 
 def find_asked(request: str) -> str:

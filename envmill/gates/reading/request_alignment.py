@@ -65,7 +65,7 @@ class RequestAlignment:
         sentences = name_antecedents(split_sentences(subject.scenario.request), stock)
         texts = [Question(normalise(sentence)) for sentence in sentences]
         places = list_writes(subject)
-        signs = [list_signs(oracle[place], stock) for place in places]
+        signs = leave_out_written([oracle[place] for place in places], [list_signs(oracle[place], stock) for place in places])
         found = assign([score(each, texts) for each in signs])
         counted = [list_counted(oracle[place], stock) for place in places]
         return cls(texts, [RequestedChange(place, found[row], oracle[place], signs[row], counted[row]) for row, place in enumerate(places)])
@@ -113,6 +113,19 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
             if isinstance(word, str):
                 signs.setdefault(("value", word), _REFERRED if "." in name else 1.0)
     return signs
+
+
+def leave_out_written(calls: Sequence[Call], signs: Sequence[dict[Sign, float]]) -> list[dict[Sign, float]]:
+    """Without what a row holds and another change writes: who asks for a description `for the audit` speaks of no row that has it."""
+    given = [[leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls]
+    return [
+        {
+            (sort, value): weight
+            for (sort, value), weight in own.items()
+            if sort == "name" or value in given[number] or not any(value in others for others in given)
+        }
+        for number, own in enumerate(signs)
+    ]
 
 
 def list_counted(call: Call, stock: StateIndex) -> frozenset[str]:

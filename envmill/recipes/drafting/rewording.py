@@ -27,7 +27,8 @@ METHODS: Mapping[Operator, str] = {
     "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is asked for already; the "
     "reference path grows by what it takes. It uses a tool that the path did not use, and starts from what is there by then.",
     "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw together what is done alike, and "
-    "leave a step unsaid that a later one cannot do without.",
+    "leave a step unsaid that is only on the way to a later one, such as to start what is to be finished. A payment, a training and "
+    "whatever else lasts is said.",
     "implicit_reference": "Do not name again what was named before, or name it by what it belongs to: `that loan`, "
     "`the booking of Ms Okafor`.",
     "ambiguity": "Put a plain value so that it has to be worked out or looked up: a date by its distance from today, a record by the "

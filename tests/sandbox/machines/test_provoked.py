@@ -242,6 +242,32 @@ def test_the_library():
     assert csv.list_dialects() and tarfile.is_tarfile
 
 
+def test_what_the_library_imports_late():
+    import shutil, sqlite3, tarfile, zipfile
+    from concurrent.futures import ThreadPoolExecutor
+    from datetime import datetime
+    from xml.dom import minidom
+    place = Path("/tmp/exam")
+    place.mkdir()
+    (place / "a").write_text("x")
+    with zipfile.ZipFile(place / "a.zip", "w") as archive:
+        archive.write(place / "a", "a")
+    assert zipfile.ZipFile(place / "a.zip").namelist() == ["a"]
+    for mode in ("gz", "bz2", "xz"):
+        with tarfile.open(place / f"a.{mode}", f"w:{mode}") as archive:
+            archive.add(place / "a")
+        assert tarfile.open(place / f"a.{mode}").getnames() == ["tmp/exam/a"]
+    shutil.unpack_archive(shutil.make_archive(str(place / "b"), "zip", place, "a"), place / "c")
+    assert list(sqlite3.connect(":memory:").iterdump()) == ["BEGIN TRANSACTION;", "COMMIT;"]
+    assert minidom.parseString("<a/>").documentElement.tagName == "a"
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(str, 1).result() == "1"
+    assert datetime.strptime("2026-03-02", "%Y-%m-%d").day == 2
+    for codec in ("cp437", "cp850", "cp1251", "iso-8859-15", "utf-16", "utf-32", "utf-7"):
+        assert "a".encode(codec).decode(codec) == "a"
+    shutil.rmtree(place)
+
+
 def test_the_disk():
     try:
         importlib.import_module("judged")
@@ -264,4 +290,8 @@ async def test_tests_are_asked_with_and_without_a_packed_library(containers: Con
         said = await check_health(
             container, SHARE._replace(exams={"test_final.py": EXAM}), library if packed else b"", "test_final.py", held=held
         )
-    assert [name for name, wrong in said.items() if not wrong] == ["test_the_library", *(["test_the_disk"] if held else [])]
+    assert [name for name, wrong in said.items() if not wrong] == [
+        "test_the_library",
+        "test_what_the_library_imports_late",
+        *(["test_the_disk"] if held else []),
+    ]

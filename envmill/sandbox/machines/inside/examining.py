@@ -22,20 +22,35 @@ NAME = "test_exam.py"
 LONGEST = 600
 
 
-LATE = ("_strptime", "encodings.ascii", "encodings.cp1252", "encodings.idna", "encodings.latin_1", "encodings.utf_16",
-        "encodings.utf_8_sig", "gzip", "http.client")  # fmt: skip
+LATE = ("_strptime", *(f"encodings.{name}" for name in (
+            "ascii", "cp437", "cp850", "cp1250", "cp1251", "cp1252", "idna", "iso8859_15", "koi8_r", "latin_1", "punycode",
+            "unicode_escape", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_7", "utf_8_sig")),
+        "gzip", "http.client")  # fmt: skip
 """What the library imports when it is needed."""
+COMPANIONS = {
+    "concurrent": ("concurrent.futures.process", "concurrent.futures.thread"),
+    "mailbox": ("email.generator", "email.parser"),
+    "email": ("email.generator", "email.header", "email.parser", "email.utils"),
+    "shutil": ("bz2", "lzma", "tarfile", "zipfile"),
+    "sqlite3": ("sqlite3.dump",),
+    "tarfile": ("bz2", "lzma"),
+    "urllib": ("http.client", "urllib.error", "urllib.request"),
+    "xml": ("pyexpat", "xml.dom.expatbuilder", "xml.etree.ElementPath", "xml.sax.expatreader"),
+    "zipfile": ("bz2", "lzma"),
+    "zoneinfo": ("importlib.resources", "tzdata"),
+}
+"""Package that a test names → what it imports when it is needed."""
 
 
 def list_imports(source: str) -> list[str]:
-    """Modules that a test file names, in its functions as well."""
+    """Modules that a test file names, in its functions as well, and what those import when they are needed."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
         elif isinstance(node, ast.Import):
             names += [each.name for each in node.names]
-    return names
+    return names + [late for package in {name.partition(".")[0] for name in names} for late in COMPANIONS.get(package, ())]
 
 
 class Reporter:
