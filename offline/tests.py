@@ -54,7 +54,7 @@ def write_tests(brief: Brief, seed: int) -> TestsReply:
     world, trials = try_brief(brief, seed)
     tests = [
         PlannedTest(
-            name=render_trial(each),
+            name=render_trial(each) if each.setup else "",
             setup=sign_calls(each.setup, world.domain),
             call=sign_call(each.call, world.domain),
             expect="rejection" if each.code else "success",

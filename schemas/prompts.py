@@ -1,16 +1,18 @@
 """What each prompt is given and what it must answer: the author's whole contract."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
-from schemas.base import Contract, Json, leave_out
+from schemas.base import Contract, Json
+from schemas.calls import LISTED, WrittenCall, WrittenPattern
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
 from schemas.errand_plan import ErrandLine
 from schemas.rows import State
-from schemas.scenario import CallPattern, Change, Fact, Polarity
+from schemas.scenario import Change, Fact, Polarity
 from schemas.seed import Brief
+from schemas.tool_tests import ToolTest, describe_tests, name_all, read_as, write_tests
 
 
 class ThemeInput(Contract):
@@ -115,23 +117,20 @@ class TestsInput(Contract):
     source: str
 
 
-class PlannedTest(Contract):
+class PlannedTest(ToolTest):
     """One test."""
 
-    name: str
-    setup: list[Call] = []
-    call: Call
-    expect: Literal["success", "rejection"] = "success"
-    """Success, or an anticipated rejection."""
-    reply: Json = None
-    """Part of the reply to a success, as JSON: an object's values under their names, and for each entry of a list one that fits it."""
-    after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
+    setup: list[WrittenCall] = []
+    """Calls made first; they must succeed."""
 
-    @model_serializer(mode="wrap")
-    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # An empty list, nought and false are expectations too.
-        return leave_out(write(self), "after", *(() if self.reply is not None else ("reply",)))
+
+Tests: TypeAlias = Annotated[
+    list[PlannedTest],
+    BeforeValidator(read_as(PlannedTest)),
+    AfterValidator(name_all),
+    PlainSerializer(write_tests),
+    describe_tests(setup={"type": "array", "items": LISTED, "description": "Calls made first."}),
+]
 
 
 class TestsReply(Contract):
@@ -139,7 +138,8 @@ class TestsReply(Contract):
 
     __test__ = False
     initial_state: State
-    tests: list[PlannedTest]
+    tests: Tests
+    """Tool → its tests."""
 
     def begin(self, place: int) -> dict[str, Json]:  # noqa: ARG002
         """The state that a test starts from."""
@@ -173,7 +173,7 @@ class ScenarioReply(Contract):
 
     initial_state: State
     request: str
-    oracle: list[Call]
+    oracle: list[WrittenCall]
     polarity: Polarity = "achieve"
     facts: dict[str, Json] = {}
     """What the person can say again when asked."""
@@ -195,7 +195,7 @@ class ScenarioReply(Contract):
     """Last words of the reference path, where the user must be told something."""
     tell: list[Fact] = []
     """What those words must hold."""
-    avoid: list[CallPattern] = []
+    avoid: list[WrittenPattern] = []
     """Calls that would be wrong to make."""
     variants: dict[str, list[str]] = {}
     """Text that the path writes → other wordings that are as good."""

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from schemas.base import Json, is_array, is_object
 
-_HEADED: dict[str, Any] = {
+HEADED: dict[str, Any] = {
     "type": "object",
     "additionalProperties": {
         "type": "object",
@@ -39,7 +39,7 @@ def _read_table(name: str, table: Json) -> Json:
     return found
 
 
-State: TypeAlias = Annotated[dict[str, Json], BeforeValidator(read_tables), WithJsonSchema(_HEADED)]
+State: TypeAlias = Annotated[dict[str, Json], BeforeValidator(read_tables), WithJsonSchema(HEADED)]
 """Collections or tables of a session's first state."""
-Rows: TypeAlias = Annotated[dict[str, dict[str, dict[str, Json]]], BeforeValidator(read_tables), WithJsonSchema(_HEADED)]
+Rows: TypeAlias = Annotated[dict[str, dict[str, dict[str, Json]]], BeforeValidator(read_tables), WithJsonSchema(HEADED)]
 """Table → key → row, each checked to be a row."""

@@ -8,7 +8,7 @@ from schemas.base import Contract, Json, leave_out
 from schemas.code import Code
 from schemas.database import Touch
 from schemas.environment import ToolPlan
-from schemas.prompts import PlannedTest, TestsInput, ThemeReply
+from schemas.prompts import Tests, TestsInput, ThemeReply
 from schemas.rows import Rows
 from schemas.seed import Brief
 
@@ -156,4 +156,5 @@ class TrialsInput(TestsInput):
 class TrialsReply(Contract):
     """Tests; the rows they begin with are known."""
 
-    tests: list[PlannedTest]
+    tests: Tests
+    """Tool → its tests."""

@@ -2,17 +2,19 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema, model_validator
 
-from schemas.base import Contract, Json, is_object, leave_out
+from schemas.base import Contract, Json, is_object
+from schemas.calls import WrittenCall
 from schemas.chain import Chain, Filling, Infeasible
 from schemas.code import Code
 from schemas.database import Mention, Promise
-from schemas.environment import Call, Tool, ToolPlan
+from schemas.environment import Tool, ToolPlan
 from schemas.prompts import ScenarioInput, ScenarioReply, TestsReply
-from schemas.rows import Rows
+from schemas.rows import HEADED, Rows
 from schemas.seed import Brief
 from schemas.shorthand import expand_tools
+from schemas.tool_tests import ToolTest, describe_tests, name_all, read_as, write_tests
 
 
 class ToolsetInput(Contract):
@@ -63,26 +65,12 @@ class ToolsetReply(Contract):
         return given | {"tools": expand_tools(given.get("tools"), given["columns"])}
 
 
-class MatchedTest(Contract):
+class MatchedTest(ToolTest):
     """A test with the database that it needs, and no more than that."""
 
     __test__ = False
-    name: str
-    """What is tried, in words."""
     rows: Rows
     """Its own instance: table → key → row. On these rows the call must succeed, or be refused."""
-    call: Call
-    expect: Literal["success", "rejection"] = "success"
-    """Success, or an anticipated rejection; anything else is a failure."""
-    reply: Json = None
-    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
-    after: dict[str, dict[str, Json]] = {}
-    """Part of the tables after the call: table → key → values. `*` is a row that the test made, null one that is not there."""
-
-    @model_serializer(mode="wrap")
-    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # An empty list, nought and false are expectations too.
-        return leave_out(write(self), "after", *(() if self.reply is not None else ("reply",)))
 
 
 class CasesInput(Contract):
@@ -99,7 +87,14 @@ class CasesInput(Contract):
 class CasesReply(Contract):
     """Tests of one tool."""
 
-    tests: list[MatchedTest]
+    tests: Annotated[
+        list[MatchedTest],
+        BeforeValidator(read_as(MatchedTest)),
+        AfterValidator(name_all),
+        PlainSerializer(write_tests),
+        describe_tests("rows", rows=HEADED),
+    ]
+    """Tool → its tests."""
 
 
 class MatchedTests(TestsReply):
@@ -174,7 +169,7 @@ class SampledInput(ScenarioInput):
     """The chain; null where the author chooses the path."""
     binding: bool = False
     """Whether the path must contain the chain. It was carried out in this environment then."""
-    carried_out: list[Call] = []
+    carried_out: list[WrittenCall] = []
     """The calls with which a binding chain was carried out, on other records."""
 
 
@@ -204,7 +199,7 @@ class ChainInput(SampledInput):
 class ChainReply(SampledReply):
     """A scenario with a chain. Its calls come from carrying the chain out."""
 
-    oracle: list[Call] = []
+    oracle: list[WrittenCall] = []
     """Left empty: nobody writes the calls."""
     chain: Chain
     """What is done, and where each value comes from."""

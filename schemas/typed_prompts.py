@@ -5,10 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import Contract, Json
+from schemas.calls import WrittenCall, WrittenPattern
 from schemas.chain import Chain, Filling
 from schemas.document_prompts import SelectedReply
-from schemas.environment import Call, Tool, ToolPlan
-from schemas.scenario import CallPattern, Polarity
+from schemas.environment import Tool, ToolPlan
+from schemas.scenario import Polarity
 from schemas.seed import Brief
 from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
@@ -113,9 +114,9 @@ class RewordInput(Contract):
     hidden: list[str]
     goals: list[str]
     initial_state: dict[str, Json]
-    oracle: list[Call]
+    oracle: list[WrittenCall]
     """The reference path: what the words ask for."""
-    avoid: list[CallPattern] = []
+    avoid: list[WrittenPattern] = []
     """Calls that must not be made, by a longer path neither."""
     chain: Chain | None = None
     """The same as a chain, where there is one."""

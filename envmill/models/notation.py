@@ -1,6 +1,7 @@
 """JSON Schema in the short notation that prompts show: `{name: string, note?: string}` takes a third of the tokens and says the same.
 
-required ─► `name`, optional ─► `name?`, default ─► `= 1`, enum ─► `"a" | "b"`, list ─► `T[]`, map ─► `{[key]: T}`, words ─► `// …`
+required ─► `name`, optional ─► `name?`, default ─► `= 1`, enum ─► `"a" | "b"`, list ─► `T[]`, tuple ─► `[T, U]`, map ─► `{[key]: T}`,
+words ─► `// …`
 """
 
 from collections.abc import Iterator
@@ -45,6 +46,8 @@ def render_type(schema: Json, depth: int = 0) -> str:
 
 def _render_plain(schema: dict[str, Json], depth: int) -> str:
     kind = schema.get("type")
+    if is_array(places := schema.get("prefixItems")):
+        return f"[{', '.join(render_type(place, depth) for place in places)}]"
     if kind == "array":
         item = render_type(schema.get("items"), depth)
         return f"({item})[]" if " | " in item else f"{item}[]"

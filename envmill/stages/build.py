@@ -34,7 +34,7 @@ from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from schemas.base import Json
-from schemas.environment import Blueprint, Build, Effect, Environment, Fault, Test, Tool
+from schemas.environment import Blueprint, Build, Call, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft
@@ -224,7 +224,7 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
         return _Trial((*_blame_tools(environment, "untyped_reply", untyped),), {}, fault="code")
     if not lacking and not red:
         return _Trial((), {})
-    failing = tuple(_complain_of_test(place, tests[place], fault) for place, fault in red.items())
+    failing = tuple(_complain_of_test(place, tests, fault) for place, fault in red.items())
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
     return _Trial(tuple(lacking), red, failing, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
 
@@ -236,9 +236,12 @@ def _blame_tools(environment: Environment, code: str, faults: Sequence[str]) -> 
         yield Complaint(w3.GATE, code, fault, tool=min(named, key=fault.index, default=""))
 
 
-def _complain_of_test(place: int, test: Test, fault: str) -> Complaint:
-    """A red test; the words say what it expects and how it ended, and not whether program or test is wrong."""
-    return Complaint(w3.GATE, "test_failed", fault, item="test", index=place, tool=test.call.name, arguments=test.call.arguments)
+def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complaint:
+    """A red test, by its place among those of its tool; the words say what it expects and how it ended, and not whether program or test is
+    wrong."""
+    call = tests[place].call
+    number = sum(test.call.name == call.name for test in tests[: place + 1])
+    return Complaint(w3.GATE, "test_failed", fault, item="test", index=number, tool=call.name, arguments=call.arguments)
 
 
 def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None) -> Environment:
@@ -305,14 +308,19 @@ def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> l
 
 
 def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None) -> tuple[Test, ...]:
-    """Tests as they are kept."""
+    """Tests as they are kept, each call made by an actor who may make it."""
+    program = Program.of(environment)
+
+    def sign(call: Call) -> Call:
+        return call if call.actor != "agent" else call.model_copy(update={"actor": program.name_actor(call.name)})
+
     return tuple(
         Test(
             environment=environment.id,
             name=test.name,
             initial_state=plan.begin(place),
-            setup=test.setup,
-            call=test.call,
+            setup=[sign(call) for call in test.setup],
+            call=sign(test.call),
             expect=test.expect,
             reply=test.reply,
             after=test.after,

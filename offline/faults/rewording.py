@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 from offline.faults.base import FaultCase, Spoilt
+from schemas.calls import read_call
+from schemas.environment import Call
 from schemas.typed_prompts import RewordReply
 
 RewordCase = FaultCase[RewordReply]
@@ -12,13 +14,13 @@ RewordCase = FaultCase[RewordReply]
 
 def leak_id(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """The id of a row is said."""
-    ids = sorted({str(value) for call in case.asked["oracle"] for name, value in call["arguments"].items() if name.endswith("_id")})
+    ids = sorted({str(value) for call in _list_calls(case) for name, value in call.arguments.items() if name.endswith("_id")})
     return _make_spoilt(case, f"{case.reply.request} (That is {dice.choice(ids)}.)", "An id is said.") if ids else None
 
 
 def name_tool(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """A tool is named."""
-    tools = sorted({call["name"] for call in case.asked["oracle"] if "_" in call["name"]})
+    tools = sorted({call.name for call in _list_calls(case) if "_" in call.name})
     return _make_spoilt(case, f"{case.reply.request} Use {dice.choice(tools)} for it.", "A tool is named.") if tools else None
 
 
@@ -48,6 +50,10 @@ def change_number(case: RewordCase, dice: random.Random) -> Spoilt | None:  # no
         return None
     other = str(int(found[0]) + 3)
     return _make_spoilt(case, case.reply.request[: found.start()] + other + case.reply.request[found.end() :], "A number is another one.")
+
+
+def _list_calls(case: RewordCase) -> list[Call]:
+    return [Call.model_validate(read_call(call)) for call in case.asked["oracle"]]
 
 
 def _list_texts(case: RewordCase) -> list[str]:

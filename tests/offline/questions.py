@@ -20,6 +20,7 @@ from offline.world import play_oracle
 from schemas.environment import Call, Tool
 from schemas.prompts import BlueprintReply, ProgramReply, ScenarioReply, TestsReply
 from schemas.seed import Brief
+from schemas.tool_prompts import CasesReply
 from tests.offline.jail import JAIL
 from tests.soak import count
 
@@ -132,9 +133,12 @@ def pose_cases(theme: str, number: int) -> dict[str, Any]:
 def pose_debug(theme: str, number: int) -> dict[str, Any]:
     """Two red tests of a method that does nothing: one is right, one expects the contrary."""
     asked = pose_cases(theme, number)
-    right = json.loads(author.answer("cases", asked, SEED, 0, 0.0))["tests"]
-    wrong = right[-1] | {"expect": "success" if right[-1]["expect"] == "rejection" else "rejection"}
-    red = [{"number": place, "test": test, "seen": "It ended otherwise."} for place, test in enumerate((right[0], wrong))]
+    right = CasesReply.model_validate_json(author.answer("cases", asked, SEED, 0, 0.0)).tests
+    wrong = right[-1].model_copy(update={"expect": "success" if right[-1].expect == "rejection" else "rejection"})
+    red = [
+        {"number": place, "test": test.model_dump(mode="json"), "seen": "It ended otherwise."}
+        for place, test in enumerate((right[0], wrong))
+    ]
     source = f"def {asked['tool']['name']}(self) -> None:\n    return None\n"
     return {name: asked[name] for name in ("brief", "rules", "ddl", "tool")} | {
         "source": source,

@@ -16,6 +16,7 @@ from envmill.sandbox import Invoke, Program, Reset, Sandbox
 from envmill.sandbox.results import link, settle
 from envmill.toolgraph.chain_player import enact, read_reply
 from envmill.toolgraph.overlap import list_flows, match_chain
+from schemas.calls import read_call
 from schemas.chain import Chain, Filling, FromNode, Infeasible, Reason
 from schemas.environment import Call
 from schemas.tool_prompts import ChainReply
@@ -66,7 +67,7 @@ async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried
 
 async def test_the_path_of_the_walk_prompt_contains_its_chain(jail: Sandbox) -> None:
     example = read_example("agentscaler/walk.md")
-    chain, calls = Chain.model_validate(example["sampled"]), [Call.model_validate(call) for call in example["oracle"]]
+    chain, calls = Chain.model_validate(example["sampled"]), [Call.model_validate(read_call(call)) for call in example["oracle"]]
     linked, bad = link(calls, PLACE.tools)
     _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, linked)])
     assert (bad, {one.outcome for one in seen}) == ([], {"ok"})

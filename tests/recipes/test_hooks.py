@@ -130,7 +130,8 @@ async def make_specimen(recipe: Recipe) -> Specimen:
     scenario = make_scenario(environment)
     told = scenario.model_dump(include=set(Draft.model_fields)) | {"id": "", "changes": [], "gold_hash": "", "schema_version": 3}
     if fills(recipe, "pose"):
-        told |= (await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, models)).model_dump(include=set(Draft.model_fields))
+        posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, models)
+        told |= {name: value for name, value in posed if name in Draft.model_fields}
     draft = Draft.model_validate(told)
     return Specimen(config, documented[0] if documented else TEXT, theme, seed, plan, environment, program, tests, draft, scenario)
 

@@ -250,7 +250,7 @@ async def test_tests_are_green_and_find_out_who_forgets(playback: Playback, jail
 
 def store(reply: TestsReply, environment: Environment) -> list[Test]:
     known = {"environment": environment.id, "initial_state": reply.initial_state, "origin": ORIGIN}
-    return [Test.model_validate(test.model_dump() | known) for test in reply.tests]
+    return [Test.model_validate(dict(test) | known) for test in reply.tests]
 
 
 async def catches(reply: TestsReply, fault: tuple[str, str], jail: Sandbox) -> bool:

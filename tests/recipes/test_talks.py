@@ -199,11 +199,7 @@ async def test_a_checklist_is_repaired_in_its_conversation(talk: Talk) -> None:
     recipe = open_recipe("envscaler")
     _, environment, _ = await build(recipe, talk)
     posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, talk.models)
-    told = (
-        make_scenario(make_environment()).model_dump()
-        | posed.model_dump()
-        | {"environment": environment.id, "changes": [], "gold_hash": ""}
-    )
+    told = make_scenario(make_environment()).model_dump() | dict(posed) | {"environment": environment.id, "changes": [], "gold_hash": ""}
     draft = Draft.model_validate(
         {name: value for name, value in told.items() if name in Draft.model_fields} | {"id": "", "schema_version": 3}
     )

@@ -10,11 +10,12 @@ from envmill.errors import BadReply
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Sandbox
-from envmill.stages.build import build_environment
+from envmill.stages.build import build_environment, store_tests
 from envmill.stages.context import Result, RunContext, Subject
 from schemas.environment import Blueprint, Build, Call, Environment, Test, ToolPlan
 from schemas.prompts import PlannedTest, ProgramReply, TestsReply
 from schemas.run import RunConfig
+from tests.agents.talks import OWN
 from tests.specimens import EFFECTS, LEND, ORIGIN, PROGRAM, STATE, make_environment
 from tests.stages.test_posing import Nobody
 
@@ -165,3 +166,20 @@ async def test_what_readers_find_is_sent_back_where_they_are_asked(sandbox: Sand
     _, built = await build(sandbox, writer, review=True)
     assert built == [(0, "failed", "code"), (1, "built", "none")]
     assert "the tool was out" in writer.asked[-1][1]
+
+
+async def test_a_red_test_is_told_by_its_place_among_those_of_its_tool(sandbox: Sandbox) -> None:
+    """An author writes tests under tools and counts them there."""
+    writer = Writer([PROGRAM], [WRONG, GREEN])
+    await build(sandbox, writer)
+    assert "test 4, lend " in writer.asked[-1][1]
+
+
+def test_a_call_is_made_by_who_may_make_it() -> None:
+    """An author of tests is not asked who calls; one who says so is believed."""
+    told = [("lend", "agent"), ("list_tools", "agent"), ("lend", "warden")]
+    tests = [PlannedTest(call=Call(name=name, actor=actor), setup=[Call(name="lend")]) for name, actor in told]
+    stored = store_tests(OWN, TestsReply(initial_state=STATE, tests=tests))
+    assert [test.call.actor for test in stored] == ["user", "agent", "warden"]
+    assert {call.actor for test in stored for call in test.setup} == {"user"}
+    assert [test.name for test in stored] == ["lend 1", "list_tools 1", "lend 2"]

@@ -219,7 +219,7 @@ def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
             "environment": environment.id,
             "initial_state": reply.initial_state,
             "origin": ORIGIN,
-            **json.loads(one.model_dump_json()),
+            **dict(one),
         }
         yield Test.model_validate(fields)
 

@@ -1,6 +1,5 @@
 """Environments of the offline author, as the factory makes them of replies: clean, with a planted fault, or with a mutant of the code."""
 
-import json
 import random
 from collections.abc import Iterator
 
@@ -98,4 +97,4 @@ def _answer(prompt: str, theme: str, number: int) -> str:
 def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
     for one in reply.tests:
         fields = {"environment": environment.id, "initial_state": reply.initial_state, "origin": ORIGIN}
-        yield Test.model_validate(fields | json.loads(one.model_dump_json()))
+        yield Test.model_validate(fields | dict(one))

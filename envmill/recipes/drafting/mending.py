@@ -53,7 +53,8 @@ def mend(program: ProgramReply, plan: TestsReply, replies: Sequence[tuple[Sequen
         methods += [reply.source] if any(one.blame == "tool" for one in given) else []
         for one in given:
             if one.blame == "instance" and one.mended is not None:
-                tests[one.number] = one.mended
+                named = {"name": one.mended.name or tests[one.number].name}
+                tests[one.number] = one.mended.model_copy(update=named)
     source = assemble(program.source, program.class_name, methods)
     fault: Fault = "code" if blamed == {"tool"} else "state" if blamed == {"instance"} else "unknown"
     return Mended(program.model_copy(update={"source": source}), match_tests(tests), fault)
