@@ -158,7 +158,7 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             top = name.split(".")[0]
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
-            source = find_source(value, told, seen)
+            source = find_source(value, told, seen, top)
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
@@ -170,8 +170,6 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
                 here = KnownValues.of([sentence], year) if (sentence := asked.find_text(place)) else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
-            if source == "nowhere" and is_part_of_day(top, value, told.dates | seen.dates):
-                source = "unknown"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
                 source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
@@ -192,7 +190,7 @@ def is_result(value: Json, call: Call) -> bool:
 _NO_DEFAULT = object()
 
 
-def find_source(value: Json, told: KnownValues, seen: KnownValues) -> Source:
+def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "") -> Source:
     """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
@@ -200,7 +198,7 @@ def find_source(value: Json, told: KnownValues, seen: KnownValues) -> Source:
         return "told"
     if seen.holds(value):
         return "seen"
-    return "unknown" if is_worked_out(value, told, seen) else "nowhere"
+    return "unknown" if is_worked_out(value, told, seen) or is_part_of_day(name, value, told.dates | seen.dates) else "nowhere"
 
 
 def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
