@@ -158,7 +158,7 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             top = name.split(".")[0]
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
             about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
-            source = find_source(value, told, seen)
+            source = find_source(value, told, seen, top)
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
@@ -190,7 +190,7 @@ def is_result(value: Json, call: Call) -> bool:
 _NO_DEFAULT = object()
 
 
-def find_source(value: Json, told: KnownValues, seen: KnownValues) -> Source:
+def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "") -> Source:
     """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
@@ -198,7 +198,7 @@ def find_source(value: Json, told: KnownValues, seen: KnownValues) -> Source:
         return "told"
     if seen.holds(value):
         return "seen"
-    return "unknown" if is_worked_out(value, told, seen) else "nowhere"
+    return "unknown" if is_worked_out(value, told, seen) or is_part_of_day(name, value, told.dates | seen.dates) else "nowhere"
 
 
 def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
@@ -216,6 +216,13 @@ def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
     words = split_words(str(value))
     known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
     return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS
+
+
+def is_part_of_day(name: str, value: Json, days: set[str]) -> bool:
+    """Whether an argument is the year or the month of a day that is known, today among them: `2026` is in `1 March 2026`."""
+    words, number = name.lower().split("_"), read_plain_number(value)
+    part = slice(0, 4) if "year" in words else slice(5, 7) if "month" in words else None
+    return part is not None and number is not None and any(int(day[part]) == number for day in days)
 
 
 def is_amount(value: Json) -> bool:

@@ -5,9 +5,10 @@ from functools import cache
 import pytest
 
 from envmill.gates import s8
-from envmill.gates.base import Finding, ScenarioCase
+from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.reading.known_values import KnownValues
 from envmill.gates.reading.question import leave_out_wishes
+from envmill.sandbox import Sandbox
 from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
@@ -190,3 +191,28 @@ def test_a_wished_text_describes_no_row_that_has_it(request_: str, left: str) ->
 )
 def test_cents_are_worked_out_of_euros(value: int, text: str, known: bool) -> None:
     assert s8.is_worked_out(value, KnownValues.of([text], 2026), KnownValues(2026)) is known
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "known"),
+    [
+        pytest.param("year", 2026, True, id="the year of a date"),
+        pytest.param("crop_year", "2026", True, id="as a text"),
+        pytest.param("month", 3, True, id="the month"),
+        pytest.param("year", 2025, False, id="another year"),
+        pytest.param("month", 4, False, id="another month"),
+        pytest.param("places", 3, False, id="a number that is no part of a date"),
+        pytest.param("year", "latest", False, id="a word"),
+    ],
+)
+def test_a_year_is_known_from_a_date(name: str, value: str | int, known: bool) -> None:
+    """A look-up takes the year of a crop, and the request says `1 March 2026`."""
+    assert s8.is_part_of_day(name, value, {"2026-03-01"}) is known
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("value", "source"), [(2026, "unknown"), (2024, "nowhere")])
+async def test_a_look_up_by_the_year_of_today_is_kept(sandbox: Sandbox, value: int, source: str) -> None:
+    year = Call(name="list_classes", arguments={"day": "Tuesday", "year": value})
+    traced = await s8.trace(pose(oracle=[FIND, year, TOP_UP, BOOK]), GateContext(sandbox))
+    assert [one.source for one in traced if one.name == "year"] == [source]
