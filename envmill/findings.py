@@ -68,6 +68,8 @@ class GateContext:
     """Whether a model maps the demands of a scenario to the words that ask for them (S16)."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends; without one the verifier's error rates are not measured."""
+    observes: bool = False
+    """Whether a gate that would drop the subject only records it, so that the gates behind it are asked as well."""
     held: frozenset[str] = frozenset()
     """Gates whose open probes held in the repair loop for this very content; verify runs their sealed ones."""
 
@@ -161,7 +163,17 @@ def gather(gate: str, findings: Sequence[Finding], evidence: Json = None) -> Fin
     return replace(findings[0], others=tuple(findings[1:])) if findings else keep(gate, evidence)
 
 
-_WORST: tuple[GateOutcome, ...] = ("error", "dropped", "suspected", "corrected", "cleared", "not_measured", "kept", "not_applicable")
+_WORST: tuple[GateOutcome, ...] = (
+    "error",
+    "dropped",
+    "observed",
+    "suspected",
+    "corrected",
+    "cleared",
+    "not_measured",
+    "kept",
+    "not_applicable",
+)
 
 
 def merge_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:

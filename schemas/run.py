@@ -197,6 +197,10 @@ class RunConfig(Contract):
     """What happens to suspicions, which rest on reading language. `judge` asks the judge's model twice about each; `keep` asks no model
     and leaves the items in tier `suspected`; `auto` asks if the judge is a model. Only a judge that was calibrated for a reason code
     can confirm or clear it."""
+    observe: bool = Field(default=False, title="Observe")
+    """Let the gates of `verify` and `filter` record instead of dropping. What they would have dropped goes on in tier `observed`, which no
+    export takes: it can be played and read, so that the precision of a gate can be measured. What cannot be played is dropped all the
+    same."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Export items that a required gate could not measure."""
     with_tier: Literal["", "suspected"] = Field(default="", title="Export another tier, too")

@@ -36,6 +36,7 @@ async def answer(question: Json, sandbox: Sandbox, find_truth: FindTruth | None 
         episodes=told["episodes"],
         probes=told["probes"],
         find_truth=find_truth,
+        observes=told["observes"],
         held=frozenset(told["held"]),
     )
     try:

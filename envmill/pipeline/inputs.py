@@ -24,13 +24,16 @@ from envmill.stages.splits import assign_splits
 from schemas.base import Record, digest
 from schemas.choice import NO_PAST, Past, SeedChoice
 from schemas.environment import Blueprint, Environment, Test
-from schemas.ledger import Attack, Attrition, Evidence
+from schemas.ledger import Attack, Attrition, Evidence, GateOutcome
 from schemas.pair import Pair
 from schemas.quality import Quarantine, Withdrawal
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Bounds, Draft, Scenario
 from schemas.seed import Seed
+
+TIERS: tuple[GateOutcome, ...] = ("suspected", "observed")
+"""Outcomes that put an item into the tier of that name; `observed` wins."""
 
 R = TypeVar("R", bound=Record)
 
@@ -70,11 +73,11 @@ class StepInputs:
         open_gates = [row for row in rows if row.outcome == "not_measured" and self._requires(row)]
         return {row.subject for row in open_gates if row.try_number == last[row.subject]}
 
-    def suspected(self, step: str) -> set[str]:
-        """Subjects of which the last attempt at a step left a suspicion that no judge decided."""
+    def marked(self, step: str, outcome: GateOutcome) -> set[str]:
+        """Subjects of which the last attempt at a step has such an outcome of some gate."""
         rows = self._lake.read(Attrition, self.run, self._marks[step])
         last = {row.subject: row.try_number for row in sorted(rows, key=lambda row: row.try_number)}
-        return {row.subject for row in rows if row.outcome == "suspected" and row.try_number == last[row.subject]}
+        return {row.subject for row in rows if row.outcome == outcome and row.try_number == last[row.subject]}
 
     def _requires(self, row: Attrition) -> bool:
         """What was asked for is required: a review, a reader, or protected sets put where they are looked for."""
@@ -236,8 +239,8 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    suspected = frozenset(subject for step in judged for subject in upstream.suspected(step))
-    load = ExportInput(cargo, provisional, frozenset(upstream.refused()), suspected)
+    suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
+    load = ExportInput(cargo, provisional, frozenset(upstream.refused()), suspected, observed)
     return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
 
 

@@ -152,10 +152,12 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_built,
         verify_environment,
         gates=_name(ENVIRONMENT_GATES),
-        settings=("review", "suspicions"),
+        settings=("review", "suspicions", "observe"),
         prompts=(SUSPICION,),
     ),
-    make_step("environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), decide=_decide_duplicates),
+    make_step(
+        "environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), settings=("observe",), decide=_decide_duplicates
+    ),
     make_step(
         "scenarios",
         "generate",
@@ -173,7 +175,7 @@ STEPS: tuple[PipelineStep, ...] = (
         verify_scenario,
         ("attacks",),
         _name(SCENARIO_GATES),
-        ("search", "suspicions", "fairness"),
+        ("search", "suspicions", "fairness", "observe"),
         prompts=(SUSPICION, READER, MAPPER),
     ),
     make_step(
@@ -183,7 +185,7 @@ STEPS: tuple[PipelineStep, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", *_PLAYED),
+        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", "observe", *_PLAYED),
         _decide_repeats,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),

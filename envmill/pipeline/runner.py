@@ -30,6 +30,7 @@ from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import MINE, STEPS, PipelineStep
 from envmill.recipes.base import Recipe
 from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.passing import observe
 from envmill.stages.review import Locks, find_rejected
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
@@ -151,6 +152,8 @@ class Runner:
     async def _process(self, step: PipelineStep, subject: Subject[object]) -> StepOutcome:
         models, began = self.context.door.open_session(step.name, subject.id), time.monotonic()
         decided = self._decided[step.name].get(subject.id)
+        if decided is not None:
+            (decided,) = self._let_pass(step, (decided,))
 
         def end(exit: Exit, reason: str, detail: str, result: Result) -> StepOutcome:
             return StepOutcome(subject, exit, reason, detail, result, models.spent, time.monotonic() - began)
@@ -166,13 +169,20 @@ class Runner:
             return end(exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result())
         except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
-        result = self._keep_locks(step, Result(result.records, merge_findings((decided, *result.findings) if decided else result.findings)))
+        found = self._let_pass(step, result.findings)
+        result = self._keep_locks(step, Result(result.records, merge_findings((decided, *found) if decided else found)))
         stop = result.stopped_by
         if stop is None:
             return end("kept", "", "", result)
         if stop.outcome == "error":
             return end("error", stop.reason, stop.detail, Result(findings=result.findings))
         return end("dropped", stop.reason, stop.detail, result)
+
+    def _let_pass(self, step: PipelineStep, found: Sequence[Finding]) -> Sequence[Finding]:
+        """In a run that observes, what the gates of the filter would drop goes on; what a reviewer rejected does not."""
+        if not self.context.config.observe or step.stage != "filter":
+            return found
+        return [one for each in found for one in (observe([each]) if each.gate in step.gates else [each])]
 
     def _keep_locks(self, step: PipelineStep, result: Result) -> Result:
         """What a build made against a reviewer's lock does not come to be; how it was built stays."""

@@ -106,6 +106,8 @@ class ExportInput:
     """What a reviewer rejected or a recall withdrew."""
     suspected: frozenset[str] = frozenset()
     """Environments and scenarios of tier `suspected`."""
+    observed: frozenset[str] = frozenset()
+    """Environments and scenarios that a gate would have dropped, in a run that observes."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ _UNMEASURED = "all that is left is provisional: a required gate was not measured
 SUSPECTED = "suspected"
 """Tier, and the name under which the ledger has what an export left out or took of it."""
 _SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
+_OBSERVED = "all that is left is of tier observed: its gates would have dropped it. Run without `--observe` to make what can be exported"
 
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
@@ -85,7 +86,10 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     }
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
-    marked = {name: frozenset[str]().union(*(getattr(load, name) for load in loads)) for name in ("provisional", "refused", "suspected")}
+    marked = {
+        name: frozenset[str]().union(*(getattr(load, name) for load in loads))
+        for name in ("provisional", "refused", "suspected", "observed")
+    }
     return ExportInput(ExportSet(**parts, counts=counts, limits=limits), **marked)
 
 
@@ -112,6 +116,7 @@ def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = Fals
     reasons: tuple[tuple[str, str, Stays, bool], ...] = (
         ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
         ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
+        ("observed", _OBSERVED, _among(load.observed), False),
         ("provisional", _UNMEASURED, _among(load.provisional), provisional),
         (SUSPECTED, _SUSPECTED, _among(load.suspected), suspected),
     )

@@ -30,11 +30,12 @@ async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: R
     """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
     contaminated = check_for_contamination(list_scenario_texts(scenario), context.settings.protected)
-    if contaminated.outcome == "dropped":
+    stops = not context.config.observe
+    if stops and contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))
     posed = ScenarioCase(scenario, environment, library=list_library(scenario, subject.record.attacks))
     replayed = await replay_library(posed, GateContext(context.sandbox, seed=context.config.run_seed))
-    if replayed.outcome == "dropped":
+    if stops and replayed.outcome == "dropped":
         return Result(findings=(contaminated, replayed))
     bench = await open_bench(posed, GateContext(context.sandbox, seed=context.config.run_seed), models) if context.config.judged else None
     before = (contaminated, replayed, describe(bench)) if bench else (contaminated, replayed)

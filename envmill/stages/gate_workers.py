@@ -91,7 +91,7 @@ class GateWorkers:
 
     async def ask_gates(self, lap: Lap, subject: EnvironmentCase | ScenarioCase, means: GateContext) -> list[Finding]:
         """What the gates of a lap find, and the errors they end with. Of the means, what a worker does not have of its own travels."""
-        told: Json = {"seed": means.seed, "episodes": means.episodes, "probes": means.probes, "held": sorted(means.held)}
+        told: Json = {name: getattr(means, name) for name in ("seed", "episodes", "probes", "observes")} | {"held": sorted(means.held)}
         reply = await self._ask(lambda: {"lap": lap, "subject": SUBJECTS[lap].dump_python(subject, mode="json"), "means": told})
         if error := reply.get("error"):
             raise read_error(error)

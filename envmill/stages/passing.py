@@ -24,6 +24,9 @@ NEEDED = frozenset(("W1", "W2", "W3", "S1"))
 REPEATED = frozenset(("W2", "W3", "S1", "S2", "S7"))
 """Gates whose verdicts everything rests on: verify asks them whole, whatever the loop found."""
 
+UNPLAYABLE = frozenset(("W1", "W2", "S1"))
+"""Gates that drop in a run that observes, too: what they refuse cannot be played."""
+
 T = TypeVar("T")
 
 
@@ -57,7 +60,8 @@ async def pass_gates(gates: Sequence[Gate[T]], subject: T, means: GateContext, f
             break
         with stopwatch() as watch:
             finding = await _ask(gate, subject, means)
-        findings += [settle(gate, one) for one in finding.timed(watch.seconds).spread()]
+        settled = [settle(gate, one) for one in finding.timed(watch.seconds).spread()]
+        findings += observe(settled) if means.observes else settled
     return findings
 
 
@@ -73,6 +77,11 @@ def settle(gate: Gate[T], finding: Finding) -> Finding:
     """A suspicion never drops alone: it rests on reading natural language, and no judge has confirmed it yet."""
     suspects = finding.outcome == "dropped" and gate.classify(finding.reason) == "suspicion"
     return replace(finding, outcome="suspected") if suspects else finding
+
+
+def observe(found: Sequence[Finding]) -> list[Finding]:
+    """The findings of a run that observes: what would have been dropped goes on, if it can be played."""
+    return [replace(one, outcome="observed") if one.outcome == "dropped" and one.gate not in UNPLAYABLE else one for one in found]
 
 
 def is_over(found: Sequence[Finding]) -> bool:

@@ -36,7 +36,17 @@ _AS_MUCH = "A repair keeps what was not complained about: mend the fault, and le
 
 _TESTS: frozenset[tuple[str, str]] = frozenset((("W8", "write_not_seen"), ("W8", "not_exercised")))
 """What the author of the tests mends: no stored test reaches it."""
-_WORST: tuple[GateOutcome, ...] = ("error", "dropped", "suspected", "cleared", "corrected", "kept", "not_measured", "not_applicable")
+_WORST: tuple[GateOutcome, ...] = (
+    "error",
+    "dropped",
+    "observed",
+    "suspected",
+    "cleared",
+    "corrected",
+    "kept",
+    "not_measured",
+    "not_applicable",
+)
 
 
 @dataclass(frozen=True)

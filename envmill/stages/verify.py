@@ -7,7 +7,7 @@ from envmill.gates import ENVIRONMENT_GATES, GATES, s17
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase, fail
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
-from envmill.stages.passing import is_over, name_content, pass_gates, run_gates_anywhere
+from envmill.stages.passing import is_over, name_content, observe, pass_gates, run_gates_anywhere
 from envmill.stages.rehearsal import LOOP, ask_judge, ask_reader
 from schemas.base import digest
 from schemas.ledger import Attack, GateOutcome, Lap
@@ -22,11 +22,11 @@ async def verify_environment(subject: Subject[EnvironmentWithTests], context: Ru
     built = EnvironmentCase(subject.record.environment, subject.record.tests)
     found = await _check("environments", built, subject.record.held, context)
     if not is_over(found):  # of an item that is dropped anyway the judge is asked nothing
-        found = await ask_judge(found, built, context, models)
+        found = await _rule(found, built, context, models)
     asked = models if context.config.review else None
-    opinions = [gate for gate in ENVIRONMENT_GATES if gate.asks]
-    reviewed = (await pass_gates(opinions, built, GateContext(context.sandbox, asked, context.config.run_seed), found))[len(found) :]
-    return Result(findings=(*found, *await ask_judge(reviewed, built, context, models)))
+    opinions, means = [gate for gate in ENVIRONMENT_GATES if gate.asks], replace(_make_means(context), models=asked)
+    reviewed = (await pass_gates(opinions, built, means, found))[len(found) :]
+    return Result(findings=(*found, *await _rule(reviewed, built, context, models)))
 
 
 async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
@@ -35,18 +35,33 @@ async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], context: R
     posed = ScenarioCase(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
     found = await _check("scenarios", posed, placed.held, context)
     if not is_over(found):
-        found = await ask_judge(found, posed, context, models)
+        found = await _rule(found, posed, context, models)
     if context.config.person == "model" and context.config.form != "single" and not is_over(found):
         found = await _ask_user(posed, context, models, found)
     if not is_over(found):
-        found = await ask_reader(found, posed, context, models)
+        found = _let_pass(await ask_reader(found, posed, context, models), context)
     return Result(tuple(list_attacks(placed.record, found)), tuple(found))
+
+
+async def _rule(
+    found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
+) -> list[Finding]:
+    """The findings once a judge has read each suspicion."""
+    return _let_pass(await ask_judge(found, subject, context, models), context)
+
+
+def _let_pass(found: Sequence[Finding], context: RunContext) -> list[Finding]:
+    return observe(found) if context.config.observe else list(found)
+
+
+def _make_means(context: RunContext) -> GateContext:
+    return GateContext(context.sandbox, seed=context.config.run_seed, observes=context.config.observe)
 
 
 async def _ask_user(posed: ScenarioCase, context: RunContext, models: ModelSession, found: Sequence[Finding]) -> list[Finding]:
     """What the scripted user tells is said of exports that carry it; what the model tells is said of this run's conversations. What the
     judge was asked about the opening stays as it was ruled: the gate only suspects the same words again."""
-    means = GateContext(context.sandbox, models, context.config.run_seed)
+    means = replace(_make_means(context), models=models)
     others = [one for one in found if one.gate != s17.GATE or one.outcome in ("suspected", "cleared")]
     asked = await pass_gates([GATES[s17.GATE]], posed, means, [])
     return [*others, *(one for one in asked if one.outcome != "suspected")]
@@ -54,7 +69,7 @@ async def _ask_user(posed: ScenarioCase, context: RunContext, models: ModelSessi
 
 async def _check(lap: Lap, subject: EnvironmentCase | ScenarioCase, held: Mapping[str, GateOutcome], context: RunContext) -> list[Finding]:
     """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one item in ten the loop is repeated."""
-    means = GateContext(context.sandbox, seed=context.config.run_seed, episodes=context.config.search, find_truth=context.find_truth)
+    means = replace(_make_means(context), episodes=context.config.search, find_truth=context.find_truth)
     if held and int(digest(name_content(subject), 8), 16) % AGAIN == 0:
         repeated = await run_gates_anywhere(lap, subject, replace(means, probes="open"), context.keepers)
         if differing := sorted({one.gate for one in repeated if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")}):

@@ -10,6 +10,7 @@ from envmill.errors import SettingsError
 from flows.local.home import Home
 
 if TYPE_CHECKING:
+    from envmill.gates.base import Finding
     from envmill.interop.exporters import ExportSet, OutputFolder
     from envmill.interop.exporters.base import Band
     from envmill.stages.context import ExportInput
@@ -32,38 +33,64 @@ def export(
     scripted: Annotated[bool, typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too.")] = False,
     band: Annotated[str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")] = "",
     for_policy: Annotated[str, typer.Option(help="Policy whose pass rate selects scenarios; the runs' probe policy when left out.")] = "",
+    consumer: Annotated[list[str] | None, typer.Option("--for", help="Consumer to write a folder for (docs/consumers).")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.interop.exporters import EXPORTERS
+    from envmill.interop.consumers import CONSUMERS
     from envmill.interop.exporters.base import SPLITS
     from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
 
-    exporters, splits = _check("exporter", exporter, tuple(EXPORTERS)), _check("split", split, SPLITS)
+    exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
+    consumers = _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
     loads = unite_loads([_read_load(context.obj, run) for run in meant])
     cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier))
+    _report_findings(findings)
+    if band or for_policy:
+        cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
+    chosen = keep_splits(cargo, splits)
+    parcels = [*pack_cargo(chosen, exporters, scripted=scripted), *_pack_for(consumers, chosen)]
+    if not parcels:
+        forms = ", ".join([*exporters, *consumers])
+        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
+    for bundle, folder in _write(context.obj, parcels, meant, out):
+        typer.echo(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+
+
+def _report_findings(findings: "list[Finding]") -> None:
+    """What stays at home, and an error where nothing is left."""
     for finding in findings:
         if finding.evidence:
             typer.echo(f"{finding.gate}: {_count(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
-    if band or for_policy:
-        cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
-    parcels = pack_cargo(keep_splits(cargo, splits), exporters, scripted=scripted)
-    if not parcels:
-        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {', '.join(exporters)} can be made of.")
-    for bundle, folder in _write(context.obj, parcels, meant, out):
-        typer.echo(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+
+
+def _choose_exporters(exporter: list[str] | None, consumer: list[str] | None) -> tuple[str, ...]:
+    """Those named; all where neither an exporter nor a consumer is named."""
+    from envmill.interop.exporters import EXPORTERS
+
+    return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
 
 
 def _check(what: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [one for one in given or () if one not in known]:
         raise SettingsError(f"There is no {what} {strange[0]!r}. Known: {', '.join(known)}.")
     return tuple(one for one in known if one in given) if given else known
+
+
+def _pack_for(consumers: tuple[str, ...], cargo: "ExportSet") -> "list[OutputFolder]":
+    """The folders of consumers; what one has no place for is reported, by name and reason."""
+    from envmill.interop.consumers import CONSUMERS, export_for, find_left_out
+
+    for name in consumers:
+        for row, why in find_left_out(CONSUMERS[name], cargo).items():
+            typer.echo(f"{name:12} left out {row}: {why}")
+    return [parcel for name in consumers for parcel in export_for(CONSUMERS[name], cargo)]
 
 
 def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: str) -> "ExportSet":

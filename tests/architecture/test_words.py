@@ -26,6 +26,7 @@ VERBS: dict[str, str] = {
 """First word of a function's name → the verb of the glossary to use instead."""
 METAPHORS: dict[str, str] = {
     "envmill/interop/bundles/envrun/episode.py:say": "what players of a bundle call, beside `call`",
+    "envmill/interop/consumers/sessions/session.py:say": "what adapters of consumers call, beside `call`, as players of a bundle do",
     "envmill/report/folder.py:_draw": "it draws pictures",
     "envmill/report/graphs.py:draw_graph": "it draws a picture",
     "envmill/report/terrain.py:draw_map": "it draws a picture",

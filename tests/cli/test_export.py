@@ -60,6 +60,16 @@ def test_everything_goes_to_a_folder_that_is_named_and_new(finished: dict[str, s
     assert "exists already" in str(ask(finished, "r1", "--out", str(tmp_path / "out")).exception)
 
 
+def test_a_consumer_gets_its_folder_and_nothing_else_is_exported(finished: dict[str, str], tmp_path: Path) -> None:
+    done = ask(finished, "r1", "--for", "verifiers", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["verifiers"]
+    recorded = [row for row in Lake(finished["ENVMILL_LAKE"]).read(Bundle, "r1") if row.exporter == "verifiers"]
+    assert [len(row.scenarios) for row in recorded] == [2]
+    both = ask(finished, "r1", "--for", "verifiers", "--exporter", "rl", "--out", str(tmp_path / "both"))
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"verifiers", "rl"}, both.stderr
+
+
 def read_rate(surroundings: dict[str, str], policy: str) -> dict[str, float]:
     """Passes per attempt, counted from the rows."""
     counted: dict[str, list[bool]] = {}
@@ -109,6 +119,7 @@ def read_lines(folder: Path) -> list[Any]:
         pytest.param(["r1", "--band", "0.9,0.1"], "the least first", id="turned band"),
         pytest.param(["r1", "--for-policy", "nobody"], "'nobody' was judged in r1. Those that did: careless", id="policy"),
         pytest.param(["r1", "--exporter", "csv"], "no exporter 'csv'. Known: sft, rl", id="exporter"),
+        pytest.param(["r1", "--for", "tinker"], "no consumer 'tinker'. Known: ", id="consumer"),
         pytest.param(["r1", "--split", "dev"], "no split 'dev'. Known: train", id="split"),
         pytest.param(["r9"], "No run r9", id="run"),
         pytest.param(["begun"], "has not come to scenarios-build yet", id="begun"),

@@ -19,6 +19,7 @@ from envmill.pipeline.estimate import estimate
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
+from envmill.stages.passing import observe as observe_findings
 from envmill.stages.review import list_queue
 from flows.opening import open_walk
 from schemas.base import Json
@@ -71,6 +72,49 @@ def run_line(folder: Path, answering: Any = author.answer, **config: Any) -> tup
 def gate(monkeypatch: pytest.MonkeyPatch) -> None:
     suspicious = replace(GATES["S15"], check=suspect_first, codes={"doubt_*": "suspicion"})
     monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", (suspicious,))
+
+
+async def refuse(posed: ScenarioCase, means: GateContext) -> Finding:
+    """A gate with a proof against each scenario."""
+    return drop("S9", "expected_value", f"scenario {posed.scenario.number} names its value")
+
+
+@pytest.mark.parametrize("observe", [True, False])
+def test_a_run_that_observes_drops_nothing_and_exports_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observe: bool
+) -> None:
+    """The gates behind the one that would have dropped are asked as well, and the scenarios are played."""
+    gates = (replace(GATES["S9"], check=refuse), replace(GATES["S15"], check=suspect_first, codes={"doubt_*": "suspicion"}))
+    monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", gates)
+    lake, found = run_line(tmp_path, observe=observe, with_tier="suspected", rehearse=False)
+    views = open_views(lake)
+    refused = views.execute("select outcome, reason, count(*) from attrition where gate = 'S9' group by all").fetchall()
+    played = views.execute("select count(*) from rollouts").fetchall()[0][0]
+    if not observe:
+        assert (refused, found["gates"], played) == ([("dropped", "expected_value", 2)], [], 0)
+        return
+    assert refused == [("observed", "expected_value", 2)]
+    assert found["gates"] == [("kept", "", 1), ("suspected", "doubt_one", 1)]
+    assert found["exits"] == [("kept", "", 2)]
+    assert found["tiers"] == [("environments", "clean", 1), ("scenarios", "observed", 2)]
+    assert played > 0
+    assert found["rows"] == [(None,)]
+    told = views.execute("select reason, detail from exits where stage = 'export'").fetchall()
+    assert [reason for reason, _ in told] == ["nothing_to_export"]
+    assert "--observe" in told[0][1]
+
+
+def test_what_nobody_solves_is_observed_too(tmp_path: Path) -> None:
+    lake, found = run_line(tmp_path, observe=True, probe="skilled@0")
+    views = open_views(lake)
+    seen = views.execute("select stage, gate, outcome, count(*) from attrition where reason = 'unsolved' group by all").fetchall()
+    assert seen == [("filter", "F1", "observed", 2)]
+    assert found["tiers"] == [("environments", "clean", 1), ("scenarios", "observed", 2)]
+
+
+def test_what_the_filter_would_drop_is_observed_and_what_cannot_be_played_is_dropped() -> None:
+    found = [drop("F1", "unsolved", "no attempt passes"), drop("W2", "does_not_construct", "it raises"), keep("F3")]
+    assert [one.outcome for one in observe_findings(found)] == ["observed", "dropped", "kept"]
 
 
 @pytest.mark.parametrize("tier", ["", "suspected"])

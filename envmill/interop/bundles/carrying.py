@@ -27,11 +27,11 @@ _ROOTS = ("envmill.verifiers.judge", "envmill.agents.users.scripted", "envmill.a
 def list_carried(program: Program) -> dict[str, bytes]:
     """Path in the bundle folder → content."""
     own = {f"{CARRIED}/environment.json": orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)}
-    return {**_list_same(), **own}
+    return {**list_same(), **own}
 
 
 @cache
-def _list_same() -> dict[str, bytes]:
+def list_same() -> dict[str, bytes]:
     """Files that are the same in every folder, read once."""
     runtime = list_runtime()
     found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}

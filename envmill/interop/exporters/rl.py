@@ -93,8 +93,7 @@ def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
     homes = {one.id: one for one in cargo.environments}
     ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
     found = {
-        split: [row for one in ordered if one.split == split for row in _pose(one, homes[one.environment], cargo.limits)]
-        for split in SPLITS
+        split: [row for one in ordered if one.split == split for row in pose(one, homes[one.environment], cargo.limits)] for split in SPLITS
     }
     return {split: rows for split, rows in found.items() if rows}
 
@@ -104,7 +103,7 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
     return not kind_of(environment).find_formless(NAME, scenario)
 
 
-def _pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[RlRow]:
+def pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[RlRow]:
     """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)

@@ -3,7 +3,7 @@
 from envmill.lake.views.base import View
 
 _PASSES = "('kept', 'cleared', 'corrected')"
-_MEASURED = "('kept', 'cleared', 'corrected', 'suspected', 'dropped')"
+_MEASURED = "('kept', 'cleared', 'corrected', 'suspected', 'observed', 'dropped')"
 
 SEALED = View(
     name="sealed",
@@ -33,7 +33,7 @@ SEALED = View(
                count(*) filter (opened.outcome = 'kept') as held,
                count(*) filter (opened.outcome in {_PASSES}) / count(*) as open_share,
                count(*) filter (opened.outcome = 'kept' and verified.outcome is not null) as asked,
-               count(*) filter (opened.outcome = 'kept' and verified.outcome = 'dropped') as dropped,
+               count(*) filter (opened.outcome = 'kept' and verified.outcome in ('observed', 'dropped')) as dropped,
                count(*) filter (opened.outcome = 'kept' and verified.outcome = 'suspected') as suspected,
                if(asked = 0, null, 1 - (dropped + suspected) / asked) as sealed_share
         from opened left join verified on verified.run = opened.run and verified.subject = opened.item and verified.gate = opened.gate
@@ -51,7 +51,7 @@ stops at the first drop, so it asks later gates about fewer items. W2, W3, S1, S
         "held": "Of them, items that the gate kept there.",
         "open_share": "Share of the looked at that was neither dropped nor suspected there.",
         "asked": "Of those that held, items that `verify` put to sealed probes.",
-        "dropped": "Of them, dropped by the gate in `verify`.",
+        "dropped": "Of them, dropped by the gate in `verify`, or observed where the run drops nothing.",
         "suspected": "Of them, suspected by the gate in `verify`.",
         "sealed_share": "Share of the asked that was neither dropped nor suspected; null where none was asked.",
     },

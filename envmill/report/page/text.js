@@ -61,7 +61,7 @@ function time(seconds) {
 const when = (iso) => (iso ? `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC` : "–");
 
 // What became of something: a word and a sign, so that no colour has to be known.
-const SIGNS = { kept: "✓", pass: "✓", dropped: "✕", fail: "✕", error: "!", not_measured: "?", suspected: "?", cleared: "✓", corrected: "✓", not_applicable: "–" };
+const SIGNS = { kept: "✓", pass: "✓", dropped: "✕", fail: "✕", error: "!", not_measured: "?", suspected: "?", observed: "✕", cleared: "✓", corrected: "✓", not_applicable: "–" };
 const SPOKEN = { not_measured: "not measured", not_applicable: "does not apply" };
 function outcome(code) {
   if (!code) return h("span", { class: "outcome waiting" }, h("i", { "aria-hidden": "true" }, "…"), "on its way");

@@ -52,6 +52,18 @@ def test_what_was_rejected_or_recalled_stays_even_when_everything_else_is_asked_
     assert count(cargo) == (1, 9, 1, 1, 0)
 
 
+def test_what_was_only_observed_never_leaves() -> None:
+    """Whatever else is asked for. It would have been dropped."""
+    whole = make_cargo()
+    seen = frozenset({whole.environments[1].id, whole.scenarios[0].id})
+    load = ExportInput(whole, observed=seen, suspected=seen, provisional=seen)
+    cargo, (_, finding) = choose_cargo(load, provisional=True, suspected=True)
+    stayed = sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))
+    assert (finding.gate, finding.evidence, count(cargo)) == ("observed", {"left_at_home": stayed}, (1, 9, 1, 1, 0))
+    nothing, findings = choose_cargo(unite_loads([replace(load, observed=frozenset(one.id for one in whole.scenarios))]), provisional=True)
+    assert (nothing.scenarios, findings[-1].gate, findings[-1].reason) == ((), "observed", "nothing_to_export")
+
+
 def test_what_scripts_did_in_a_models_world_is_trained_on_only_when_it_is_asked_for() -> None:
     shed = make_environment()
     written = shed.model_copy(update={"origin": shed.origin.model_copy(update={"provider": "openai", "model": "m"})})

@@ -8,11 +8,11 @@ with envrun.open() as bundle:
     episode.score()                       outcome, reward, components, reason, evidence
 """
 
-from .bundle import Bundle
+from .bundle import Bundle, RunEngine
 from .bundle import open_bundle as open
 from .court import JudgeError
 from .episode import Episode
 from .files import FolderError
 from .jail import JailError
 
-__all__ = ["Bundle", "Episode", "FolderError", "JailError", "JudgeError", "open"]
+__all__ = ["Bundle", "Episode", "FolderError", "JailError", "JudgeError", "RunEngine", "open"]

@@ -55,11 +55,39 @@ _SCENARIO = {
 }  # fmt: skip
 
 
+class RunEngine:
+    """A jail and a judge, each started when first needed. Many bundles may run on one."""
+
+    def __init__(self, *, trusted: bool = False, without: Collection[str] = ()) -> None:
+        self.trusted, self._without = trusted, without
+        self.numbers = count(1)
+        """Numbers of sessions: a jail knows each by its own."""
+
+    @cached_property
+    def jail(self) -> Jail:
+        return Jail(RUNTIME, trusted=self.trusted, without=self._without)
+
+    @cached_property
+    def court(self) -> JudgeProcess:
+        return JudgeProcess(_HERE / "judge", lambda: self.jail)
+
+    def close(self) -> None:
+        """End every session, the jail and the judge."""
+        for name in ("court", "jail"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+
 class Bundle:
     """One environment with its scenarios."""
 
-    def __init__(self, folder: Path = _HERE.parent, *, trusted: bool = False, without: Collection[str] = ()) -> None:
-        """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests."""
+    def __init__(
+        self, folder: Path = _HERE.parent, *, trusted: bool = False, without: Collection[str] = (), engine: "RunEngine | None" = None
+    ) -> None:
+        """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests.
+
+        `engine` is one that several bundles run on; the bundle starts its own when it is left out.
+        """
         if sys.version_info < (3, 11):  # noqa: UP036  the user of the folder chose the Python
             raise FolderError(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}.")
         self.folder = folder
@@ -69,18 +97,22 @@ class Bundle:
         refuse_strangers(self.files)
         self.about: Message = self._read(MANIFEST, _MANIFEST)
         self.program: Message = self._read_program()
-        self.trusted, self._without = trusted, without
-        self._numbers = count(1)
+        self._engine = engine or RunEngine(trusted=trusted, without=without)
 
-    @cached_property
+    @property
+    def trusted(self) -> bool:
+        """Whether the program may run where the kernel has no layer for it."""
+        return self._engine.trusted
+
+    @property
     def jail(self) -> Jail:
         """Where the program and generated checks run; started when first needed."""
-        return Jail(RUNTIME, trusted=self.trusted, without=self._without)
+        return self._engine.jail
 
-    @cached_property
+    @property
     def court(self) -> JudgeProcess:
         """Who judges; started when first needed."""
-        return JudgeProcess(_HERE / "judge", lambda: self.jail)
+        return self._engine.court
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""
@@ -130,7 +162,7 @@ class Bundle:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
         scenario = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
-        session = Session(self.jail, self.program, next(self._numbers))
+        session = Session(self.jail, self.program, next(self._engine.numbers))
         return Episode(session, self.court, scenario, self._read_verifier(name), self.about["policy_document"], form, person)
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
@@ -147,9 +179,7 @@ class Bundle:
 
     def close(self) -> None:
         """End every session, the jail and the judge."""
-        for name in ("court", "jail"):
-            if name in self.__dict__:
-                self.__dict__[name].close()
+        self._engine.close()
 
     def __enter__(self) -> "Bundle":
         return self

@@ -1,0 +1,34 @@
+"""What a consumer is: a library for training or evaluation that plays our scenarios in its own loop, by one adapter for all of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from envmill.interop.consumers.sessions import ScenarioRow
+
+Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str]]
+"""Files of the folder beside the package, by path: the consumer's own manifest of a package, and whatever else it looks for."""
+
+
+def refuse_nothing(row: ScenarioRow) -> str:  # noqa: ARG001  a consumer may say why
+    """For consumers that take every row."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """One consumer, and what its folder is made of."""
+
+    name: str
+    package: str
+    """Python package in its folder."""
+    adapter: Path
+    """Folder of the package's own files."""
+    versions: Mapping[str, str]
+    """Distribution → the version that the adapter was tested with, and that the folder asks for."""
+    papers: Papers
+    about: str
+    """How the folder is installed and run, for its README."""
+    refuse: Callable[[ScenarioRow], str] = refuse_nothing
+    """Why a row has no place there; empty where it has one."""

@@ -1,0 +1,1 @@
+"""An adapter that adds nothing."""

@@ -1,0 +1,172 @@
+"""Sessions as consumers get them, out of an exported folder and by a bare interpreter: rewards and end states are those of the factory."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.agents import find_policy
+from envmill.agents.log import MALFORMED
+from envmill.agents.rollout import play_scenario
+from envmill.interop.consumers.sessions import JailError, SetError, open_set, render_reply
+from envmill.interop.consumers.sessions.calls import MALFORMED as TOLD
+from envmill.interop.consumers.sessions.calls import read_arguments
+from envmill.interop.exporters import ExportSet
+from envmill.models.dialect import read_call
+from envmill.runtime.jail.layers import LAYERS
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from schemas.environment import Environment
+from schemas.rollout import Rollout
+from schemas.scenario import Scenario, UserContract
+from tests.interop.bundles.policies import Play, play_natively
+from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.specimens import make_environment, make_scenario
+from tests.trust import posing
+
+PATIENCE = 300
+SPOTS = [posing.Spot("clinic_scheduling", 0, place, polarity) for place, polarity in enumerate(posing.ANYTHING[:2])]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What was played in the factory, and the folder to play it again in."""
+
+    plays: Sequence[Play]
+    talks: Sequence[tuple[Scenario, Rollout]]
+    folder: Path
+
+
+def play(folder: Path, asked: list[list[Any]]) -> list[dict[str, Any]]:
+    """What a bare interpreter makes of it."""
+    command = [sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("stranger.py")), str(folder), BARE.package]
+    done = subprocess.run(command, env={}, input=json.dumps(asked), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["ours"] == []
+    return report["told"]
+
+
+async def _play_all(home: Path) -> tuple[list[Play], list[tuple[Scenario, Rollout]], ExportSet]:
+    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
+        shed = make_environment()
+        user = UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"])
+        found: list[tuple[Scenario, Environment]] = [(make_scenario(shed, say="Done.", user=user), shed)]
+        for place, spot in enumerate(SPOTS):
+            environment, posed = posing.make_environment(spot.theme, spot.number), await posing.find_clean(spot, jail)
+            assert isinstance(posed, Scenario)
+            told = posed.model_dump() | {"environment": environment.id, "id": "", "number": place}
+            found.append((Scenario.model_validate(told), environment))
+        plays = [one for scenario, home in found for one in await play_natively(scenario, home, jail)]
+        talks = [
+            (scenario, await play_scenario(find_policy("reference"), scenario, home, jail, "g", 0, form="conversation"))
+            for scenario, home in found
+            if scenario.user.hidden
+        ]
+        return plays, talks, make_cargo(found)
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    plays, talks, cargo = asyncio.run(_play_all(tmp_path_factory.mktemp("home")))
+    return Ground(plays, talks, write_consumer(BARE, cargo, tmp_path_factory.mktemp("out")))
+
+
+def list_moves(found: Play) -> list[dict[str, Any]]:
+    return [*({"name": call.name, "arguments": call.arguments} for call in found.calls), *({"say": text} for text in found.said)]
+
+
+def test_five_policies_earn_what_they_earn_natively(ground: Ground) -> None:
+    told = play(ground.folder, [[one.scenario.id, list_moves(one)] for one in ground.plays])
+    assert [(one["outcome"], one["reward"], one["state_hash"]) for one in told] == [
+        (one.verdict.outcome, one.verdict.reward, one.state_hash) for one in ground.plays
+    ]
+    assert {(one["outcome"], one["reward"]) for one in told} == {("pass", 1.0), ("fail", 0.0)}
+    assert [one["again"] for one in told] == [{name: one[name] for name in one["again"]} for one in told]
+
+
+def test_conversations_go_as_in_the_factory(ground: Ground) -> None:
+    """The same words to the scripted user, and the same calls: the same answers, verdict and state."""
+    asked: list[list[Any]] = []
+    for scenario, rollout in ground.talks:
+        moves: list[dict[str, Any]] = []
+        for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
+            calls = entry.get("tool_calls") or []
+            moves += [{"name": one["name"], "arguments": one["arguments"]} for one in calls] or [{"say": entry["content"]}]
+        asked.append([f"{scenario.id}-conversation", moves])
+    for (_, rollout), told in zip(ground.talks, play(ground.folder, asked), strict=True):
+        assert (told["outcome"], told["reward"], told["state_hash"]) == (rollout.outcome, rollout.reward, rollout.final_state_hash)
+        answers = [reply["text"] for reply in told["replies"] if isinstance(reply, dict)]
+        spoken = [entry["content"] for entry in rollout.transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+        assert [*spoken[1:]] == [answer for answer in answers if answer][: len(spoken) - 1]
+        assert told["ended"] in ("content", "gave_up")
+        assert told["again"]["reward"] == rollout.reward
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"a": 1}', "", "  ", "{}", "[]", "null", "1", '"x"', "{", '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": "\\ud800"}', "[" * 9000]
+)
+def test_arguments_are_read_as_the_factory_reads_a_model_s(raw: str) -> None:
+    assert read_arguments(raw) == read_call("1", "lend", raw).arguments
+
+
+def test_what_cannot_be_read_is_answered_as_in_the_factory_and_counts(ground: Ground) -> None:
+    assert TOLD == MALFORMED
+    (told,) = play(ground.folder, [[ground.plays[0].scenario.id, [{"name": "lend", "arguments": "{"}] * 41]])
+    assert told["replies"][0] == render_reply(MALFORMED)
+    assert "session_over" in told["replies"][40]
+    assert (told["ended"], told["reward"]) == ("step_limit", 0.0)
+
+
+def test_another_end_than_was_recorded_is_an_error(ground: Ground) -> None:
+    first = ground.plays[0]
+    with open_set(ground.folder / BARE.package) as scenarios:
+        judged = scenarios.judge_moves(first.scenario.id, list_moves(first), "0" * 32)
+    assert (judged.outcome, judged.reward, "was recorded" in judged.reason) == ("error", None, True)
+
+
+def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:
+    with open_set(ground.folder / BARE.package) as scenarios, pytest.raises(SetError, match=r"There is no scenario 'scn_9' .* among them"):
+        scenarios.begin("scn_9")
+    with pytest.raises(SetError, match=r"Name the folder that holds public/ and sealed/"):
+        open_set(tmp_path)
+    rows = ground.folder / BARE.package / "public/rows.jsonl"
+    (tmp_path / "public").mkdir()
+    for damage, words in ((('"layout":1', '"layout":2'), "layout 2, and this adapter reads 1"), (('"split"', '"spilt"'), "spilt, split")):
+        (tmp_path / "public/rows.jsonl").write_text(rows.read_text().replace(*damage))
+        with pytest.raises(SetError, match=words):
+            open_set(tmp_path)
+    (tmp_path / "public/rows.jsonl").write_text(rows.read_text())
+    with open_set(tmp_path) as scenarios, pytest.raises(SetError, match=r"there is no such folder"):
+        scenarios.begin(scenarios.rows[0].id)
+
+
+def test_where_the_kernel_has_no_layers_nothing_runs(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_set(ground.folder / BARE.package) as scenarios:
+        monkeypatch.setattr(scenarios._engines[0], "_without", LAYERS)
+        with pytest.raises(JailError):
+            scenarios.begin(scenarios.rows[0].id)
+        assert scenarios.begin(scenarios.rows[0].id).state_hash  # the next one has another jail
+
+
+def test_many_sessions_are_open_at_once(ground: Ground) -> None:
+    """From many threads, of several environments, on one jail."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with open_set(ground.folder / BARE.package) as scenarios:
+
+        def attempt(found: Play) -> tuple[str, str]:
+            with scenarios.begin(found.scenario.id) as session:
+                for move in list_moves(found):
+                    session.say(move["say"]) if "say" in move else session.call(move["name"], move["arguments"])
+                return session.judge().outcome, session.state_hash
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(attempt, ground.plays)) == [(one.verdict.outcome, one.state_hash) for one in ground.plays]
+        assert len(scenarios._engines) == 1
