@@ -41,7 +41,7 @@ from envmill.gates.s15 import describe_row
 from envmill.language.words import split_words
 from envmill.sandbox import Observation
 from schemas.base import Json, is_array, is_object
-from schemas.environment import Call
+from schemas.environment import Call, Tool
 from schemas.ledger import ReasonClass
 
 GATE = "S8"
@@ -165,10 +165,8 @@ def is_hinted(value: Json, said: str) -> bool:
 async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     """Every plain value of every call, against what was known before that call."""
     scenario, (trial, *_) = subject.scenario, await Trials.of(subject, means).oracle()
-    year = int(scenario.clock[:4])
-    policy = subject.environment.policy_document
-    said = KnownValues.of(list_told(scenario), year)
-    told = KnownValues.of([*list_told(scenario), policy], year)
+    year, policy = int(scenario.clock[:4]), subject.environment.policy_document
+    said, told = (KnownValues.of([*list_told(scenario), *texts], year) for texts in ((), (policy,)))
     told.dates.add(scenario.clock[:10])
     apart = KnownValues.of([*map(str, list_leaves(scenario.user.facts)), policy], year)
     asked, seen = RequestAlignment.of(subject), KnownValues(year)
@@ -178,29 +176,24 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
         found += [Argument(place, call.name, name, value, "seen") for name, value in list_plain(call.arguments) if is_result(value, call)]
         for name, value in (one for one in list_plain(call.arguments) if not is_result(one[1], call)):
-            top = name.split(".")[0]
+            top, about = name.split(".")[0], {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
-            about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
-            source = find_source(value, told, seen, top)
-            if source == "told" and is_amount(value) and find_source(value, said, KnownValues(year)) != "told":
-                tool = tools.get(call.name)
-                about_it = f"{call.name} {name} {tool.description if tool else ''} {asked.find_text(place) or scenario.request}"
-                source = source if is_ruled(value, policy, about_it) else find_source(value, said, seen, top)
+            source, tool, sentence = find_source(value, told, seen, top), tools.get(call.name), asked.find_text(place)
+            if source == "told" and is_amount(value) and not is_said(value, said, policy, (call.name, name, sentence), tool):
+                source = find_source(value, said, seen, top)
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
             elif source == "told" and not apart.holds(value) and asked.mentions_for_others(place, value):
                 source = find_source(value, apart, seen)
-            if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
+            if source == "unknown" and is_amount(value) and not counted and sentence:
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
-                here = KnownValues.of([sentence], year)
-                here.numbers -= list_others(place, asked, stock)
-                source = "unknown" if is_worked_out(value, here, seen) else "nowhere"
+                source = "unknown" if is_worked_out(value, read_own(place, asked, stock, year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
-                here = KnownValues.of([sentence], year) if (sentence := asked.find_text(place)) else told
+                here = KnownValues.of([sentence], year) if sentence else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
-            if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
+            if source == "nowhere" and not counted and is_listed(value, tool, name):
                 source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         if place < len(trial.replies):
@@ -211,11 +204,13 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     return found
 
 
-def list_others(place: int, asked: RequestAlignment, stock: StateIndex) -> set[Decimal]:
-    """Numbers of the other changes that the same sentence asks for, and of the rows these name: nobody works this one's out of them."""
+def read_own(place: int, asked: RequestAlignment, stock: StateIndex, year: int) -> KnownValues:
+    """The sentence that asks for a change, without numbers of the other changes that it asks for and of the rows these name."""
     wish = next(one for one in asked.known if one.place == place)
-    beside = [number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)]
-    return set(beside) - set(list_numbers(wish.call, stock))
+    beside = {number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)}
+    own = KnownValues.of([asked.find_text(place)], year)
+    own.numbers -= beside - set(list_numbers(wish.call, stock))
+    return own
 
 
 def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
@@ -228,14 +223,16 @@ def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
             yield from () if number is None else (number,)
 
 
-def is_ruled(value: Json, policy: str, about: str) -> bool:
-    """Whether a sentence of the policy document that has the amount shares a word with the change or with the wish for it.
+def is_said(value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None) -> bool:
+    """Whether the user says an amount, or the policy document in a sentence that shares a word with the change or with the wish for it.
 
+    About are the names of tool and argument, and the sentence that asks for the change; without one, all that the user says.
     `Where two people quarrel, the mediator decides` sets no amount.
     """
-    words, number = list_roots(about), read_plain_number(value)
-    if number is None:
-        return False
+    words = list_roots(" ".join([*about, tool.description if tool else "", "" if about[2] else said.normal]))
+    number = read_plain_number(value)
+    if number is None or find_source(value, said, KnownValues(said.year)) == "told":
+        return True
     wanted = {number, number / 100} if has_hundredths(policy) else {number}
     return any(
         not wanted.isdisjoint(one.value for one in read_numbers(text)) and not words.isdisjoint(list_roots(f"{heading} {text}"))
