@@ -14,6 +14,8 @@ from schemas.scenario import CallPattern
 _AGENT = "agent"
 LISTED: dict[str, Any] = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object"}]}
 """What authors are shown. A third entry names who calls, if it is not the agent."""
+_ANY_CALL: dict[str, Any] = LISTED | {"minItems": 1}
+"""The same where the arguments may be left out."""
 
 
 def read_call(value: Json) -> Json:
@@ -36,5 +38,5 @@ def write_call(call: Call | CallPattern) -> Json:
 
 WrittenCall: TypeAlias = Annotated[Call, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(LISTED)]
 """A call of a setup, or of a reference path."""
-WrittenPattern: TypeAlias = Annotated[CallPattern, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(LISTED)]
+WrittenPattern: TypeAlias = Annotated[CallPattern, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(_ANY_CALL)]
 """Calls that would be wrong to make; without arguments, every call of the tool."""

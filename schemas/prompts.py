@@ -208,9 +208,12 @@ class ChecksInput(Contract):
 
     brief: Brief
     name: str
+    summary: str
     rules: list[str]
     tools: list[Tool]
     number: int
+    clock: str
+    """When the session of the reference path began."""
     request: str
     initial_state: dict[str, Json]
     changes: list[Change]

@@ -85,6 +85,7 @@ class RowsInput(Contract):
     """Fill the tables."""
 
     brief: Brief
+    summary: str
     ddl: str
     requirements: list[str]
     rules: list[str]

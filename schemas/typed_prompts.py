@@ -9,7 +9,7 @@ from schemas.calls import WrittenCall, WrittenPattern
 from schemas.chain import Chain, Filling
 from schemas.document_prompts import SelectedReply
 from schemas.environment import Tool, ToolPlan
-from schemas.scenario import Polarity
+from schemas.scenario import Fact, Polarity
 from schemas.seed import Brief
 from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
@@ -138,3 +138,7 @@ class RewordReply(Contract):
     """Its values, the old ones among them."""
     variants: dict[str, list[str]] = {}
     """Text that an added call writes and the request dictates → other wordings that are as good."""
+    say: str = ""
+    """Stands at the end of the path's last words."""
+    tell: list[Fact] = []
+    """What it must hold."""

@@ -16,13 +16,32 @@ from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather, skip
 from envmill.gates.exploring.trials import Attempt, Trials
 from envmill.gates.reading.answers import judge_answers
-from envmill.gates.reading.given_values import amounts_to, has_hundredths, is_in_hundredths, is_listed, is_relative, is_written_otherwise
-from envmill.gates.reading.known_values import KnownValues, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
+from envmill.gates.reading.given_values import (
+    amounts_to,
+    find_root,
+    has_hundredths,
+    is_in_hundredths,
+    is_listed,
+    is_relative,
+    is_written_otherwise,
+)
+from envmill.gates.reading.known_values import (
+    KnownValues,
+    holds_words,
+    list_leaves,
+    list_told,
+    read_day,
+    read_numbers,
+    read_part,
+    read_plain_number,
+)
+from envmill.gates.reading.question import split_sentences
 from envmill.gates.reading.request_alignment import RequestAlignment
+from envmill.gates.s15 import describe_row
 from envmill.language.words import split_words
 from envmill.sandbox import Observation
 from schemas.base import Json, is_array, is_object
-from schemas.environment import Call
+from schemas.environment import Call, Tool
 from schemas.ledger import ReasonClass
 
 GATE = "S8"
@@ -42,6 +61,8 @@ _MOST_WORDS = 0.6
 """Share of a longer text's words that have to be known for the text to be somebody's own summary."""
 _OTHER_WORDS = "something else altogether"
 """Holds no word of a value: a verifier may look for the value inside a longer text."""
+_LITTLE = 3
+"""Letters of a word that says little: `the`, `for`, `of`."""
 _LETTERS = 2
 """Letters of a key that somebody comes to who knows its number."""
 
@@ -144,10 +165,10 @@ def is_hinted(value: Json, said: str) -> bool:
 async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     """Every plain value of every call, against what was known before that call."""
     scenario, (trial, *_) = subject.scenario, await Trials.of(subject, means).oracle()
-    year = int(scenario.clock[:4])
-    told = KnownValues.of([*list_told(scenario), subject.environment.policy_document], year)
+    year, policy = int(scenario.clock[:4]), subject.environment.policy_document
+    said, told = (KnownValues.of([*list_told(scenario), *texts], year) for texts in ((), (policy,)))
     told.dates.add(scenario.clock[:10])
-    apart = KnownValues.of([*map(str, list_leaves(scenario.user.facts)), subject.environment.policy_document], year)
+    apart = KnownValues.of([*map(str, list_leaves(scenario.user.facts)), policy], year)
     asked, seen = RequestAlignment.of(subject), KnownValues(year)
     tools, stock = {tool.name: tool for tool in subject.environment.tools}, StateIndex.of(scenario.initial_state)
     found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
@@ -155,23 +176,24 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
         schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
         found += [Argument(place, call.name, name, value, "seen") for name, value in list_plain(call.arguments) if is_result(value, call)]
         for name, value in (one for one in list_plain(call.arguments) if not is_result(one[1], call)):
-            top = name.split(".")[0]
+            top, about = name.split(".")[0], {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
-            about = {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
-            source = find_source(value, told, seen, top)
+            source, tool, sentence = find_source(value, told, seen, top), tools.get(call.name), asked.find_text(place)
+            if source == "told" and is_amount(value) and not is_said(value, said, policy, (call.name, name, sentence), tool):
+                source = find_source(value, said, seen, top)
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
                 source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
             elif source == "told" and not apart.holds(value) and asked.mentions_for_others(place, value):
                 source = find_source(value, apart, seen)
-            if source == "unknown" and is_amount(value) and not counted and (sentence := asked.find_text(place)):
+            if source == "unknown" and is_amount(value) and not counted and sentence:
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
-                source = "unknown" if is_worked_out(value, KnownValues.of([sentence], year), seen) else "nowhere"
+                source = "unknown" if is_worked_out(value, read_own(place, asked, stock, year), seen) else "nowhere"
             if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
-                here = KnownValues.of([sentence], year) if (sentence := asked.find_text(place)) else told
+                here = KnownValues.of([sentence], year) if sentence else told
                 source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
-            if source == "nowhere" and not counted and is_listed(value, tool := tools.get(call.name), name):
+            if source == "nowhere" and not counted and is_listed(value, tool, name):
                 source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         if place < len(trial.replies):
@@ -180,6 +202,56 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             seen.take(parts)
             seen.read(trial.replies[place].message)
     return found
+
+
+def read_own(place: int, asked: RequestAlignment, stock: StateIndex, year: int) -> KnownValues:
+    """The sentence that asks for a change, without numbers of the other changes that it asks for and of the rows these name."""
+    wish = next(one for one in asked.known if one.place == place)
+    beside = {number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)}
+    own = KnownValues.of([asked.find_text(place)], year)
+    own.numbers -= beside - set(list_numbers(wish.call, stock))
+    return own
+
+
+def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
+    """Numbers among the arguments of a call, and in the rows that it names, in texts such as `GA-855` too."""
+    for name, value in list_plain(call.arguments):
+        home = stock.find_home(value, name)
+        for leaf in (one for _, one in describe_row(stock, home, str(value), 1)) if home else (value,):
+            yield from (one.value for one in read_numbers(leaf)) if isinstance(leaf, str) else ()
+            number = read_plain_number(leaf)
+            yield from () if number is None else (number,)
+
+
+def is_said(value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None) -> bool:
+    """Whether the user says an amount, or the policy document in a sentence that shares a word with the change or with the wish for it.
+
+    About are the names of tool and argument, and the sentence that asks for the change; without one, all that the user says.
+    `Where two people quarrel, the mediator decides` sets no amount.
+    """
+    words = list_roots(" ".join([*about, tool.description if tool else "", "" if about[2] else said.normal]))
+    number = read_plain_number(value)
+    if number is None or find_source(value, said, KnownValues(said.year)) == "told":
+        return True
+    wanted = {number, number / 100} if has_hundredths(policy) else {number}
+    return any(
+        not wanted.isdisjoint(one.value for one in read_numbers(text)) and not words.isdisjoint(list_roots(f"{heading} {text}"))
+        for heading, text in list_ruling(policy)
+    )
+
+
+def list_ruling(policy: str) -> Iterator[tuple[str, str]]:
+    """Sentences of the policy document, each with the heading that it stands under."""
+    heading = ""
+    for line in policy.splitlines():
+        if line.lstrip().startswith("#") or line.rstrip().endswith(":"):
+            heading = line
+        yield from ((heading, text) for text in split_sentences(line))
+
+
+def list_roots(text: str) -> set[str]:
+    """Words of a text that say something, one form for each."""
+    return {find_root(word) for word in split_words(text.replace("_", " ")) if len(word) > _LITTLE}
 
 
 def is_result(value: Json, call: Call) -> bool:

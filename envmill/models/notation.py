@@ -1,6 +1,6 @@
 """JSON Schema in the short notation that prompts show: `{name: string, note?: string}` takes a third of the tokens and says the same.
 
-required ─► `name`, optional ─► `name?`, default ─► `= 1`, enum ─► `"a" | "b"`, list ─► `T[]`, tuple ─► `[T, U]`, map ─► `{[key]: T}`,
+required ─► `name`, optional ─► `name?`, default ─► `= 1`, enum ─► `"a" | "b"`, list ─► `T[]`, tuple ─► `[T, U?]`, map ─► `{[key]: T}`,
 words ─► `// …`
 """
 
@@ -47,7 +47,9 @@ def render_type(schema: Json, depth: int = 0) -> str:
 def _render_plain(schema: dict[str, Json], depth: int) -> str:
     kind = schema.get("type")
     if is_array(places := schema.get("prefixItems")):
-        return f"[{', '.join(render_type(place, depth) for place in places)}]"
+        needed = schema.get("minItems", len(places))
+        marks = ["" if index < needed else "?" for index in range(len(places))]
+        return f"[{', '.join(render_type(place, depth) + mark for place, mark in zip(places, marks, strict=True))}]"
     if kind == "array":
         item = render_type(schema.get("items"), depth)
         return f"({item})[]" if " | " in item else f"{item}[]"
@@ -82,5 +84,7 @@ def render_fields(schema: Json, depth: int = 0) -> Iterator[str]:
 
 
 def _render_bounds(schema: dict[str, Json]) -> str:
-    told = [f"{bound} {canonical_json(schema[bound])}" for bound in _BOUNDS if bound in schema]
+    # Of a tuple, `?` behind a place says how many are needed.
+    bounds = [bound for bound in _BOUNDS if bound in schema and (bound != "minItems" or "prefixItems" not in schema)]
+    told = [f"{bound} {canonical_json(schema[bound])}" for bound in bounds]
     return f" ({', '.join(told)})" if told else ""

@@ -96,6 +96,7 @@ async def _make_blueprint(
         told = ""
     inputs = RowsInput(
         brief=plan.brief,
+        summary=plan.summary,
         ddl=plan.files[SCHEMA],
         requirements=[tool.description for tool in plan.tools],
         rules=plan.rules,

@@ -61,10 +61,11 @@ async def ask_scenario(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mod
 
 async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:
     """A checklist over what the draft's reference path changed."""
-    known = {"number", "request", "initial_state", "changes"}
+    known = {"number", "clock", "request", "initial_state", "changes"}
     inputs = ChecksInput(
         brief=environment.brief,
         name=environment.name,
+        summary=environment.summary,
         rules=environment.rules,
         tools=environment.tools,
         **{name: getattr(draft, name) for name in known},

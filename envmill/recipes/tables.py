@@ -128,7 +128,8 @@ def _list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
 
 async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """First rows of every table."""
-    inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=plan.requirements, rules=plan.rules)
+    known = plan.model_dump(include={"summary", "requirements", "rules"})
+    inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], **known)
     reply = await models.ask(prompt, inputs, RowsReply, complaint=complaint)
     return plan.model_copy(update={"rows": reply.rows})
 

@@ -18,7 +18,7 @@ from envmill.stages.context import RunContext
 from envmill.stages.errands import PlacedErrand
 from envmill.stages.places import ScenarioSlot, choose_polarity, rank_place
 from envmill.stages.posing import ScenarioVersion
-from envmill.toolgraph.linking import list_link_kinds
+from envmill.toolgraph.linking import Link, list_link_kinds, list_links
 from envmill.toolgraph.offers import ChainOffers, find_offers
 from envmill.toolgraph.references import list_tools, walk_nodes
 from envmill.toolgraph.rehearsal import RehearsedChain
@@ -47,10 +47,14 @@ class ChainOffering:
     """None where nothing is offered."""
     chains: tuple[RehearsedChain, ...] = ()
     """Those of this place, in the order in which they are offered."""
+    others_first: tuple[RehearsedChain, ...] = ()
+    """Those that the other places are offered first."""
     why: str = ""
     """Why nothing is."""
     turn: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
+    _refused: set[Link] = field(default_factory=set[Link])
+    """Links into nodes that the author called infeasible."""
 
     @classmethod
     async def prepare(cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext) -> "ChainOffering":
@@ -73,7 +77,8 @@ class ChainOffering:
 
         offers = await context.offers.find(place.environment.id, make)
         chains = offers.list_for(rank, sharing)
-        return cls(place, polarity, planned, context, offers, chains, "" if chains else "none_carried_out")
+        others_first = tuple(one for one in offers.chains[:sharing] if one not in chains[:1])
+        return cls(place, polarity, planned, context, offers, chains, others_first, "" if chains else "none_carried_out")
 
     @property
     def slot(self) -> ScenarioSlot:
@@ -89,10 +94,24 @@ class ChainOffering:
         reply = await self._pose(repair, models)
         while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
             self.findings.append(self._describe_refusal(said))
+            self._put_off(said)
             self.turn, repair = self.turn + 1, FIRST
             await self._plan_again(models)
             reply = await self._pose(repair, models)
         return reply, repair
+
+    def _put_off(self, said: Infeasible) -> None:
+        """The next chain is the one that repeats the fewest links into nodes that were refused here. What another place is offered first
+        comes after all others."""
+        offered = self.slot.offered
+        assert offered is not None
+        self._refused |= {link for node, link in list_links(offered.chain) if node == said.node}
+
+        def rank(drawn: RehearsedChain) -> tuple[bool, int]:
+            return drawn in self.others_first, len(self._refused.intersection(link for _, link in list_links(drawn.chain)))
+
+        done = self.turn + 1
+        self.chains = (*self.chains[:done], *sorted(self.chains[done:], key=rank))
 
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot

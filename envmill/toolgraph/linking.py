@@ -15,6 +15,9 @@ LinkKind = Literal["list", "pick", "result"]
 """`list`: an argument takes a whole list, or a loop goes over one. `pick`: one value of a list is chosen. `result`: a step takes an id from
 the reply to a change."""
 
+Link = tuple[str, str, str]
+"""What gives a value, in words, and the tool and the argument that it goes into: the same whatever the steps of a chain are called."""
+
 
 def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
     """Kinds of links that it has, each once. `effects`: tool → whether it looks up or changes something."""
@@ -32,13 +35,20 @@ def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
     return sorted(found)
 
 
+def list_links(chain: Chain) -> list[tuple[str, Link]]:
+    """Each with the step that takes the value."""
+    nodes = _name_nodes(chain)
+    return [
+        (flow.step, ("; ".join(_describe_giver(flow.source, nodes)), _name_tool(nodes, flow.step), flow.argument))
+        for flow in list_flows(chain)
+    ]
+
+
 def describe_links(chain: Chain) -> str:
     """In one line; empty where nothing flows from step to step."""
-    nodes = _name_nodes(chain)
     found = dict[str, list[str]]()
-    for flow in list_flows(chain):
-        given = "; ".join(_describe_giver(flow.source, nodes))
-        found.setdefault(given, []).append(f"{_name_tool(nodes, flow.step)}.{flow.argument}")
+    for _, (given, tool, argument) in list_links(chain):
+        found.setdefault(given, []).append(f"{tool}.{argument}")
     return "; ".join(f"{given} → {', '.join(takers)}" for given, takers in found.items())
 
 

@@ -100,6 +100,8 @@ class _Attempt:
     compared: dict[str, Json] = field(default_factory=dict[str, Json])
     """Branch → the value that the user says there."""
     new: list[str] = field(default_factory=list[str])
+    carried: dict[tuple[str, str], list[Json]] = field(default_factory=dict[tuple[str, str], list[Json]])
+    """(step, argument), or (node, place among what it takes) → the values that came from an earlier node, call by call."""
 
     async def carry_out(self, chain: Chain) -> RehearsedChain:
         begun = await self.session.step(Reset(self.state, CLOCK, 0))
@@ -113,6 +115,8 @@ class _Attempt:
         await self._walk(chain.nodes)
         if undone := [step.id for step in steps if step.id not in self.steps]:
             raise _Stuck("not_reached", f"no call of {undone[0]} was made")
+        if empty := [place for place, values in self.carried.items() if all(map(_is_empty, values))]:
+            raise _Stuck("empty_value", f"what {empty[0][0]} takes from an earlier node ({empty[0][1]}) is empty")
         whole = await self._play(self.calls)
         if idle := await self._find_idle_change(whole):
             raise _Stuck("idle_change", f"{idle} changes nothing that the others do not change")
@@ -199,13 +203,16 @@ class _Attempt:
     def _reason(self, reason: Reason) -> None:
         if reason.rule == "choose":
             found = self._read(reason.takes[0])
-            values = [value for value in found if value is not None] if is_array(found) else []
+            values = [value for value in found if not _is_empty(value)] if is_array(found) else []
             if not values:
                 raise _Stuck("empty_list", f"{reason.id} chooses one of an empty list")
             self.open[reason.id] = self._shuffle(values)
             return
+        taken = [self._read(source) for source in reason.takes]
+        for place, value in enumerate(taken, 1):
+            self.carried.setdefault((reason.id, str(place)), []).append(value)
         try:
-            self.known[reason.id] = compute(reason, [self._read(source) for source in reason.takes])
+            self.known[reason.id] = compute(reason, taken)
         except BuildError as error:
             raise _Stuck(str(error.facts.get("reason", "no_value")), error.message) from error
 
@@ -250,6 +257,8 @@ class _Attempt:
 
     def _keep(self, step: ChainStep, call: Call, chosen: Mapping[str, Json], reply: Json) -> None:
         for path, source in step.arguments.items():
+            if isinstance(source, FromNode | FromItem):
+                self.carried.setdefault((step.id, path), []).append(chosen[path])
             if isinstance(source, FromNode) and self.open.pop(source.node, None) is not None:
                 self.known[source.node] = chosen[path]
             if isinstance(source, FromRecord) and source.table not in self.records:
@@ -344,6 +353,13 @@ class _Attempt:
 
 def _dump(value: Json) -> Json:
     return value.model_dump() if isinstance(value, Call) else value
+
+
+def _is_empty(value: Json) -> bool:
+    """Whether nothing is carried by it: a date of payment is null in a bill that was just made."""
+    if is_object(value) or is_array(value):
+        return all(map(_is_empty, value.values() if is_object(value) else value))
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _find_value(arguments: Mapping[str, Json], path: str) -> Json:

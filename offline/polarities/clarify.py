@@ -146,7 +146,7 @@ def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
     if (
         stands_in(value, blurred)
         or re.search(MISPLACED, blurred)
-        or re.search(str(told.value), blurred)
+        or re.search(str(told.value), f"{blurred}\n{policy_of(world.domain)}")
         or not all(shows(reads, *place, world) for place in known)
     ):
         return None

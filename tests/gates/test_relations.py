@@ -5,15 +5,27 @@ from typing import Any, cast
 
 import pytest
 
+from envmill.gates.base import EnvironmentCase
+from envmill.gates.exploring.arguments import Offers
 from envmill.gates.exploring.observations import ExplorationRun
 from envmill.gates.exploring.relations import filters_are_subsets, searches_find_parts
-from schemas.environment import Call
+from schemas.environment import Call, Tool
+from tests.gates.specimens import make_studio
 
 
 def search(text: str, *found: str) -> Any:
     parts = [{"type": "json", "value": [{"id": key} for key in found]}]
     call = Call(name="find_rows", arguments={"status": "open", "text": text})
     return SimpleNamespace(why="search", call=call, seen=SimpleNamespace(outcome="ok", parts=parts))
+
+
+def find_breaches(said: str, *stops: Any) -> list[str]:
+    """What is said of a search whose parameter is described so."""
+    parameters = {"properties": {"status": {"type": "string"}, "text": {"type": "string", "description": said}}}
+    tool = Tool(name="find_rows", description="Find rows by a part of their names.", parameters=parameters, effect="query")
+    offers = Offers(EnvironmentCase(make_studio(), ()))
+    tour = SimpleNamespace(tools={tool.name: tool}, of=lambda _: stops, offers=offers)
+    return [breach.reason for breach in searches_find_parts(cast(Any, None), cast(ExplorationRun, tour))]
 
 
 @pytest.mark.parametrize(
@@ -28,9 +40,29 @@ def search(text: str, *found: str) -> Any:
     ],
 )
 def test_a_name_is_found_in_either_case_and_a_reference_need_not_be(text: str, reasons: list[str]) -> None:
-    stops = [search(text, "R1"), search(text, "R1"), search(text.swapcase())]
-    tour = SimpleNamespace(tools={"find_rows": SimpleNamespace(name="find_rows")}, of=lambda _: stops)
-    assert [breach.reason for breach in searches_find_parts(cast(Any, None), cast(ExplorationRun, tour))] == reasons
+    assert find_breaches("Text to look for.", search(text, "R1"), search(text, "R1"), search(text.swapcase())) == reasons
+
+
+@pytest.mark.parametrize(
+    ("said", "reasons"),
+    [
+        pytest.param("Number, or a part of it.", ["whole_words_only", "case_sensitive"], id="promised"),
+        pytest.param("What the number of the berth contains.", ["whole_words_only", "case_sensitive"], id="promised-otherwise"),
+        pytest.param("Text to look for.", [], id="promised-by-the-tool-alone"),
+        pytest.param("The exact number, not a part of it.", [], id="exact"),
+        pytest.param("Number, or a part of it; case-sensitive.", ["whole_words_only"], id="case-said-to-matter"),
+        pytest.param("A part of the number, as it is printed: capitals matter.", ["whole_words_only"], id="capitals-said-to-matter"),
+        pytest.param("A part of the number, not case-sensitive.", ["whole_words_only", "case_sensitive"], id="case-said-not-to-matter"),
+    ],
+)
+def test_a_reference_is_found_by_a_part_where_its_parameter_promises_it(said: str, reasons: list[str]) -> None:
+    assert find_breaches(said, search("P-205", "R1"), search("P-2"), search("p-205")) == reasons
+
+
+def test_a_name_is_found_in_one_case_where_its_parameter_says_so() -> None:
+    stops = [search("Ada Kern", "R1"), search("Ada K", "R1"), search("aDA kERN")]
+    assert find_breaches("A part of the name. Upper and lower case matter.", *stops) == []
+    assert find_breaches("A part of the name. Upper and lower case do not matter.", *stops) == ["case_sensitive"]
 
 
 def narrow(rows: list[dict[str, Any]], **arguments: str) -> Any:

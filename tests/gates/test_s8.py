@@ -14,7 +14,7 @@ from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
 from schemas.scenario import Fact, UserContract
 from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
-from tests.gates.specimens import REQUEST, pose, vary
+from tests.gates.specimens import REQUEST, ground, pose, vary
 from tests.gates.specimens.studio import STATE, end
 
 USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
@@ -24,6 +24,7 @@ KNOWN = UserContract(opening=USUAL, facts={"usual amount": 25})
 
 ALL = Call(name="list_classes", arguments={})
 OTHER = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
+TWENTY = Call(name="top_up", arguments={"member_id": "M2", "amount": 20})
 BOOKED = [LOOK_UP, Call(name="list_bookings", arguments={"member_id": "M2"})]
 TWO = [Call(name="find_members", arguments={"query": name}) for name in ("Ada Kern", "Bo Lind")]
 
@@ -58,6 +59,11 @@ def in_cents(value: int, request: str = "How many euros does Bo Lind have on his
     members = {key: row | {"balance": 1800} for key, row in STATE["members"].items()}
     fact = Fact(name="the balance", kind="number", value=value)
     return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members})
+
+
+def rule(policy: str, request: str = USUAL) -> ScenarioCase:
+    """A studio with this policy document, and an amount that the request leaves out."""
+    return ask(request, built=ground(policy_document=policy))
 
 
 def book(request: str, **given: str) -> ScenarioCase:
@@ -100,6 +106,17 @@ CASES = {
     "one lookup is missing": Case(pose(oracle=[FIND, TOP_UP, BOOK]), "unseen_id"),
     "looked up too late": Case(pose(oracle=[FIND, TOP_UP, BOOK, LIST]), "unseen_id"),
     "an amount nobody says": Case(ask(USUAL), "underivable_argument"),
+    "an amount that the policy sets": Case(rule("Everybody is helped. Who tops up an account puts 25 on it.")),
+    "an amount under a heading of the policy": Case(rule("## Putting money on accounts\n- euros: 25\n")),
+    "an amount that the policy has of something else": Case(
+        rule("Where 25 people of the house quarrel, the mediator decides."), "underivable_argument"
+    ),
+    "the same, and it is said": Case(rule("Where 25 people of the house quarrel, the mediator decides.", REQUEST)),
+    "an amount worked out of another wish's": Case(
+        ask("Put 20 on the account of Bo Lind and also put the usual on the account of Ada Kern.", oracle=[LOOK_UP, FIND, TWENTY, TOP_UP]),
+        "underivable_argument",
+    ),
+    "an amount worked out of its own row": Case(ask("Please bring the account of Ada Kern up to 30.", oracle=[FIND, TOP_UP])),
     "an amount that is said of another": Case(
         ask("Please put 25 on Bo Lind's account. Put the usual on the account of Ada Kern.", oracle=[LOOK_UP, FIND, OTHER, TOP_UP]),
         "underivable_argument",

@@ -51,6 +51,12 @@ def test_a_schema_is_rendered(schema: dict[str, Any], text: str) -> None:
     assert render_type(schema) == text
 
 
+def test_what_a_tuple_can_do_without_is_marked() -> None:
+    pair: dict[str, Any] = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object"}]}
+    assert [render_type(pair), render_type(pair | {"minItems": 1})] == ["[string, object]", "[string, object?]"]
+    assert render_type({"type": "array", "items": {"type": "string"}, "minItems": 1}) == "string[] (minItems 1)"
+
+
 def test_a_reply_is_rendered_with_its_parts() -> None:
     assert render_reply(Whole).split("\n") == [
         "{",

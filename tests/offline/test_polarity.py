@@ -179,6 +179,16 @@ def test_what_is_to_be_clarified_names_every_candidate() -> None:
         assert reply.say.count("?") >= 1
 
 
+@pytest.mark.parametrize("theme", ["insurance_claims", "charity_grants"])
+def test_a_question_stands_in_no_policy_document(theme: str) -> None:
+    """`Do exactly what is asked` asks for no amount, also where the amount is called `asked`."""
+    domain = compose(theme, 0)
+    twins = [pose_clarify(populate(domain, f"k{key}"), make_dice("c", key)) for key in range(12)]
+    patterns = [str(fact.value) for one in twins if one for fact in one.negative.tell if fact.kind == "pattern"]
+    assert patterns
+    assert not [each for each in patterns if re.search(each, write_policy(domain))]
+
+
 def test_policy_documents_name_two_matters_and_requests_of_doing_show_none() -> None:
     signs = [sign for matter in load_matters().values() for sign in matter.signs]
     assert len(load_matters()) >= 6

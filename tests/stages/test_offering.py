@@ -124,6 +124,37 @@ async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox
     assert "It is Sunday." in finding.detail
 
 
+def _draw_linked(sampler: str, *tools: str) -> RehearsedChain:
+    """Tools that take the order of the first one."""
+    steps = [
+        ChainStep(id=f"s{place}", tool=tool, arguments={"order_id": FromNode(node="s1", path="id")}) for place, tool in enumerate(tools, 1)
+    ]
+    first = steps[0].model_copy(update={"arguments": {}})
+    return RehearsedChain(Chain(sampler=sampler, nodes=[first, *steps[1:]]), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("node", "order"),
+    [
+        pytest.param("s2", ["0", "2", "1"], id="its link comes last"),
+        pytest.param("s1", ["0", "1", "2"], id="nothing goes into the first step"),
+        pytest.param("s9", ["0", "1", "2"], id="no such node"),
+    ],
+)
+async def test_a_link_that_was_refused_is_not_the_next_to_be_offered(sandbox: Sandbox, node: str, order: list[str]) -> None:
+    """It is offered again only where every other chain has it, too."""
+    chains = _draw_linked("0", "make", "pay"), _draw_linked("1", "make", "note", "pay"), _draw_linked("2", "make", "send")
+    script = Script(lambda offered: {"infeasible": {"node": node, "reason": "It has no day."}} if offered else keep_to(None))
+    context = make_context(sandbox, script)
+
+    async def make() -> ChainOffers:
+        return ChainOffers(chains)
+
+    await context.offers.find(PLACE.id, make)
+    await generate_draft(Subject("x", "y", "t", SLOT), context, cast(Any, Nobody()))
+    assert [one.chain.sampler for one in script.offered if one is not None][:3] == order
+
+
 REFUSED = [(f"offer_{turn}", "not_applicable", "infeasible") for turn in range(1, MORE + 2)]
 LAST = (f"offer_{MORE + 2}", "not_applicable", "all_infeasible")
 

@@ -15,7 +15,7 @@ from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import ChainLimits, find_faults
 from envmill.toolgraph.weaving import weave
-from schemas.chain import Branch, Chain, ChainStep, FromNode, Loop, Node, Reason
+from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Loop, Node, Reason
 from tests.bench.toolgraph import compose_tools
 from tests.soak import count
 
@@ -84,6 +84,15 @@ def test_what_each_is_for(shop: ToolGraph) -> None:
     assert len(found) > 5
     assert all("list" in kinds for kinds in found)
     assert sum(kinds == {"list", "pick", "result"} for kinds in found) > 3
+
+
+def test_no_condition_compares_an_id(shop: ToolGraph) -> None:
+    """Nobody can say one. A status and a total are compared."""
+    drawn = sample_chains(shop, SAMPLERS["program"], 100).chains
+    conditions = [one.node.left for chain in drawn for one in walk_nodes(chain.nodes) if isinstance(one.node, Branch)]
+    paths = {left.path for left in conditions if isinstance(left, FromItem)}
+    assert {path for path in paths if path.endswith("id")} == set()
+    assert {"orders[].status", "orders[].total"} <= paths
 
 
 def test_what_a_sampler_invents_is_refused_and_counted(shop: ToolGraph) -> None:

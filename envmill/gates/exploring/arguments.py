@@ -138,11 +138,19 @@ class Offers:
             for name, schema in _properties(tool).items()
             if _first_type(schema) == "string" and "enum" not in schema and not _read_options(schema)
         }
-        own = [name for name, said in texts.items() if _SEARCH.search(said)]
-        if own or not _SEARCH.search(tool.description):
-            yield from (name for name in own if not re.search(r"\bexact", texts[name], re.IGNORECASE))
+        if any(map(_SEARCH.search, texts.values())) or not _SEARCH.search(tool.description):
+            yield from (name for name in texts if self.takes_part(tool, name))
         else:
             yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
+
+    def describe(self, tool: Tool, name: str) -> str:
+        """A parameter's own words."""
+        return str(_properties(tool).get(name, {}).get("description", ""))
+
+    def takes_part(self, tool: Tool, name: str) -> bool:
+        """Whether a parameter's own words say that a part of a text is enough."""
+        said = self.describe(tool, name)
+        return _SEARCH.search(said) is not None and not re.search(r"\bexact", said, re.IGNORECASE)
 
     def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """Values a parameter is known to take: those the interface lists, or the column that its tests' values stand in."""

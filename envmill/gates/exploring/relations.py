@@ -15,6 +15,10 @@ from schemas.environment import Tool
 _ID = re.compile(r"(?:^|_)id$")
 _REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
 """Letters and digits of a number on paper: `P-205`."""
+_MINDS_CASE = re.compile(
+    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters )?matters?\b", re.IGNORECASE
+)
+"""Words of a search that finds what is written in the same case alone."""
 _PICKS = re.compile(
     r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
     r"|recommend\w*)\b",
@@ -190,7 +194,7 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             if not found or whole.seen.outcome != "ok":
                 continue
             for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
-                if not found <= _list_ids(spelt) and not _is_reference(whole, spelt):
+                if not found <= _list_ids(spelt) and not _may_differ(reason, tour, tool, whole, spelt):
                     seen = {
                         "call": spelt.call.model_dump(),
                         "against": whole.call.model_dump(),
@@ -200,10 +204,16 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                     yield BrokenRelation(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
 
 
-def _is_reference(whole: ObservedCall, spelt: ObservedCall) -> bool:
-    """Whether the text that is put otherwise is a reference such as `P-205`, which people copy as it stands, and no name."""
-    changed = [value for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
-    return any(_REFERENCE.fullmatch(str(value)) for value in changed)
+def _may_differ(reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall) -> bool:
+    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or its words say that case matters.
+
+    A reference of which the parameter's own words promise that a part is enough is typed, and found, like a name.
+    """
+    changed = [name for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
+    said = " ".join([tool.description, *(tour.offers.describe(tool, name) for name in changed)])
+    return (reason == "case_sensitive" and _MINDS_CASE.search(said) is not None) or any(
+        _REFERENCE.fullmatch(str(whole.call.arguments[name])) and not tour.offers.takes_part(tool, name) for name in changed
+    )
 
 
 def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001

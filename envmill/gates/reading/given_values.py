@@ -6,9 +6,10 @@ schema, descriptions ─► values listed there                  `planned, under
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 
-from envmill.gates.reading.known_values import KnownValues, holds_words, read_plain_number
+from envmill.gates.reading.known_values import KnownValues, holds_words, read_day, read_plain_number
 from envmill.gates.reading.question import stem
 from envmill.language.words import normalise, split_words
 from schemas.base import Json, is_array, is_object
@@ -170,7 +171,12 @@ def is_written_otherwise(value: str, told: KnownValues, seen: KnownValues) -> bo
     if re.fullmatch(r"\d{1,2}:\d\d(?::\d\d)?", value):
         return _mentions_time(told.normal)
     if value.casefold() in _WEEKDAYS:
-        return bool(told.dates) or value.casefold()[:3] in re.findall(r"\b[a-z]{3}\b", told.normal) or _SOON.search(told.normal) is not None
+        return (
+            value.casefold()[:3] in re.findall(r"\b[a-z]{3}\b", told.normal)
+            or _SOON.search(told.normal) is not None
+            or value.casefold() in [_WEEKDAYS[date.fromisoformat(day).weekday()] for day in told.dates if read_day(day)]
+            or (bool(told.dates) and _FROM_THERE.search(told.normal) is not None)
+        )
     digits = re.sub(r"\D", "", value)
     if len(digits) >= _FEWEST_DIGITS and len(digits) > len(re.findall(r"[^\W\d_]", value)):
         return digits in re.sub(r"\D", "", told.plain)
@@ -187,6 +193,8 @@ def find_root(word: str) -> str:
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _SOON = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|day after|weekend)\b")
+_FROM_THERE = re.compile(r"\b(?:days|weeks?|nights|next|following|later|earlier)\b")
+"""Words by which a day is counted from another one."""
 _SHORTEST_ROOT = 3
 """Letters of a verb without its ending."""
 _FEWEST_DIGITS = 6

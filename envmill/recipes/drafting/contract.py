@@ -1,9 +1,11 @@
 """The user contract of a reply, held to itself: what is hidden is known, untold at first, and no other than what the request says."""
 
+import re
 from collections.abc import Iterator
 
 from envmill.language.delegation import find_handed_over
 from envmill.language.mentions import is_exact, is_told
+from schemas.base import Json, is_array, is_object
 from schemas.prompts import ScenarioReply
 from schemas.scenario import UserContract
 
@@ -36,7 +38,38 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
         )
     for name in (name for name in reply.hidden if name in reply.facts):
         value = reply.facts[name]
-        if is_told(value, reply.opening):
-            yield "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
         if is_exact(value) and not is_told(value, reply.request):
             yield "user_contradicts", f"the request does not say {name!r} as {value!r}, which the person would answer when asked"
+        elif other := _find_other(name, value, reply):
+            words = f"the reference path uses {other!r} for {name!r}, as the request says, and the person would answer {value!r} when asked"
+            yield "user_contradicts", words
+        if is_told(value, reply.opening):
+            yield "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
+
+
+def _find_other(name: str, value: Json, reply: ScenarioReply) -> int:
+    """The number that the path and the request have for a fact instead of its own, which the request says of something else; 0 if none.
+
+    A number that the path uses anywhere, or that is the sum of those it uses, is right under whatever name.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    argument = re.sub(r"\W+", "_", re.sub(r"[ _]\d+$", "", name.casefold()))
+    used = [number for call in reply.oracle for number in _list_numbers(call.arguments)]
+    own = [given for call in reply.oracle if isinstance(given := call.arguments.get(argument), int) and not isinstance(given, bool)]
+    if value in (*used, sum(own)):
+        return 0
+    return next((other for other in own if is_told(other, reply.request)), 0)
+
+
+def _list_numbers(value: Json) -> Iterator[Json]:
+    """Numbers anywhere inside, also those that are spelled as texts."""
+    if is_object(value):
+        value = [*value.values()]
+    if is_array(value):
+        for inside in value:
+            yield from _list_numbers(inside)
+    elif isinstance(value, str) and value.isdecimal():
+        yield int(value)
+    elif isinstance(value, int | float):
+        yield value

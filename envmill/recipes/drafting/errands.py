@@ -46,7 +46,7 @@ class TakenLine:
         marks = (("about", ", ".join(line.about)), ("tools", ", ".join(line.tools)), ("state", line.state))
         told = "; ".join(f"{name}: {text}" for name, text in marks if text)
         said = f"{line.who}: {line.what}" if line.who else line.what
-        return f"{self.polarity} · {said}{f' ({told})' if told else ''}"[:_LOOKED_AT]
+        return _shorten(f"{self.polarity} · {said}{f' ({told})' if told else ''}")
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,14 @@ async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBl
 def describe_chain(place: ErrandPlace, chain: Chain | None) -> ErrandPlace:
     """The place with the tools of its chain, and how they link."""
     return place.model_copy(update={"tools": list_tools(chain), "links": describe_links(chain)}) if chain else place
+
+
+def _shorten(text: str) -> str:
+    """At most so many characters, cut behind a word."""
+    if len(text) <= _LOOKED_AT:
+        return text
+    cut = text[: _LOOKED_AT - 1]
+    return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,;:(·')} …"[:_LOOKED_AT]
 
 
 def _describe_block(block: ErrandBlock) -> ErrandsInput:

@@ -157,6 +157,8 @@ def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:
             "filling": said.filling or reply.filling,
             "oracle": [],
             "variants": reply.variants | said.variants,
+            "say": f"{reply.say} {said.say}".strip(),
+            "tell": [*reply.tell, *said.tell],
         }
         return reply.model_copy(update=told | grown)
     return reply.model_copy(update=told)

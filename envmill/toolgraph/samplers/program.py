@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
-from envmill.toolgraph.parameters import ToolParameter
+from envmill.toolgraph.parameters import ToolParameter, can_be_said
 from envmill.toolgraph.samplers.backward import resolve_goal
 from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Branch, Chain, FromItem, FromNode, Loop, Node
@@ -78,4 +78,6 @@ def _distinguish(graph: ToolGraph, tool: int, around: str, body: list[Node], cha
 
 
 def _can_be_compared(one: ToolParameter, around: str) -> bool:
-    return one.path.startswith(f"{around}.") and one.depth == 1 and one.type in ("string", "integer", "number") and not one.is_control
+    """Not an id: the user says what a value is compared with, and nobody says an id. `told` was settled before keys were found by value."""
+    in_item = one.path.startswith(f"{around}.") and one.depth == 1
+    return in_item and one.type in ("string", "integer", "number") and not one.is_control and can_be_said(one.words, one.type, one.format)

@@ -7,6 +7,7 @@ import pytest
 import offline as author
 from envmill.language.mentions import is_told
 from envmill.recipes.drafting.contract import find_contract_faults, make_contract
+from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from tests.offline.questions import SAMPLE, SEED, ask_scenario, pose
 
@@ -36,6 +37,40 @@ def test_a_contract_opens_with_what_is_not_hidden() -> None:
 )
 def test_what_does_not_hold_is_found(changes: dict[str, Any], code: str) -> None:
     assert code in [found for found, _ in find_contract_faults(ScenarioReply.model_validate(PERSON | changes))]
+
+
+PAID = Call(name="lend_tool", arguments={"member_id": "M1", "fee": 12})
+TWICE = [PAID, Call(name="lend_tool", arguments={"member_id": "M1", "fee": 8})]
+
+
+@pytest.mark.parametrize(
+    ("request_", "fee", "oracle", "codes"),
+    [
+        pytest.param("Do two things: lend it for 12 euros, and file it.", 2, [PAID], ["user_contradicts"], id="a-number-of-something-else"),
+        pytest.param("Lend it for 12 euros.", 12, [PAID], [], id="the-same-number"),
+        pytest.param("Lend both for 12 and 8, so 20 euros.", 20, TWICE, [], id="the-sum"),
+        pytest.param("Lend both for 12 and 8 euros.", 8, TWICE, [], id="the-other-of-two"),
+        pytest.param("Lend it for 2 euros more than now.", 2, [PAID], [], id="worked-out"),
+        pytest.param("Lend it for 12 euros to member 2.", 2, [Call(name="lend", arguments={"who": 2, "fee": 12})], [], id="used-elsewhere"),
+    ],
+)
+def test_a_number_that_the_request_has_of_something_else_is_no_answer(
+    request_: str, fee: int, oracle: list[Call], codes: list[str]
+) -> None:
+    said = PERSON | {"request": request_, "opening": "Lend it, please.", "facts": {"fee": fee}, "hidden": ["fee"], "oracle": oracle}
+    assert [code for code, _ in find_contract_faults(ScenarioReply.model_validate(said))] == codes
+
+
+def test_the_contradiction_is_told_before_the_number_that_the_opening_has_of_something_else() -> None:
+    opening = "Do two things: lend it, and file it."
+    said = PERSON | {
+        "request": f"{opening} It costs 12 euros.",
+        "opening": opening,
+        "facts": {"fee": 2},
+        "hidden": ["fee"],
+        "oracle": [PAID],
+    }
+    assert [code for code, _ in find_contract_faults(ScenarioReply.model_validate(said))] == ["user_contradicts", "opening_tells"]
 
 
 @pytest.mark.parametrize(

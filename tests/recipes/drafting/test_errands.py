@@ -116,6 +116,17 @@ async def test_a_line_may_share_its_target_with_one_of_another_polarity() -> Non
     assert (await plan(Planner(*[[line(0)]] * 3), block(1, taken=[same]))).refused[0].code == "line_same_target"
 
 
+def test_a_long_line_is_cut_behind_a_word() -> None:
+    words = [f"word{number}" for number in range(200)]
+    told = TakenLine("achieve", line(0, what=" ".join(words))).render()
+    assert len(told) <= 400
+    *whole, mark = told.split()
+    assert (mark, whole[-1] in words) == ("…", True)
+    short = TakenLine("achieve", line(0, what="Wants two loans closed.")).render()
+    assert "…" not in short
+    assert len(TakenLine("achieve", line(0, what="x" * 900)).render()) <= 400, "a word without end is cut in it"
+
+
 async def test_many_lines_of_one_tool_set_stand_where_their_words_differ() -> None:
     lines = [line(number) for number in range(BLOCK)]
     assert (await plan(Planner(lines), block(BLOCK))).refused == {}
