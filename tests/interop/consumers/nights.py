@@ -50,7 +50,7 @@ def make_night(folder: Path, environments: int) -> Night:
 
 async def _make(home: Home, environments: int) -> Night:
     for kind, recipe in RECIPES.items():
-        config = {"recipe": recipe, "environments": environments, "scenarios": 3, "attempts": 4, "search": 20, "seed": 11, "mistakes": 0.1}
+        config = {"recipe": recipe, "environments": environments, "scenarios": 2, "attempts": 3, "search": 20, "seed": 11, "mistakes": 0.0}
         async with open_walk(kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings) as walk:
             await walk.walk()
     cargo, _ = choose_cargo(unite_loads([_read_load(home, kind) for kind in RECIPES]), provisional=False)
