@@ -1,0 +1,68 @@
+"""Consumers' own environments, each from a lock of its own, and a way to run them with no network."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.settings import ROOT
+from schemas.base import digest
+from tests.soak import count
+
+HOUSES = ROOT / ".stamps" / "consumers"
+LOCKS = Path(__file__).parent / "locks"
+SOAKING = pytest.mark.skipif(not count(0, 1), reason="it installs a consumer: make soak AREA=consumers")
+INSTALLING = 3600
+PATIENCE = 3600
+
+
+def open_locked_house(name: str) -> Path:
+    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where no index answers the test is skipped."""
+    lock = LOCKS / f"{name}.txt"
+    house = HOUSES / f"{name}-{digest(lock.read_text(), 8)}-py{sys.version_info.major}.{sys.version_info.minor}"
+    if not house.exists():
+        _build(house, lock)
+    return house / "bin" / "python"
+
+
+def _build(house: Path, lock: Path) -> None:
+    part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
+    make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
+    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile", "-r", str(lock)]
+    for command in (make, pip):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALLING, check=False)
+        if done.returncode:
+            shutil.rmtree(part, ignore_errors=True)
+            reason = f"no environment with {lock.name}: {done.stderr[-300:]}"
+            pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    part.rename(house)
+
+
+def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) -> Any:
+    """What a script writes to the file that is its last word. It is run isolated and with no network, not even loopback."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        pytest.skip("a network of its own needs root and unshare")
+    with tempfile.TemporaryDirectory() as home:
+        answer = Path(home) / "answer.json"
+        settings = {
+            "HOME": home,
+            "PATH": os.defpath,
+            "HF_HUB_OFFLINE": "1",
+            "OMP_NUM_THREADS": "1",
+            "ACCELERATE_USE_CPU": "1",
+            "TRL_EXPERIMENTAL_SILENCE": "1",
+        }
+        command = ["unshare", "-n", str(python), "-I", str(script), *words, str(answer)]
+        done = subprocess.run(
+            command, input=json.dumps(asked), env=settings, cwd=home, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+        return json.loads(answer.read_bytes())

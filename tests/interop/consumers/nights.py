@@ -1,0 +1,65 @@
+"""Finished runs with many environments of each kind, and what five policies earn in them natively."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envmill.interop.exporters import ExportSet
+from envmill.sandbox import Sandbox
+from envmill.stages.export import choose_cargo, unite_loads
+from flows.cli.export import _read_load
+from flows.local.home import Home
+from flows.opening import open_walk
+from schemas.run import RunConfig
+from tests.interop.bundles.policies import Play, play_natively
+
+RECIPES = {"stateful": "envscaler", "sql": "awm"}
+"""Kind → a recipe that makes environments of it."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """What the runs kept, and the plays of one scenario in each environment."""
+
+    cargo: ExportSet
+    plays: Sequence[Play]
+
+    def list_scripts(self) -> dict[str, list[dict[str, Any]]]:
+        """Scenario → what each policy does and says, for drivers."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for play in self.plays:
+            script = {
+                "name": play.name,
+                "calls": [{"name": call.name, "arguments": call.arguments} for call in play.calls],
+                "said": list(play.said),
+                "environment": play.environment.id,
+                "split": play.scenario.split,
+            }
+            found.setdefault(play.scenario.id, []).append(script)
+        return found
+
+
+def make_night(folder: Path, environments: int) -> Night:
+    """Runs with so many candidates of each kind."""
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    home = Home.read({**{key: str(folder / name) for key, name in names.items()}, "ENVMILL_PORT": "0"})
+    return asyncio.run(_make(home, environments))
+
+
+async def _make(home: Home, environments: int) -> Night:
+    for kind, recipe in RECIPES.items():
+        config = {"recipe": recipe, "environments": environments, "scenarios": 2, "attempts": 3, "search": 20, "seed": 11, "mistakes": 0.0}
+        async with open_walk(kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings) as walk:
+            await walk.walk()
+    cargo, _ = choose_cargo(unite_loads([_read_load(home, kind) for kind in RECIPES]), provisional=False)
+    async with Sandbox.open(home.settings) as jail:
+        return Night(cargo, await _play(cargo, jail))
+
+
+async def _play(cargo: ExportSet, jail: Sandbox) -> list[Play]:
+    """One scenario of each environment."""
+    homes = {one.id: one for one in cargo.environments}
+    first = {one.environment: one for one in reversed(cargo.scenarios) if one.oracle and one.polarity == "achieve"}
+    return [play for scenario in first.values() for play in await play_natively(scenario, homes[scenario.environment], jail)]
