@@ -63,8 +63,9 @@ def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:
     domain = compose(theme, number)
     changes = diff_states(reply.initial_state, play_oracle(domain, reply.initial_state, reply.oracle, 0, "one"))
     return {
-        "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "tools": [], "number": scenario,
-        "request": reply.request, "initial_state": reply.initial_state, "changes": [each.model_dump() for each in changes],
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "summary": "", "rules": [], "tools": [],
+        "number": scenario, "clock": CLOCK, "request": reply.request, "initial_state": reply.initial_state,
+        "changes": [each.model_dump() for each in changes],
     }  # fmt: skip
 
 
