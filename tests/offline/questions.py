@@ -43,7 +43,7 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
         "requirements": {},
         "schema": {"name": "", "summary": "", "requirements": [], "rules": []},
-        "rows": {"ddl": "", "requirements": [], "rules": []},
+        "rows": {"summary": "", "ddl": "", "requirements": [], "rules": []},
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
         "toolset": {},
