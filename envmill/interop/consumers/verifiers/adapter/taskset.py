@@ -79,7 +79,8 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
     async def passed(self, trace: vf.Trace) -> float:
         """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage is no failure of the policy."""
         verdict = await asyncio.to_thread(self.judge, trace.info[INFO])
-        trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash, "reason": verdict.reason}
+        # Not why it failed: who improves prompts by reading traces would read what was expected.
+        trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash}
         if verdict.reward is None:
             raise RuntimeError(f"there is no verdict, and nothing is known about the policy: {verdict.reason}")
         for name, value in verdict.components.items():
