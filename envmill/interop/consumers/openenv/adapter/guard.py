@@ -1,0 +1,86 @@
+# pyright: basic, reportMissingImports=false
+"""What stands before the server: a token, whose pages may ask, and how much is read. OpenEnv's server knows no token."""
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+MOST = 1_048_576
+"""Bytes of a request, and of a message."""
+
+
+class Guard:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: Any, token: str = "") -> None:
+        self.app, self.token = app, token
+
+    def __getattr__(self, name: str) -> Any:
+        """Whoever looks at the application sees the one inside."""
+        return getattr(self.app, name)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        status, why = self._refuse(scope, headers)
+        if status:
+            # A server without this extension answers 403 to whoever is not let in.
+            plain = scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {})
+            await (send({"type": "websocket.close"}) if plain else _answer(send, status, why, scope["type"]))
+            return
+        await self.app(scope, _bound(receive), send)
+
+    def _refuse(self, scope: Message, headers: dict[str, str]) -> tuple[int, str]:
+        host, origin = _read_host(f"//{headers.get('host', '')}"), headers.get("origin")
+        if origin is not None and _read_host(origin) != host:
+            return 403, "Pages of another site may not ask this server."
+        if self.token:
+            probing = scope["type"] == "http" and scope["path"] == "/health"
+            if not probing and not hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {self.token}".encode()):
+                return 401, "Send the server's token: Authorization: Bearer TOKEN."
+        elif host not in LOOPBACK:
+            return 403, f"Without a token only this machine may ask, and {host!r} is another name. Set ENVMILL_OPENENV_TOKEN."
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MOST:
+            return 413, f"A request may have {MOST} bytes."
+        return 0, ""
+
+
+def _bound(receive: Receive) -> Receive:
+    """A message that is too long ends the connection."""
+    seen = 0
+
+    async def take() -> Message:
+        nonlocal seen
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if seen > MOST else message
+        size = len(message.get("text") or message.get("bytes") or "")
+        return {"type": "websocket.disconnect", "code": 1009} if size > MOST else message
+
+    return take
+
+
+async def _answer(send: Send, status: int, why: str, kind: str) -> None:
+    body = json.dumps({"detail": why}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    prefix = "websocket.http" if kind == "websocket" else "http"
+    await send({"type": f"{prefix}.response.start", "status": status, "headers": headers})
+    await send({"type": f"{prefix}.response.body", "body": body})
+
+
+def _read_host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
