@@ -6,7 +6,8 @@ import shlex
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.interop.consumers.test_sessions import _play_all
 from tests.specimens import make_environment, make_scenario
 
 VERIFIERS = CONSUMERS["verifiers"]
-PER_KIND = 10
+PER_KIND, KINDS = 10, ("stateful", "sql")
 pytestmark = pytest.mark.soak(area="consumers")
 
 
@@ -66,36 +67,29 @@ def framework(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Framewo
     return open_framework(write_consumer(VERIFIERS, night.cargo, home / "out"), home)
 
 
-def load_splits(plays: Sequence[Play]) -> Mapping[str, list[Play]]:
-    """Split → its plays: a taskset loads one."""
-    return {split: [one for one in plays if one.scenario.split == split] for split in {one.scenario.split for one in plays}}
-
-
 @SOAKING
 def test_every_cell_is_equal(night: Night, framework: Framework) -> None:
     """verifiers × kind × policy, ten environments of each kind."""
-    kinds = {
-        play.environment.kind: {other.environment.id for other in night.plays if other.environment.kind == play.environment.kind}
-        for play in night.plays
-    }
-    assert {kind for kind, homes in kinds.items() if len(homes) >= PER_KIND} == {"stateful", "sql"}, {k: len(v) for k, v in kinds.items()}
-    scripts, cells = write_scripts(night.plays), {}
+    chosen = choose_scenarios(night)
+    scripts, cells = write_scripts(night.plays), defaultdict[str, list[float]](list)
     for policy in scripts:
-        for split, plays in load_splits([one for one in night.plays if name_policy(one) == policy]).items():
-            traces = framework.evaluate(policy, [one.scenario.id for one in plays], scripts, "--env.taskset.split", split)
-            for play in plays:
-                trace = traces[play.scenario.id]
-                assert trace["errors"] == [], trace["errors"]
-                told = trace["info"]["envmill"]
-                assert trace["rewards"]["passed"]["score"] == play.verdict.reward, (policy, play.scenario.id, told)
-                # Calls of tools that do not exist end at the harness: no move, and the state is what it was.
-                assert told["end"] == play.state_hash, (policy, play.scenario.id)
-                cells.setdefault((play.environment.kind, policy), []).append(trace["rewards"]["passed"]["score"])
-    assert len(cells) == 10
-    assert {min(rewards) for (_, policy), rewards in cells.items() if policy == "oracle"} == {1.0}
-    sys.stderr.write(
-        f"verifiers: { ({f'{kind} {policy}': f'{sum(rewards):g}/{len(rewards)}' for (kind, policy), rewards in cells.items()}) }\n"
-    )
+        plays = [one for one in night.plays if name_policy(one) == policy and one.scenario.id in chosen]
+        traces = framework.evaluate(policy, [one.scenario.id for one in plays], scripts)
+        for play in plays:
+            trace, cell = traces[play.scenario.id], f"{play.environment.kind} {policy}"
+            assert trace["errors"] == [], trace["errors"]
+            # Calls of tools that do not exist end at the harness: no move, and the state is what it was.
+            assert (trace["rewards"]["passed"]["score"], trace["info"]["envmill"]["end"]) == (play.verdict.reward, play.state_hash), cell
+            cells[cell].append(play.verdict.reward or 0.0)
+    assert {cell: len(rewards) for cell, rewards in cells.items()} == {f"{kind} {policy}": PER_KIND for kind in KINDS for policy in scripts}
+    assert [sum(rewards) for cell, rewards in cells.items() if cell.endswith("oracle")] == [PER_KIND] * len(KINDS)
+    sys.stderr.write(f"verifiers: { {cell: f'{sum(rewards):g}/{len(rewards)}' for cell, rewards in cells.items()} }\n")
+
+
+def choose_scenarios(night: Night) -> set[str]:
+    """One scenario in each of ten environments of each kind."""
+    homes = {play.environment.id: play for play in night.plays}
+    return {play.scenario.id for kind in KINDS for play in [one for one in homes.values() if one.environment.kind == kind][:PER_KIND]}
 
 
 def read_commands() -> list[list[str]]:
@@ -183,7 +177,7 @@ def test_conversations_are_played_with_the_scripted_user(tmp_path: Path) -> None
             turns += calls or [{"say": entry["content"]}]
         scripts["talk"][scenario.user.opening] = turns
     rows = [f"{scenario.id}-conversation" for scenario, _ in talks]
-    traces = framework.evaluate("talk", rows, scripts, "--env.taskset.split", talks[0][0].split)
+    traces = framework.evaluate("talk", rows, scripts)
     for (_, rollout), row in zip(talks, rows, strict=True):
         assert traces[row]["rewards"]["passed"]["score"] == rollout.reward
         assert traces[row]["info"]["envmill"]["end"] == rollout.final_state_hash

@@ -36,7 +36,7 @@ class MillConfig(vf.TasksetConfig):
     forms: list[str] = Field(default_factory=lambda: ["single", "conversation"])
     """Forms to load."""
     scenarios: list[str] = Field(default_factory=list)
-    """Ids of rows to load; all of the split when empty."""
+    """Ids of rows to load, of any split and form; all of the split when empty."""
     task: MillTaskConfig = MillTaskConfig()
     tools: MillToolsetConfig = MillToolsetConfig()
 
@@ -105,10 +105,11 @@ class MillTaskset(vf.Taskset[MillTask, MillConfig]):
         if self.config.split not in SPLITS:
             raise SetError(f"There is no split {self.config.split!r}: {', '.join(SPLITS)}.")
         found = find_set(self.config.task.folder)
-        asked = [found.find(name) for name in self.config.scenarios] or found.rows
-        rows = [row for row in asked if row.split == self.config.split and row.form in self.config.forms]
+        rows = [row for row in found.rows if row.split == self.config.split and row.form in self.config.forms]
+        if self.config.scenarios:
+            rows = [found.find(name) for name in self.config.scenarios]
         if not rows:
-            counts = ", ".join(f"{sum(row.split == split for row in asked)} {split}" for split in SPLITS)
+            counts = ", ".join(f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS)
             raise SetError(
                 f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} is there. Rows by split: {counts}."
             )
