@@ -47,7 +47,7 @@ def strip(value: Any) -> Json:
 
 def _render_tool(tool: AnyTool) -> Iterator[str]:
     """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
-    takes = tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None)
+    takes = _order(tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None))
     fields = list(render_fields(takes)) if takes else []
     signature = "" if takes is None or takes == {} else f"({', '.join(field.partition('  //')[0].rstrip(',') for field in fields)})"
     yield f"- {tool.name}{signature} {'; '.join(_list_traits(tool))}. {tool.description}"
@@ -56,7 +56,21 @@ def _render_tool(tool: AnyTool) -> Iterator[str]:
         if told:
             yield f"  {name.partition(':')[0].rstrip('?')}: {told}"
     if replies := getattr(tool, "outputs", None):
-        yield f"  replies: {render_type(replies, 1)}"
+        yield f"  replies: {render_type(_order(replies), 1)}"
+
+
+def _order(schema: Json) -> Json:
+    """A schema with its properties in an order of their own: a tool reads the same before it was stored as after, when all keys come by
+    name. What is needed comes first, as it was written; a list keeps its order in the lake."""
+    if is_array(schema):
+        return [_order(part) for part in schema]
+    if not is_object(schema):
+        return schema
+    parts: dict[str, Json] = {name: _order(part) for name, part in sorted(schema.items())}
+    if is_object(properties := parts.get("properties")) and is_array(needed := parts.get("required")):
+        first = {name: properties[name] for name in needed if name in properties}
+        parts["properties"] = first | {name: part for name, part in properties.items() if name not in first}
+    return parts
 
 
 def _list_traits(tool: AnyTool) -> Iterator[str]:

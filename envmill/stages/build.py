@@ -8,6 +8,7 @@ write ─► load in the jail ─► tests ─► review, where it is asked for 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from envmill.errors import BadReply, BuildError
 from envmill.gates import w3, w4
@@ -33,12 +34,14 @@ from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blam
 from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
-from schemas.base import Json
+from schemas.base import Json, Record, canonical_json
 from schemas.environment import Blueprint, Build, Call, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
 from schemas.scenario import Draft
 from schemas.sketch import Signature
+
+R = TypeVar("R", bound=Record)
 
 _REFUSED_UNASKED = ("invalid_arguments", "unknown_tool")
 
@@ -129,10 +132,17 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
     return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.list_findings())
 
 
+def _show_gates(version: _Version) -> EnvironmentCase:
+    """The version as the lake will give it to verify: each test once, by id. Gates explore in the order of tests, and what a model was
+    asked in the loop it is not asked again."""
+    assert version.environment is not None
+    tests = {test.id: test for test in version.tests}
+    return EnvironmentCase(version.environment, tuple(tests[key] for key in sorted(tests)))
+
+
 async def _rehearse(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """A version whose tests are green, put to the gates."""
-    assert version.environment is not None
-    rehearsal = await rehearse(EnvironmentCase(version.environment, version.tests), context, models)
+    rehearsal = await rehearse(_show_gates(version), context, models)
     fault, complaints = blame(rehearsal.complaints)
     return replace(version, rehearsal=rehearsal, complaints=complaints, fault=fault)
 
@@ -184,10 +194,7 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, co
 
 async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
-    assert version.environment is not None
-    finding = await w4.check(
-        EnvironmentCase(version.environment, version.tests), GateContext(context.sandbox, models, context.config.run_seed)
-    )
+    finding = await w4.check(_show_gates(version), GateContext(context.sandbox, models, context.config.run_seed))
     if finding.outcome != "dropped":
         return version
     told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
@@ -259,7 +266,7 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
     plans = {tool.name: tool.description for tool in blueprint.tools}
     tools = [tool.model_copy(update={"description": join_descriptions(plans[tool.name], tool.description)}) for tool in tools]
     tables = kind.derive_tables(files, blueprint.policies)
-    return Environment(
+    made = Environment(
         kind=blueprint.kind,
         files=files,
         entry=f"program:{reply.class_name}",
@@ -274,6 +281,13 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         licence=blueprint.licence,
         origin=blueprint.origin.model_copy(update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}),
     )
+    return _as_stored(made)
+
+
+def _as_stored(made: R) -> R:
+    """A record as the lake gives it back, keys by name: programs list rows in this order, and what the loop asks a model verify asks in the
+    same words and is answered from the journal."""
+    return type(made).model_validate_json(canonical_json(made.model_dump(mode="json")))
 
 
 def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:
@@ -315,16 +329,18 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
         return call if call.actor != "agent" else call.model_copy(update={"actor": program.name_actor(call.name)})
 
     return tuple(
-        Test(
-            environment=environment.id,
-            name=test.name,
-            initial_state=plan.begin(place),
-            setup=[sign(call) for call in test.setup],
-            call=sign(test.call),
-            expect=test.expect,
-            reply=test.reply,
-            after=test.after,
-            origin=environment.origin.model_copy(update=describe_prompt(prompt)),
+        _as_stored(
+            Test(
+                environment=environment.id,
+                name=test.name,
+                initial_state=plan.begin(place),
+                setup=[sign(call) for call in test.setup],
+                call=sign(test.call),
+                expect=test.expect,
+                reply=test.reply,
+                after=test.after,
+                origin=environment.origin.model_copy(update=describe_prompt(prompt)),
+            )
         )
         for place, test in enumerate(plan.tests)
     )

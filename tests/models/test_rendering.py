@@ -6,7 +6,7 @@ from pydantic import Field
 from envmill.errors import SettingsError
 from envmill.models.prompt import Prompt
 from envmill.models.rendering import render_slot, render_value
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, canonical_json
 from schemas.environment import Tool, ToolPlan
 from schemas.proposal import Outline
 from schemas.seed import Brief
@@ -24,6 +24,26 @@ TAKES: Json = {
 LEND = Tool(name="lend_tool", description="Lend a tool.", parameters=TAKES, effect="change", reads=["tools"], writes=["loans"])
 SKETCH = ToolSketch(name="show_tool", description="Show it.", effect="query", inputs={}, licence="MIT", source="openapi")
 BRIEF = Brief(theme="sheds", text="Lent.", number=0, outline=Outline(tools=[SKETCH], tables=[], walks=[["show_tool"]]))
+
+
+ODD = LEND.model_copy(
+    update={
+        "parameters": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "card": {"type": "string"}, "also": {"type": "array", "items": TAKES}},
+            "required": ["name", "card"],
+        }
+    }
+)
+
+
+@pytest.mark.parametrize("tool", [LEND, ODD], ids=["plain", "nested"])
+def test_a_tool_reads_the_same_before_and_after_it_was_stored(tool: Tool) -> None:
+    """The lake keeps objects by their keys. Else a model is asked the same twice, and an author reads an optional parameter first."""
+    stored = Tool.model_validate_json(canonical_json(tool.model_dump(mode="json")))
+    assert list(stored.parameters["properties"]) != list(tool.parameters["properties"])
+    assert render_value(stored) == render_value(tool)
+    assert f"{tool.name}({tool.parameters['required'][0]}: " in render_value(stored)
 
 
 class Asked(Contract):

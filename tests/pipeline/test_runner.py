@@ -291,6 +291,8 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
     await walk_line(settings, "again", STEPS[:3], config=config.model_copy(update={"provider": "replay", "recording": "r1"}))
     roles = ask(settings, "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' group by all order by all")
     assert roles == [(role, run, True) for role in ("critic", "judge") for run in ("again", "r1")]
+    asked_twice = "select count(*) from model_calls where step = 'environments-verify' and run = 'r1' and not reused"
+    assert ask(settings, asked_twice) == [(0,)], "the build asked the same, and was answered"
     findings = ask(settings, "select distinct subject, outcome from attrition where gate = 'W4' and run in ('r1', 'again') order by all")
     assert findings
     assert {outcome for _, outcome in findings} == {"kept"}
