@@ -2,9 +2,11 @@
 
 import pytest
 
+from envmill.settings import ROOT
 from tests.interop.consumers.nights import Night, make_night
 
 
 @pytest.fixture(scope="session")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
-    return make_night(tmp_path_factory.mktemp("night"), 13)
+def night() -> Night:
+    """Its lake stays, where a run that was cut off goes on."""
+    return make_night(ROOT / ".envmill/soak-consumers", 13)

@@ -27,6 +27,7 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario, UserContract
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import make_environment, make_scenario
 from tests.trust import posing
 
@@ -129,6 +130,14 @@ def test_another_end_than_was_recorded_is_an_error(ground: Ground) -> None:
     with open_set(ground.folder / BARE.package) as scenarios:
         judged = scenarios.judge_moves(first.scenario.id, list_moves(first), "0" * 32)
     assert (judged.outcome, judged.reward, "was recorded" in judged.reason) == ("error", None, True)
+
+
+def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
+    pair = make_spy()
+    folder = write_consumer(BARE, make_cargo([pair]), tmp_path)
+    (told,) = play(folder, [[pair[0].id, list_looks(folder, BARE.package)]])
+    assert find_secrets(told["replies"]) == []
+    assert all("no: " in reply for reply in told["replies"]), told["replies"]
 
 
 def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:

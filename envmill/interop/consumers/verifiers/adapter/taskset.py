@@ -36,7 +36,7 @@ class MillConfig(vf.TasksetConfig):
     forms: list[str] = Field(default_factory=lambda: ["single", "conversation"])
     """Forms to load."""
     scenarios: list[str] = Field(default_factory=list)
-    """Ids of rows to load; all of the split when empty."""
+    """Ids of rows to load, of any split and form; all of the split when empty."""
     task: MillTaskConfig = MillTaskConfig()
     tools: MillToolsetConfig = MillToolsetConfig()
 
@@ -79,7 +79,8 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
     async def passed(self, trace: vf.Trace) -> float:
         """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage is no failure of the policy."""
         verdict = await asyncio.to_thread(self.judge, trace.info[INFO])
-        trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash, "reason": verdict.reason}
+        # Not why it failed: who improves prompts by reading traces would read what was expected.
+        trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash}
         if verdict.reward is None:
             raise RuntimeError(f"there is no verdict, and nothing is known about the policy: {verdict.reason}")
         for name, value in verdict.components.items():
@@ -104,10 +105,11 @@ class MillTaskset(vf.Taskset[MillTask, MillConfig]):
         if self.config.split not in SPLITS:
             raise SetError(f"There is no split {self.config.split!r}: {', '.join(SPLITS)}.")
         found = find_set(self.config.task.folder)
-        asked = [found.find(name) for name in self.config.scenarios] or found.rows
-        rows = [row for row in asked if row.split == self.config.split and row.form in self.config.forms]
+        rows = [row for row in found.rows if row.split == self.config.split and row.form in self.config.forms]
+        if self.config.scenarios:
+            rows = [found.find(name) for name in self.config.scenarios]
         if not rows:
-            counts = ", ".join(f"{sum(row.split == split for row in asked)} {split}" for split in SPLITS)
+            counts = ", ".join(f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS)
             raise SetError(
                 f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} is there. Rows by split: {counts}."
             )

@@ -17,7 +17,7 @@ from pydantic import Field
 from .sessions import JailError, JudgeError, ScenarioSession, render_reply
 from .worlds import catch_up, find_set
 
-SESSIONS = 256
+SESSIONS = 128
 """Sessions kept open; an older one is closed, and opened again where its rollout goes on."""
 
 
