@@ -43,7 +43,7 @@ def pose(prompt: str, theme: str, number: int, /, **more: Any) -> dict[str, Any]
         "scenario": {"name": "", "rules": [], "tools": [], "source": "", "number": 0},
         "requirements": {},
         "schema": {"name": "", "summary": "", "requirements": [], "rules": []},
-        "rows": {"ddl": "", "requirements": [], "rules": []},
+        "rows": {"summary": "", "ddl": "", "requirements": [], "rules": []},
         "interface": {"summary": "", "requirements": [], "rules": [], "ddl": ""},
         "code": {"name": "", "summary": "", "ddl": "", "rows": {}, "rules": [], "tools": []},
         "toolset": {},
@@ -63,8 +63,9 @@ def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:
     domain = compose(theme, number)
     changes = diff_states(reply.initial_state, play_oracle(domain, reply.initial_state, reply.oracle, 0, "one"))
     return {
-        "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "tools": [], "number": scenario,
-        "request": reply.request, "initial_state": reply.initial_state, "changes": [each.model_dump() for each in changes],
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "summary": "", "rules": [], "tools": [],
+        "number": scenario, "clock": CLOCK, "request": reply.request, "initial_state": reply.initial_state,
+        "changes": [each.model_dump() for each in changes],
     }  # fmt: skip
 
 

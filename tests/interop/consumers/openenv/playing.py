@@ -8,6 +8,7 @@ import io
 import json
 import os
 import runpy
+import signal
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,7 @@ sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[1])
 TOKEN = "a-token-of-the-test"
 SESSIONS = 8
+SERVERS: dict[str, subprocess.Popen[bytes]] = {}
 envmill_openenv = import_module("envmill_openenv")
 Action, Client = envmill_openenv.OpenEnvAction, envmill_openenv.OpenEnvClient
 
@@ -36,6 +38,7 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
     settings = {**os.environ, "ENVMILL_OPENENV_TOKEN": token, "ENVMILL_OPENENV_SESSIONS": str(SESSIONS)}
     process = subprocess.Popen([sys.executable, "-B", *command, "--port", str(port)], cwd=FOLDER, env=settings)
     url = f"http://127.0.0.1:{port}"
+    SERVERS[url] = process
     try:
         for _ in range(1200):
             assert process.poll() is None, "the server ended"
@@ -176,6 +179,29 @@ def knock(url: str) -> dict[str, Any]:
     }
 
 
+def break_down(url: str, scenario: str, call: dict[str, Any]) -> dict[str, Any]:
+    """The jail and the judge are killed in the middle of an episode."""
+    with connect(url) as client:
+        client.reset(scenario=scenario)
+        for child in list_children(SERVERS[url].pid):
+            os.kill(child, signal.SIGKILL)
+        broken = client.step(Action(tool=call["name"], arguments=call["arguments"]))
+        again = client.reset(scenario=scenario)
+        last = client.step(Action(say=""))
+        told = {"done": broken.done, "reward": broken.reward, "outcome": broken.observation.metadata.get("outcome")}
+        return told | {"again": again.observation.scenario, "next": last.reward}
+
+
+def list_children(parent: int) -> list[int]:
+    """Processes of a server."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(place.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(place.parent.name))
+    return found
+
+
 def validate(target: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "openenv.cli", "validate", target]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
@@ -221,6 +247,7 @@ if __name__ == "__main__":
             client.reset(scenario=row)
             answers["attack"] = [client.step(Action(tool=look["name"], arguments=look["arguments"])).observation.reply for look in looks]
         call = script["calls"][0]
+        answers["breaks"] = break_down(url, first, call)
         answers["clock"] = {"envmill": clock(url, connect, Action(tool=call["name"], arguments=call["arguments"]), scenario=first)}
     with serving(8802) as url:
         answers["valid"] = {"folder": validate(str(FOLDER)), "url": validate(url)}
