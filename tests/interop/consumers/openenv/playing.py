@@ -27,6 +27,8 @@ sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[1])
 TOKEN = "a-token-of-the-test"
 SESSIONS = 8
+PATIENCE = 900
+"""Seconds: an import may take minutes where other work has the processors."""
 SERVERS: dict[str, subprocess.Popen[bytes]] = {}
 envmill_openenv = import_module("envmill_openenv")
 Action, Client = envmill_openenv.OpenEnvAction, envmill_openenv.OpenEnvClient
@@ -40,7 +42,7 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
     url = f"http://127.0.0.1:{port}"
     SERVERS[url] = process
     try:
-        for _ in range(1200):
+        for _ in range(9000):
             assert process.poll() is None, "the server ended"
             with suppress(OSError), urllib.request.urlopen(f"{url}/health", timeout=5):
                 break
@@ -52,7 +54,7 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
 
 
 def connect(url: str, token: str = TOKEN) -> Any:
-    return Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, connect_timeout_s=120, message_timeout_s=300).sync()
+    return Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, connect_timeout_s=PATIENCE, message_timeout_s=PATIENCE).sync()
 
 
 def play(url: str, scenario: str, moves: list[dict[str, Any]]) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def ask(url: str, body: Any = None, **headers: str) -> tuple[int, Any]:
     sent = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, sent, {"Content-Type": "application/json", **headers})
     try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, json.loads(answer.read() or b"null")
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read() or b"null")
@@ -108,7 +110,7 @@ def play_over_mcp(url: str, scenario: str, script: dict[str, Any]) -> dict[str, 
 
     def send(socket: Any, kind: str, **data: Any) -> Any:
         socket.send(json.dumps({"type": kind, "data": data}))
-        return json.loads(socket.recv(timeout=120))["data"]
+        return json.loads(socket.recv(timeout=PATIENCE))["data"]
 
     session = rpc("openenv/session/create")["result"]["session_id"]
     early = rpc("tools/list", session_id=session)
@@ -204,7 +206,7 @@ def list_children(parent: int) -> list[int]:
 
 def validate(target: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "openenv.cli", "validate", target]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return {"code": done.returncode, "said": done.stdout + done.stderr}
 
 
@@ -226,7 +228,7 @@ def clock(url: str, client_of: Any, action: Any, **reset: Any) -> dict[str, floa
 def connect_bare(url: str) -> Any:
     from openenv.core import GenericEnvClient
 
-    return GenericEnvClient(base_url=url, connect_timeout_s=120).sync()
+    return GenericEnvClient(base_url=url, connect_timeout_s=PATIENCE).sync()
 
 
 if __name__ == "__main__":
@@ -259,6 +261,6 @@ if __name__ == "__main__":
     with serving(8803, command=(str(Path(__file__).with_name("bare_server.py")),)) as url:
         answers["clock"]["bare"] = clock(url, connect_bare, {"text": "x"})
     open_to_all = [sys.executable, "-m", "envmill_openenv.app", "--host", "0.0.0.0"]
-    refused = subprocess.run(open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=120, check=False)
+    refused = subprocess.run(open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=PATIENCE, check=False)
     answers["open to all"] = {"code": refused.returncode, "said": refused.stderr}
     Path(sys.argv[2]).write_text(json.dumps({"answers": answers, "versions": {"openenv": metadata.version("openenv")}}))
