@@ -1,12 +1,13 @@
 """One attempt at a scenario: calls and words in, replies out, and in the end a judgement."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 from .calls import MALFORMED, OVER, Message, read_arguments
-from .envrun import Episode
+from .envrun import Episode, JailError
 from .rows import ScenarioRow
 
 STEPS, TURNS = 40, 16
@@ -85,8 +86,9 @@ class ScenarioSession:
         return SessionVerdict(verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"])
 
     def close(self) -> None:
-        """End the session."""
-        self._episode.close()
+        """End the session. A jail that is gone has ended it already."""
+        with suppress(JailError):
+            self._episode.close()
 
     def __enter__(self) -> "ScenarioSession":
         return self

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import runpy
+import signal
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,9 @@ sys.path.insert(0, sys.argv[1])
 FOLDER = Path(sys.argv[1])
 TOKEN = "a-token-of-the-test"
 SESSIONS = 8
+PATIENCE = 900
+"""Seconds: an import may take minutes where other work has the processors."""
+SERVERS: dict[str, subprocess.Popen[bytes]] = {}
 envmill_openenv = import_module("envmill_openenv")
 Action, Client = envmill_openenv.OpenEnvAction, envmill_openenv.OpenEnvClient
 
@@ -36,8 +40,9 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
     settings = {**os.environ, "ENVMILL_OPENENV_TOKEN": token, "ENVMILL_OPENENV_SESSIONS": str(SESSIONS)}
     process = subprocess.Popen([sys.executable, "-B", *command, "--port", str(port)], cwd=FOLDER, env=settings)
     url = f"http://127.0.0.1:{port}"
+    SERVERS[url] = process
     try:
-        for _ in range(1200):
+        for _ in range(9000):
             assert process.poll() is None, "the server ended"
             with suppress(OSError), urllib.request.urlopen(f"{url}/health", timeout=5):
                 break
@@ -49,7 +54,7 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
 
 
 def connect(url: str, token: str = TOKEN) -> Any:
-    return Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, connect_timeout_s=120, message_timeout_s=300).sync()
+    return Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, connect_timeout_s=PATIENCE, message_timeout_s=PATIENCE).sync()
 
 
 def play(url: str, scenario: str, moves: list[dict[str, Any]]) -> dict[str, Any]:
@@ -86,7 +91,7 @@ def ask(url: str, body: Any = None, **headers: str) -> tuple[int, Any]:
     sent = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, sent, {"Content-Type": "application/json", **headers})
     try:
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, json.loads(answer.read() or b"null")
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read() or b"null")
@@ -105,7 +110,7 @@ def play_over_mcp(url: str, scenario: str, script: dict[str, Any]) -> dict[str, 
 
     def send(socket: Any, kind: str, **data: Any) -> Any:
         socket.send(json.dumps({"type": kind, "data": data}))
-        return json.loads(socket.recv(timeout=120))["data"]
+        return json.loads(socket.recv(timeout=PATIENCE))["data"]
 
     session = rpc("openenv/session/create")["result"]["session_id"]
     early = rpc("tools/list", session_id=session)
@@ -176,9 +181,32 @@ def knock(url: str) -> dict[str, Any]:
     }
 
 
+def break_down(url: str, scenario: str, call: dict[str, Any]) -> dict[str, Any]:
+    """The jail and the judge are killed in the middle of an episode."""
+    with connect(url) as client:
+        client.reset(scenario=scenario)
+        for child in list_children(SERVERS[url].pid):
+            os.kill(child, signal.SIGKILL)
+        broken = client.step(Action(tool=call["name"], arguments=call["arguments"]))
+        again = client.reset(scenario=scenario)
+        last = client.step(Action(say=""))
+        told = {"done": broken.done, "reward": broken.reward, "outcome": broken.observation.metadata.get("outcome")}
+        return told | {"again": again.observation.scenario, "next": last.reward}
+
+
+def list_children(parent: int) -> list[int]:
+    """Processes of a server."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(place.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(place.parent.name))
+    return found
+
+
 def validate(target: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "openenv.cli", "validate", target]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return {"code": done.returncode, "said": done.stdout + done.stderr}
 
 
@@ -200,7 +228,7 @@ def clock(url: str, client_of: Any, action: Any, **reset: Any) -> dict[str, floa
 def connect_bare(url: str) -> Any:
     from openenv.core import GenericEnvClient
 
-    return GenericEnvClient(base_url=url, connect_timeout_s=120).sync()
+    return GenericEnvClient(base_url=url, connect_timeout_s=PATIENCE).sync()
 
 
 if __name__ == "__main__":
@@ -221,6 +249,7 @@ if __name__ == "__main__":
             client.reset(scenario=row)
             answers["attack"] = [client.step(Action(tool=look["name"], arguments=look["arguments"])).observation.reply for look in looks]
         call = script["calls"][0]
+        answers["breaks"] = break_down(url, first, call)
         answers["clock"] = {"envmill": clock(url, connect, Action(tool=call["name"], arguments=call["arguments"]), scenario=first)}
     with serving(8802) as url:
         answers["valid"] = {"folder": validate(str(FOLDER)), "url": validate(url)}
@@ -232,6 +261,6 @@ if __name__ == "__main__":
     with serving(8803, command=(str(Path(__file__).with_name("bare_server.py")),)) as url:
         answers["clock"]["bare"] = clock(url, connect_bare, {"text": "x"})
     open_to_all = [sys.executable, "-m", "envmill_openenv.app", "--host", "0.0.0.0"]
-    refused = subprocess.run(open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=120, check=False)
+    refused = subprocess.run(open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=PATIENCE, check=False)
     answers["open to all"] = {"code": refused.returncode, "said": refused.stderr}
     Path(sys.argv[2]).write_text(json.dumps({"answers": answers, "versions": {"openenv": metadata.version("openenv")}}))

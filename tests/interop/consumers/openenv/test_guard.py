@@ -100,6 +100,7 @@ def test_the_papers_name_the_version_and_count_the_rows(tmp_path: Path) -> None:
     version = f"openenv=={VERSIONS['openenv']}"
     assert version in (folder / "pyproject.toml").read_text()
     assert version in (LOCKS / "openenv.txt").read_text().splitlines()
+    assert f'TESTED = "{VERSIONS["openenv"]}"' in (CONSUMER.adapter / "__init__.py").read_text()
     module, _, name = paper["app"].partition(":")
     source = (folder / f"{module.replace('.', '/')}.py").read_text()
     assert f"import {name}\n" in source

@@ -18,14 +18,15 @@ from envmill.settings import ROOT, Settings
 from schemas.rollout import Rollout
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
-from tests.interop.consumers.nights import Night
+from tests.interop.consumers.nights import RECIPES, Night
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 
 pytestmark = [pytest.mark.soak(area="consumers"), SOAKING]
 PAGE = ROOT / "docs/consumers/openenv.md"
 LEAST = 10
 """Environments of each kind."""
-TALKS = 6
+TALKS = 3
+"""Conversations of each kind."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Served:
 async def _talk(night: Night, home: Path) -> list[Rollout]:
     """Conversations, natively."""
     homes = {one.id: one for one in night.cargo.environments}
-    chosen = [one for one in night.cargo.scenarios if one.user.hidden][:TALKS]
+    hiding = {kind: [one for one in night.cargo.scenarios if one.user.hidden and homes[one.environment].kind == kind] for kind in RECIPES}
+    chosen = [one for found in hiding.values() for one in found[:TALKS]]
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
         reference = find_policy("reference")
         return [await play_scenario(reference, one, homes[one.environment], jail, "g", 0, form="conversation") for one in chosen]
@@ -94,7 +96,7 @@ def test_five_policies_earn_over_the_wire_what_they_earn_natively(served: Served
 
 
 def test_conversations_go_as_in_the_factory(served: Served) -> None:
-    assert len(served.talks) == TALKS
+    assert len(served.talks) == TALKS * len(RECIPES)
     for rollout, told in zip(served.talks, served.answers["talks"], strict=True):
         assert (told["reward"], told["state_hash"]) == (rollout.reward, rollout.final_state_hash)
         spoken = [entry["content"] for entry in rollout.transcript if entry["role"] == "user" and not entry.get("tool_calls")]
@@ -120,6 +122,13 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(served: Served) -> 
     assert len(told) >= 7
     assert find_secrets(told) == []
     assert all('"no: ' in reply for reply in told[:-1])
+
+
+def test_an_outage_is_no_reward_and_the_next_episode_has_another_jail(served: Served) -> None:
+    told = served.answers["breaks"]
+    assert (told["done"], told["reward"], told["outcome"]) == (True, None, "error")
+    assert told["again"].startswith("scn_")
+    assert told["next"] == 0.0
 
 
 def test_the_page_s_code_runs_as_it_stands(served: Served) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.interop.consumers.trl import CONSUMER
+from envmill.interop.consumers.trl import CONSUMER, VERSIONS
 from envmill.interop.consumers.writing import find_left_out
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -17,6 +17,7 @@ from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.houses import LOCKS
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import make_environment, make_scenario
 from tests.trust import posing
@@ -157,3 +158,45 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> 
     assert find_secrets(told["replies"]) == []
     assert all('"no: ' in reply for reply in told["replies"][:-1])
     assert told["reward"] == 0.0
+
+
+def test_another_version_of_trl_is_refused_by_name(ground: tuple[list[Play], Path], tmp_path: Path) -> None:
+    _, folder = ground
+    command = [sys.executable, "-I", "-S", "-B", "-c", "import sys; sys.path[:0] = sys.argv[1:]; import envmill_trl", str(folder)]
+    for found, refused in (("1.15.0", True), ("2.0.0", True), ("1.16.3", False), (VERSIONS["trl"], False)):
+        installed = tmp_path / found / f"trl-{found}.dist-info"
+        installed.mkdir(parents=True)
+        (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: trl\nVersion: {found}\n")
+        done = subprocess.run([*command, str(installed.parent)], env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode != 0, f"{found} is installed" in done.stderr) == (refused, refused), done.stderr
+    assert f'TESTED = "{VERSIONS["trl"]}"' in (CONSUMER.adapter / "__init__.py").read_text()
+    assert all(f"{name}=={version}" in (LOCKS / "trl.txt").read_text().splitlines() for name, version in VERSIONS.items())
+
+
+BREAKING = """
+import sys
+from importlib import import_module
+
+sys.path.insert(0, sys.argv[1])
+made = import_module("envmill_trl.environments")
+row = made._open().rows[0]
+environment = made.load_environments()[row.environment]()
+environment.reset(scenario=row.id)
+made._open()._engines[-1].jail.close()
+print(environment._call(row.tools[0]["function"]["name"], {}))
+print(environment.get_reward())
+environment.reset(scenario=row.id)
+environment._take_words("")
+print(environment.get_reward())
+"""
+
+
+def test_a_dead_jail_is_no_reward_and_the_next_rollout_has_another(ground: tuple[list[Play], Path]) -> None:
+    _, folder = ground
+    command = [sys.executable, "-I", "-S", "-B", "-c", BREAKING, str(folder)]
+    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    reply, reward, next_reward = done.stdout.splitlines()
+    assert json.loads(reply)["error"]["code"] == "out_of_order"
+    assert (reward, next_reward) == ("None", "0.0")
+    assert "nothing was found out" in done.stderr

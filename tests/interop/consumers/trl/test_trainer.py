@@ -45,10 +45,13 @@ def trained(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Trained:
         write_parcel(parcel, out, "r")
     scripts = night.list_scripts()
     taught = next(scenario for scenario, played in scripts.items() if played[0]["split"] == "train")
+    contrast = [one for one in scripts[taught] if one["name"] in CONTRAST]
+    group = {"split": "train", "group": len(contrast), "scripts": {taught: contrast}}
     asked = {
         "schemas": None,
         "rollouts": {"scripts": scripts},
-        "grpo": {"split": "train", "group": 4, "scripts": {taught: [one for one in scripts[taught] if one["name"] in CONTRAST]}},
+        "grpo": {**group, "broken": []},
+        "outage": {**group, "broken": ["cheat"]},
         "page": {"home": str(out.parent), "blocks": list_blocks()},
         "calls": {"split": "train", "scenario": taught, "call": scripts[taught][0]["calls"][0], "rounds": 10},
         "sft": {"folder": str(out / "sft"), "steps": 5},
@@ -105,6 +108,15 @@ def test_a_step_of_grpo_learns_from_what_was_rewarded(trained: Trained) -> None:
     assert (logged["reward"], logged["grad_norm"] > 0) == (0.25, True), logged
     solved, *others = [after - before for before, after in zip(told["before"], told["after"], strict=True)]
     assert solved > max(others), (told["before"], told["after"])
+
+
+def test_an_outage_is_left_out_of_its_group(trained: Trained) -> None:
+    """The mean is that of the three rollouts that were judged. A reward of 0 would make it a quarter."""
+    logged = trained.answers["outage"]["logged"]
+    assert logged["reward"] == pytest.approx(1 / 3)
+    assert math.isfinite(logged["loss"])
+    ends = {one["name"]: (one["outcome"], one["rewards"]) for one in trained.answers["outage"]["rollouts"]}
+    assert ends == {"oracle": ("pass", [1.0]), "nothing": ("fail", [0.0]), "malformed": ("fail", [0.0]), "cheat": ("error", [])}
 
 
 def test_the_page_s_code_runs(trained: Trained) -> None:

@@ -1,7 +1,7 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """TRL's own trainers on exported folders, run by an interpreter that has TRL and nothing of ours.
 
-training.py FOLDER ANSWERS  <  {task: what the test asks}      tasks: schemas, rollouts, grpo, sft, dpo, page, calls
+training.py FOLDER ANSWERS  <  {task: what the test asks}      tasks: schemas, rollouts, grpo, outage, sft, dpo, page, calls
 """
 
 import inspect
@@ -38,6 +38,8 @@ class Scripted(trl.GRPOTrainer):
 
     scripts: dict[str, list[dict[str, Any]]]
     """Scenario → per generation of its group: calls and last words."""
+    broken: tuple[str, ...] = ()
+    """Policies whose environment breaks down before it is judged."""
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         turn: dict[str, int] = {}
@@ -64,6 +66,9 @@ class Scripted(trl.GRPOTrainer):
         return said, None
 
     def _calculate_rewards(self, inputs: Any, *rest: Any) -> Any:
+        for one, environment in zip(self.live, self.environments, strict=True):
+            if one["name"] in self.broken:
+                environment._outage = "planted"
         rewards = super()._calculate_rewards(inputs, *rest)
         for one, environment, row in zip(self.live, self.environments, rewards.tolist(), strict=True):
             paid = [reward for reward in row if not math.isnan(reward)]
@@ -116,7 +121,7 @@ def step_grpo(asked: Any) -> Any:
     rows = envmill_trl.load_rows(asked["split"])
     rows = rows.filter(lambda row: row["scenario"] in asked["scripts"])
     trainer = make_trainer(Scripted, rows, asked["group"], loss_type="grpo")
-    trainer.scripts = asked["scripts"]
+    trainer.scripts, trainer.broken = asked["scripts"], tuple(asked["broken"])
     before = measure(trainer)
     trainer.train()
     logged = {key: value for entry in trainer.state.log_history for key, value in entry.items()}
@@ -232,6 +237,7 @@ def list_schemas(_: Any) -> Any:
 TASKS = {
     "rollouts": play,
     "grpo": step_grpo,
+    "outage": step_grpo,
     "page": follow_page,
     "calls": time_calls,
     "sft": step_sft,

@@ -46,7 +46,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         """Begin a scenario, by its id or by split and index; the first of an environment, or of all, where neither is named."""
         row = self._find(scenario, environment, split, index)
         self.close()
-        session = self._session = open_shared().begin(row.id, seed)
+        session = self._session = _begin(row.id, seed)
         self._state = OpenEnvState(
             episode_id=episode_id or str(uuid4()),
             scenario=row.id,
@@ -198,6 +198,14 @@ def open_shared() -> ScenarioSet:
     """The set that this package brings, opened once a process."""
     with _OPENING:
         return _open_once()
+
+
+def _begin(scenario: str, seed: int | None) -> ScenarioSession:
+    """Once more where the jail broke down: the set starts another."""
+    try:
+        return open_shared().begin(scenario, seed)
+    except JailError:
+        return open_shared().begin(scenario, seed)
 
 
 def _list_rows(split: str) -> list[ScenarioRow]:

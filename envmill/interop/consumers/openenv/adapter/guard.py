@@ -22,10 +22,6 @@ class Guard:
     def __init__(self, app: Any, token: str = "") -> None:
         self.app, self.token = app, token
 
-    def __getattr__(self, name: str) -> Any:
-        """Whoever looks at the application sees the one inside."""
-        return getattr(self.app, name)
-
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
