@@ -93,9 +93,9 @@ def test_the_examples_tell_one_world() -> None:
     effects = {tool["name"]: tool["effect"] for tool in program["tools"]}
     derived = [tool.model_dump() for tool in KINDS["stateful"].derive_tools(tests["source"], "ToolShed", effects)]
     assert ProgramParts.read(tests["source"], [tool["name"] for tool in program["tools"]]) is not None
-    assert strip_tools(tests["source"], "ToolShed").partition("def __init__")[2].strip() in told["methods"]["skeleton"], (
-        "with helpers, which tests do not need"
-    )
+    bare = strip_tools(tests["source"], "ToolShed")
+    assert bare is not None
+    assert bare.partition("def __init__")[2].strip() in told["methods"]["skeleton"], "with helpers, which tests do not need"
     for name, one in told.items():
         assert (one["brief"], one["rules"]) == (program["brief"], program["rules"])
         assert one.get("source", tests["source"]) == tests["source"]
