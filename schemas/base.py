@@ -19,6 +19,11 @@ def canonical_json(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def order_keys(value: Json) -> Json:
+    """A JSON value as the lake gives it back: the keys of every object in order of their names."""
+    return json.loads(canonical_json(value))
+
+
 def digest(value: Json, length: int = 20) -> str:
     """A hex digest of a JSON value's canonical spelling."""
     return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -60,8 +60,8 @@ def _render_tool(tool: AnyTool) -> Iterator[str]:
 
 
 def _order(schema: Json) -> Json:
-    """A schema with its properties in an order of their own: a tool reads the same before it was stored as after, when all keys come by
-    name. What is needed comes first, as it was written; a list keeps its order in the lake."""
+    """A schema whose required properties stand first, in the order of its list `required`, and the others by name. So a tool is shown the
+    same before and after it was stored: the lake orders keys and keeps lists."""
     if is_array(schema):
         return [_order(part) for part in schema]
     if not is_object(schema):

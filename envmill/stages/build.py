@@ -34,7 +34,7 @@ from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blam
 from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
-from schemas.base import Json, Record, canonical_json
+from schemas.base import Json, Record, order_keys
 from schemas.environment import Blueprint, Build, Call, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
@@ -133,8 +133,7 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
 
 
 def _show_gates(version: _Version) -> EnvironmentCase:
-    """The version as the lake will give it to verify: each test once, by id. Gates explore in the order of tests, and what a model was
-    asked in the loop it is not asked again."""
+    """The version as the lake will give it to verify: each test once, in order of ids. Gates explore in the order of tests."""
     assert version.environment is not None
     tests = {test.id: test for test in version.tests}
     return EnvironmentCase(version.environment, tuple(tests[key] for key in sorted(tests)))
@@ -285,9 +284,9 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
 
 
 def _as_stored(made: R) -> R:
-    """A record as the lake gives it back, keys by name: programs list rows in this order, and what the loop asks a model verify asks in the
-    same words and is answered from the journal."""
-    return type(made).model_validate_json(canonical_json(made.model_dump(mode="json")))
+    """A record as the lake gives it back. Programs list rows in the order of keys, and prompts show tools so: with another order in the
+    loop, gates would see other replies than in verify, and models would be asked twice."""
+    return type(made).model_validate(order_keys(made.model_dump(mode="json")))
 
 
 def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:

@@ -3,7 +3,6 @@
 reply ─► execute ─► draft, or all that is wrong with it ─► rehearse ─► what the gates send back
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,7 @@ from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
 from envmill.toolgraph.chain_player import read_reply
 from envmill.verifiers.diff import diff_states
-from schemas.base import Json, canonical_json
+from schemas.base import Json, order_keys
 from schemas.chain import Chain
 from schemas.environment import Call, Environment, Fault
 from schemas.origin import Origin
@@ -92,8 +91,8 @@ async def execute(
     reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession, expanded: ScenarioReply | None = None
 ) -> ScenarioVersion:
     """Run the reference path on what the reply says the world is. `expanded`: the scenario that this one expands."""
-    # As the lake gives it back: a program lists rows in this order, and the path must do the same under verify.
-    reply = reply.model_copy(update={"initial_state": json.loads(canonical_json(reply.initial_state))})
+    # As the lake gives it back: a program lists rows in the order of keys, and verify must see the same replies.
+    reply = reply.model_copy(update={"initial_state": order_keys(reply.initial_state)})
     seed = context.config.run_seed
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
