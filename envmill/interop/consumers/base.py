@@ -11,6 +11,11 @@ Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str]]
 """Files of the folder beside the package, by path: the consumer's own manifest of a package, and whatever else it looks for."""
 
 
+def fill_needs(text: str, versions: Mapping[str, str]) -> str:
+    """The text of a `pyproject.toml` with the exact versions in the place of `NEEDS`."""
+    return text.replace("NEEDS", ", ".join(f'"{name}=={version}"' for name, version in versions.items()))
+
+
 def refuse_nothing(row: ScenarioRow) -> str:  # noqa: ARG001  a consumer may say why
     """For consumers that take every row."""
     return ""

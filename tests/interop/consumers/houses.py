@@ -6,18 +6,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from envmill.settings import ROOT
 from schemas.base import digest
+from tests.interop.exporters.consumers import HOUSES, build_house
 from tests.soak import count
 
-HOUSES = ROOT / ".stamps" / "consumers"
 LOCKS = Path(__file__).parent / "locks"
 SOAKING = pytest.mark.skipif(not count(0, 1), reason="it installs a consumer: make soak AREA=consumers")
 INSTALLING = 3600
@@ -29,21 +27,8 @@ def open_locked_house(name: str) -> Path:
     lock = LOCKS / f"{name}.txt"
     house = HOUSES / f"{name}-{digest(lock.read_text(), 8)}-py{sys.version_info.major}.{sys.version_info.minor}"
     if not house.exists():
-        _build(house, lock)
+        build_house(house, lock.name, ["-r", str(lock)], patience=INSTALLING)
     return house / "bin" / "python"
-
-
-def _build(house: Path, lock: Path) -> None:
-    part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
-    make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
-    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile", "-r", str(lock)]
-    for command in (make, pip):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALLING, check=False)
-        if done.returncode:
-            shutil.rmtree(part, ignore_errors=True)
-            reason = f"no environment with {lock.name}: {done.stderr[-300:]}"
-            pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    part.rename(house)
 
 
 def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) -> Any:

@@ -22,17 +22,13 @@ from envmill.models.dialect import read_call
 from envmill.runtime.jail.layers import LAYERS
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from schemas.environment import Environment
 from schemas.rollout import Rollout
-from schemas.scenario import Scenario, UserContract
+from schemas.scenario import Scenario
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.interop.consumers.folders import BARE, find_scenarios, make_cargo, write_consumer
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
-from tests.specimens import make_environment, make_scenario
-from tests.trust import posing
 
 PATIENCE = 300
-SPOTS = [posing.Spot("clinic_scheduling", 0, place, polarity) for place, polarity in enumerate(posing.ANYTHING[:2])]
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,7 @@ def play(folder: Path, asked: list[list[Any]]) -> list[dict[str, Any]]:
 
 async def _play_all(home: Path) -> tuple[list[Play], list[tuple[Scenario, Rollout]], ExportSet]:
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
-        shed = make_environment()
-        user = UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"])
-        found: list[tuple[Scenario, Environment]] = [(make_scenario(shed, say="Done.", user=user), shed)]
-        for place, spot in enumerate(SPOTS):
-            environment, posed = posing.make_environment(spot.theme, spot.number), await posing.find_clean(spot, jail)
-            assert isinstance(posed, Scenario)
-            told = posed.model_dump() | {"environment": environment.id, "id": "", "number": place}
-            found.append((Scenario.model_validate(told), environment))
+        found = await find_scenarios(jail)
         plays = [one for scenario, home in found for one in await play_natively(scenario, home, jail)]
         talks = [
             (scenario, await play_scenario(find_policy("reference"), scenario, home, jail, "g", 0, form="conversation"))

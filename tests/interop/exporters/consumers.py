@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,17 +28,22 @@ def open_house(requirement: str, *lean: str) -> Path:
 
 
 def _build(house: Path, requirement: str, lean: tuple[str, ...]) -> None:
-    """Under another name first: a house that stands is whole."""
+    ask = ["--prefer-binary", "--retries", "1"]
+    first = [*ask, "--no-deps", "--ignore-requires-python", requirement]
+    build_house(house, requirement, *([first, [*ask, *lean]] if lean else [[*ask, requirement]]))
+
+
+def build_house(house: Path, what: str, *asked: Sequence[str], patience: float = PATIENCE) -> None:
+    """An environment with what pip is asked for, one time after the other. It is made under another name, so that a house that stands is
+    whole."""
     part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
     make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
     # Not compiled: most of what it brings is never imported here.
-    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile", "--prefer-binary"]
-    ask = [*pip, "--retries", "1"]
-    asked = [[*ask, "--no-deps", "--ignore-requires-python", requirement], [*ask, *lean]] if lean else [[*ask, requirement]]
-    for command in (make, *asked):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile"]
+    for command in (make, *([*pip, *words] for words in asked)):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
         if done.returncode:
             shutil.rmtree(part, ignore_errors=True)
-            reason = f"no environment with {requirement}: {done.stderr[-300:]}"
+            reason = f"no environment with {what}: {done.stderr[-300:]}"
             pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     part.rename(house)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from envmill.interop.consumers.base import Consumer
+from envmill.interop.consumers.base import Consumer, fill_needs
 from envmill.interop.consumers.sessions import ScenarioRow
 
 PACKAGE = "envmill_openenv"
@@ -13,11 +13,10 @@ _HERE = Path(__file__).parent
 
 
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:
-    needs = ", ".join(f'"{name}=={version}"' for name, version in VERSIONS.items())
     counts = ", ".join(f"{split}: {count}" for split, count in sorted(Counter(row.split for row in rows).items()))
     return {
         "openenv.yaml": _read("openenv.yaml").replace("COUNTS", f"{{{counts}}}"),
-        "pyproject.toml": _read("distribution.toml").replace("NEEDS", needs),
+        "pyproject.toml": fill_needs(_read("distribution.toml"), VERSIONS),
         "server/__init__.py": "",
         "server/app.py": _read("server.py"),
         "server/Dockerfile": _read("Dockerfile"),

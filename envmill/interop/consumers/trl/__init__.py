@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from envmill.interop.consumers.base import Consumer
+from envmill.interop.consumers.base import Consumer, fill_needs
 from envmill.interop.consumers.sessions import ScenarioRow
 
 PACKAGE = "envmill_trl"
@@ -35,8 +35,7 @@ def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
 
 
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:  # noqa: ARG001  the same for all rows
-    needs = ", ".join(f'"{name}=={version}"' for name, version in VERSIONS.items())
-    return {"pyproject.toml": (_HERE / "distribution.toml").read_text(encoding="utf-8").replace("NEEDS", needs)}
+    return {"pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS)}
 
 
 CONSUMER = Consumer(

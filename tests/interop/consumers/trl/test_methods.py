@@ -16,27 +16,17 @@ from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer
 from tests.interop.consumers.houses import LOCKS
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import make_environment, make_scenario
-from tests.trust import posing
 
 PATIENCE = 300
-SPOTS = [posing.Spot("clinic_scheduling", 0, place, polarity) for place, polarity in enumerate(posing.ANYTHING[:2])]
 
 
 async def _play(home: Path) -> tuple[list[Play], list[tuple[Scenario, Environment]]]:
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
-        shed = make_environment()
-        user = UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"])
-        found: list[tuple[Scenario, Environment]] = [(make_scenario(shed, say="Done.", user=user), shed)]
-        for place, spot in enumerate(SPOTS):
-            environment, posed = posing.make_environment(spot.theme, spot.number), await posing.find_clean(spot, jail)
-            assert isinstance(posed, Scenario)
-            found.append(
-                (Scenario.model_validate(posed.model_dump() | {"environment": environment.id, "id": "", "number": place}), environment)
-            )
+        found = await find_scenarios(jail)
         return [play for pair in found for play in await play_natively(*pair, jail)], found
 
 
