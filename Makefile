@@ -63,7 +63,7 @@ check: setup
 	@$(PY) -m pytest -q tests/architecture
 
 test: setup
-	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder $(ARGS)
+	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -o cache_dir=.stamps/tests --cache-clear $(ARGS) || $(PY) -m tests.again $$? .stamps/tests
 
 demo: setup
 	@$(PY) -m flows.cli demo $(ARGS)
