@@ -78,6 +78,7 @@ def describe_tally(tally: SearchTally) -> Json:
         "episodes": tally.episodes,
         "passes": tally.passes,
         "best": round(tally.best, 4),
+        "mean": round(tally.paid / max(tally.episodes, 1), 4),
         "drawn": tally.drawn,
         "lucky": tally.lucky,
         "broken": tally.broken,

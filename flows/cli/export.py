@@ -1,5 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +35,9 @@ def export(
     band: Annotated[str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")] = "",
     for_policy: Annotated[str, typer.Option(help="Policy whose pass rate selects scenarios; the runs' probe policy when left out.")] = "",
     consumer: Annotated[list[str] | None, typer.Option("--for", help="Consumer to write a folder for (docs/consumers).")] = None,
+    partial: Annotated[
+        bool, typer.Option(help="Let verifiers that pay for parts do so in a consumer's folder, where nobody earns blindly.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
@@ -52,7 +56,7 @@ def export(
     _report_findings(findings)
     if band or for_policy:
         cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
-    chosen = keep_splits(cargo, splits)
+    chosen = keep_splits(_pay_parts(context.obj, meant, cargo) if partial else cargo, splits)
     parcels = [*pack_cargo(chosen, exporters, scripted=scripted), *_pack_for(consumers, chosen)]
     if not parcels:
         forms = ", ".join([*exporters, *consumers])
@@ -91,6 +95,22 @@ def _pack_for(consumers: tuple[str, ...], cargo: "ExportSet") -> "list[OutputFol
         for row, why in find_left_out(CONSUMERS[name], cargo).items():
             typer.echo(f"{name:12} left out {row}: {why}")
     return [parcel for name in consumers for parcel in export_for(CONSUMERS[name], cargo)]
+
+
+def _pay_parts(home: Home, runs: list[str], cargo: "ExportSet") -> "ExportSet":
+    """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and are told with what was earned."""
+    from envmill.stages.partial import find_partial
+    from flows.cli.question import ask
+
+    question = (
+        "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate in ('S2', 'S13') and finding is not null"
+    )
+    paid, left = find_partial(
+        cargo.scenarios, [(str(subject), str(gate), finding) for subject, gate, finding in ask(home, question, [runs])[1]]
+    )
+    for scenario, why in left.items():
+        typer.echo(f"partial: {scenario} pays all or nothing: {why}", err=True)
+    return replace(cargo, partial=paid)
 
 
 def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: str) -> "ExportSet":
@@ -155,8 +175,6 @@ def _read_config(home: Home, run: str) -> "RunConfig":
 
 def _read_load(home: Home, run: str) -> "ExportInput":
     """Everything a run has to export, as its last steps left it."""
-    from dataclasses import replace
-
     from envmill.agents.limits import RolloutLimits
     from envmill.lake.lake import Fingerprint, Lake
     from envmill.pipeline.inputs import StepInputs, enter_load

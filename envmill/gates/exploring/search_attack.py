@@ -75,6 +75,8 @@ class SearchTally:
     """Episodes whose session broke down or whose verdict is an error."""
     best: float = 0.0
     """Best reward."""
+    paid: float = 0.0
+    """All rewards together."""
     catches: list[PaidSequence] = field(default_factory=list[PaidSequence])
 
 
@@ -177,7 +179,9 @@ class SearchResult:
         tally.drawn += 0 if learnt else len(verdicts)
         tally.lucky += 0 if learnt else passes
         tally.broken += sum(verdict.outcome == "error" for verdict in verdicts)
-        tally.best = max(tally.best, *(verdict.reward or 0.0 for verdict in verdicts))
+        rewards = [verdict.reward or 0.0 for verdict in verdicts]
+        tally.best = max(tally.best, *rewards)
+        tally.paid += sum(rewards)
 
     def _is_new(self, ending: Ending, verdict: Verdict) -> bool:
         """Whether it is paid and its end was not seen before."""

@@ -60,7 +60,7 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
         "left_out": left,
         "licences": sorted({row.licence for row in rows}),
         "tiers": cargo.describe_tiers(ids),
-        "rewards": "binary",
+        "rewards": {"partial": sorted(row.id for row in rows if row.rewards == "partial"), "others": "binary"},
         "transfer": TRANSFER,
         "canary": canary,
     })  # fmt: skip
@@ -99,7 +99,7 @@ def _choose(consumer: Consumer, cargo: ExportSet, homes: Mapping[str, Environmen
         home = homes[scenario.environment]
         why = _find_formless(home, scenario) or find_unjudged(scenario.verifier)
         for posed in pose(scenario, home, cargo.limits):
-            row = _describe_row(posed)
+            row = _describe_row(posed, "partial" if scenario.id in cargo.partial else "binary")
             if reason := why or consumer.refuse(row):
                 left[row.id] = reason
             else:
@@ -114,7 +114,7 @@ def _find_formless(environment: Environment, scenario: Scenario) -> str:
     return f"{why}; `--exporter harbor` exports it as a Harbor folder" if why and not kind.find_formless("harbor", scenario) else why
 
 
-def _describe_row(posed: RlRow) -> ScenarioRow:
+def _describe_row(posed: RlRow, rewards: str) -> ScenarioRow:
     scenario, environment = posed.scenario, posed.environment
     return ScenarioRow(
         layout=LAYOUT,
@@ -130,6 +130,7 @@ def _describe_row(posed: RlRow) -> ScenarioRow:
         tools=describe_tools(list_tools(environment)),
         limits={name: posed.limits[name] for name in ("steps", "turns") if name in posed.limits},
         licence=environment.licence,
+        rewards=rewards,
     )
 
 
@@ -148,6 +149,16 @@ def _read_sources(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.py"))}
 
 
+def _describe_rewards(rows: Sequence[ScenarioRow]) -> str:
+    whole = "Rewards are binary: 1 where the verifier passes the whole job, else 0."
+    if not (count := sum(row.rewards == "partial" for row in rows)):
+        return whole
+    return (
+        f"{whole} In {count} rows, whose `rewards` are `partial`, the verifier also pays parts, between 0 and 1. "
+        "Attackers and a blind search earned at most 0.05 on average there."
+    )
+
+
 def _write_page(
     consumer: Consumer, rows: Sequence[ScenarioRow], left: Mapping[str, str], scenarios: Sequence[Scenario], canary: str
 ) -> str:
@@ -159,6 +170,7 @@ def _write_page(
         package=consumer.package,
         versions=", ".join(f"{name} {version}" for name, version in consumer.versions.items()),
         rows="\n".join(f"| {kind} | {form} | {split} | {count} |" for (kind, form, split), count in sorted(counts.items())),
+        rewards=_describe_rewards(rows),
         left="\n".join(f"- {row}: {why}" for row, why in left.items()) or "None.",
         bounds=describe_bounds(scenarios),
         transfer=TRANSFER,

@@ -67,6 +67,8 @@ class ExportSet:
 
     suspected: frozenset[str] = frozenset()
     """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
+    partial: frozenset[str] = frozenset()
+    """Scenarios whose verifier may pay for parts of the job."""
     band: Band | None = None
     """Pass rates that scenarios were selected by; None where they were not."""
 

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from schemas.scenario import Scenario
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.consumers.folders import BARE, find_scenarios, make_cargo, write_consumer
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
+from tests.specimens import VERIFIER, make_environment, make_scenario
 
 PATIENCE = 300
 
@@ -121,6 +122,23 @@ def test_another_end_than_was_recorded_is_an_error(ground: Ground) -> None:
     assert (judged.outcome, judged.reward, "was recorded" in judged.reason) == ("error", None, True)
 
 
+@pytest.mark.parametrize(("allowed", "reward"), [(True, 0.5), (False, 0.0)])
+def test_a_part_is_paid_only_where_the_export_allows_it(tmp_path: Path, allowed: bool, reward: float) -> None:
+    """Lent to somebody else: one goal of two."""
+    shed = make_environment()
+    parts = VERIFIER.model_copy(update={"partial": True, "frame": [["tools", "T1", "free"], ["loans"]]})
+    scenario = make_scenario(shed, verifier=parts)
+    cargo = make_cargo([(scenario, shed)])
+    folder = write_consumer(BARE, replace(cargo, partial=frozenset({scenario.id} if allowed else ())), tmp_path)
+    lends = [[{"name": "lend", "arguments": {"tool_id": "T1", "member_id": member}}] for member in ("M2", "M1")]
+    part, whole = play(folder, [[scenario.id, moves] for moves in lends])
+    assert (part["outcome"], part["reward"], part["again"]["reward"]) == ("fail", reward, reward)
+    assert (whole["outcome"], whole["reward"]) == ("pass", 1.0)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["rewards"] == {"partial": [scenario.id] if allowed else [], "others": "binary"}
+    assert ("also pays parts" in (folder / "README.md").read_text()) is allowed
+
+
 def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
     pair = make_spy()
     folder = write_consumer(BARE, make_cargo([pair]), tmp_path)
@@ -136,7 +154,7 @@ def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:
         open_set(tmp_path)
     rows = ground.folder / BARE.package / "public/rows.jsonl"
     (tmp_path / "public").mkdir()
-    for damage, words in ((('"layout":1', '"layout":2'), "layout 2, and this adapter reads 1"), (('"split"', '"spilt"'), "spilt, split")):
+    for damage, words in ((('"layout":2', '"layout":1'), "layout 1, and this adapter reads 2"), (('"split"', '"spilt"'), "spilt, split")):
         (tmp_path / "public/rows.jsonl").write_text(rows.read_text().replace(*damage))
         with pytest.raises(SetError, match=words):
             open_set(tmp_path)

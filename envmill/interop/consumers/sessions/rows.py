@@ -9,7 +9,7 @@ from typing import Any
 PUBLIC = "public/rows.jsonl"
 SEALED = "sealed"
 """Folder of the bundles: what runs the tools and gives the rewards reads it, and no policy may."""
-LAYOUT = 1
+LAYOUT = 2
 """Version of the folder's layout, in every row."""
 
 
@@ -41,6 +41,8 @@ class ScenarioRow:
     limits: Mapping[str, float]
     """How long a rollout was allowed to be in the factory: steps, turns."""
     licence: str
+    rewards: str
+    """`binary`: 1 for the whole job, else 0; `partial`: what the verifier pays for a part, too."""
 
 
 _FIELDS = {field.name for field in fields(ScenarioRow)}

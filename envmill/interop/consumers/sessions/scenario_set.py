@@ -30,7 +30,7 @@ class ScenarioSet:
         """A row by its id."""
         if scenario not in self._known:
             some = ", ".join([*self._known][:3])
-            raise SetError(f"There is no scenario {scenario!r} in {self.folder}. It has {len(self._known)}, {some or 'none'} among them.")
+            raise SetError(f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, {some or 'none'} among them.")
         return self._known[scenario]
 
     def begin(self, scenario: str, seed: int | None = None) -> ScenarioSession:

@@ -21,7 +21,10 @@ class SessionVerdict:
     outcome: str
     """pass, fail, or error: nothing was found out about the policy."""
     reward: float | None
-    """1 for `pass`, 0 for `fail`, whatever a verifier pays in part. None for `error`: leave such an attempt out, it is no failure."""
+    """1 for `pass`; for `fail` 0, or what the verifier pays for a part where the row's rewards are partial.
+
+    None for `error`: leave such an attempt out, it is no failure.
+    """
     reason: str
     state_hash: str
     """Hash of the state that the last call left."""
@@ -82,7 +85,8 @@ class ScenarioSession:
         """The verdict on the state as it is now, and on what was done and said."""
         with self._judging:
             verdict = self._episode.score()
-        reward = {"pass": 1.0, "fail": 0.0}.get(verdict["outcome"])
+        part = verdict["reward"] if self.row.rewards == "partial" else 0.0
+        reward = {"pass": 1.0, "fail": part}.get(verdict["outcome"])
         return SessionVerdict(verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"])
 
     def close(self) -> None:
