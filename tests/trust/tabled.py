@@ -272,8 +272,8 @@ async def _write_checks(recipe: RecipeName, spot: Spot, environment: Environment
     clean = await _find_clean(recipe, spot, environment, sandbox)
     if not isinstance(clean, Scenario):
         return None
-    told = json.loads(environment.model_dump_json(include={"brief", "name", "rules", "tools"}))
-    scenario = json.loads(clean.model_dump_json(include={"number", "request", "initial_state"}))
+    told = json.loads(environment.model_dump_json(include={"brief", "name", "summary", "rules", "tools"}))
+    scenario = json.loads(clean.model_dump_json(include={"number", "request", "initial_state", "clock"}))
     return await judge_by_checks(clean, told | scenario | {"changes": await _list_changes(clean, environment, sandbox)}, kind, sandbox)
 
 

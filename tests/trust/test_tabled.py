@@ -119,6 +119,12 @@ async def test_the_truth_knows_the_end_of_a_right_path_where_columns_spell_numbe
     assert not truth(scenario.initial_state)
 
 
+async def test_checks_are_written_over_tables_as_the_line_asks_for_them(jail: Sandbox) -> None:
+    posed = await pose_at("awm", Spot("hotel_booking", 0, 0, "achieve"), "checks", "", jail)
+    assert isinstance(posed, ScenarioCase)
+    assert posed.scenario.verifier.goals[0].source
+
+
 async def test_a_read_that_a_plan_leaves_out_is_corrected_and_nothing_else_is(jail: Sandbox) -> None:
     clean = await make("envfactory", "tool_lending", 0, Planted(), jail)
     spoilt = await make_faulty("envfactory", "tool_lending", 0, "metadata", "undeclared_read", jail)
