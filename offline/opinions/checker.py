@@ -10,7 +10,7 @@ from typing import Any
 from offline.domain import TODAY, Domain, Operation, OperationParameter, Row, State
 from offline.formula import parse_expression
 from offline.world import DomainWorld
-from schemas.base import Json, is_array, is_object
+from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.prompts import CheckerInput, CheckerReply
 
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
@@ -67,7 +67,12 @@ def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) 
     except (KeyError, ValueError):
         return _reply("pass", f"{operation.name} answered and changed nothing.")
     found = [part.get("value") for part in asked.parts if is_object(part)]
-    if len(found) == 1 and is_array(wanted) and is_array(found[0]) and sorted(map(str, wanted)) != sorted(map(str, found[0])):
+    if (
+        len(found) == 1
+        and is_array(wanted)
+        and is_array(found[0])
+        and sorted(map(canonical_json, wanted)) != sorted(map(canonical_json, found[0]))
+    ):
         return _reply("fail", f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).")
     return _reply("pass", f"{operation.name} gives what is there and changes nothing.")
 

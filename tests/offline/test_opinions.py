@@ -83,6 +83,22 @@ def test_what_a_right_program_does_passes(theme: str, number: int) -> None:
         assert judge(theme, number, call, seen) == "pass", (call, seen)
 
 
+def test_rows_in_other_orders_are_the_same_answer() -> None:
+    """Over tables a reply names columns in the order of the query."""
+    turned = 0
+    for theme, number in PLACES:
+        calls = [each.call for each in try_out(theme, number).calls]
+        for call, seen in zip(calls, carry_out(theme, number, calls), strict=True):
+            for part in seen["parts"]:
+                if isinstance(part["value"], list) and part["value"] and isinstance(part["value"][0], dict):
+                    part["value"] = [dict(reversed(row.items())) for row in reversed(part["value"])]
+                    assert judge(theme, number, call, seen) == "pass", (call, seen)
+                    part["value"] = part["value"][1:]
+                    assert judge(theme, number, call, seen) == "fail", (call, seen)
+                    turned += 1
+    assert turned
+
+
 @pytest.mark.parametrize(("theme", "number"), PLACES)
 def test_what_a_wrong_program_does_fails(theme: str, number: int) -> None:
     effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
