@@ -37,6 +37,8 @@ class Manifest(Contract):
     """Rules the tools enforce."""
     policy_document: str = ""
     """Policy document for the agent."""
+    tells_time: bool = True
+    """Whether the folder's own runner tells an agent what day and time it is."""
     theme: str | None = None
     """Working-life domain; the name, spelled small, when left out."""
     text: str | None = None

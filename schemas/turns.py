@@ -9,7 +9,7 @@ class PolicyInput(Contract):
     """What an acting model is told before the first message."""
 
     policy_document: str
-    """Rules of the environment, for whoever works in it."""
+    """Rules of the environment, for whoever works in it, and what day and time it is."""
 
 
 class UserInput(Contract):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
+from envmill.agents.briefing import brief_agent
 from envmill.agents.log import MALFORMED, describe_reply, render_content
 from envmill.errors import BadRequest
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
@@ -33,9 +34,9 @@ class ModelPolicy:
     def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
         self._sampling = sampling
 
-    def open(self, environment: Environment, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
+    def open(self, environment: Environment, clock: str, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
-        return _Player(environment, models, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
+        return _Player(environment, clock, models, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
 
 
 class _Player:
@@ -43,9 +44,9 @@ class _Player:
 
     listens = True
 
-    def __init__(self, environment: Environment, models: ModelSession, attempt: int, sampling: Sampling) -> None:
+    def __init__(self, environment: Environment, clock: str, models: ModelSession, attempt: int, sampling: Sampling) -> None:
         self._account, self._attempt, self._sampling = models, attempt, sampling
-        self._inputs = PolicyInput(policy_document=environment.policy_document)
+        self._inputs = PolicyInput(policy_document=brief_agent(environment, clock))
         self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.shown if "agent" in tool.actors]
         rules = PROMPT.render(self._inputs, None).strip()
         self._messages = [Message("system", rules)] if rules else []

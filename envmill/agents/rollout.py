@@ -8,6 +8,7 @@ from typing import Any
 
 from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
 from envmill.agents.base import Policy, Scripted, Speaker
+from envmill.agents.briefing import brief_agent
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog
@@ -163,14 +164,14 @@ class _Show:
         return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
 
     def _open_tape(self) -> RolloutLog:
-        rules = self.ground.environment.policy_document
-        return RolloutLog([{"role": "system", "content": rules}] if rules else [])
+        told = brief_agent(self.ground.environment, self.ground.scenario.clock)
+        return RolloutLog([{"role": "system", "content": told}] if told else [])
 
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
                 raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
-            return self.policy.open(self.ground.environment, self.models, self.attempt, self.limits.tokens)
+            return self.policy.open(self.ground.environment, self.ground.scenario.clock, self.models, self.attempt, self.limits.tokens)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
         return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
 

@@ -119,6 +119,8 @@ class Kind(Protocol):
     """Whether a session may be served by a process that served another."""
     looks_freely: bool
     """Whether a look at the state costs so little that it is taken after every step of a person's session."""
+    keeps_clock: bool
+    """Whether programs see the time of the session, which the scenario sets."""
     takes_checklists: bool
     """Whether an author may write the checks of a scenario."""
     knows_near_misses: bool

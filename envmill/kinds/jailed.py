@@ -28,6 +28,7 @@ class JailedKind:
     tabled = False
     resets_in_place = True
     looks_freely = True
+    keeps_clock = True
     takes_checklists = True
     knows_near_misses = True
     gates: Mapping[str, Look | str] = {}

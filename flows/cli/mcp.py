@@ -90,6 +90,7 @@ def _make_reset(playable: "Playable", scenario: "Scenario | None", state: Path |
 def _serve(
     home: Home, found: "tuple[Playable, Scenario | None]", reset: "Reset", actor: str, http: str, record: Path | None, bounds: Any
 ) -> None:
+    from envmill.agents.briefing import brief_agent
     from envmill.runtime.jail.client import Jail, JailError
     from envmill.runtime.mcp import CannotStart, Offer, serve
     from envmill.sandbox import Program
@@ -99,7 +100,7 @@ def _serve(
     start = {"initial_state": reset.state, "clock": reset.clock, "seed": reset.seed}
     judged = scenario is not None and reset.state == scenario.initial_state
     name = scenario.id if scenario and judged else ""
-    offer = Offer(environment.name, Program.shown(environment).message, start, name, environment.policy_document, actor)
+    offer = Offer(environment.name, Program.shown(environment).message, start, name, brief_agent(environment, reset.clock), actor)
     try:
         serve(offer, lambda: Jail(RUNTIME, trusted=home.settings.trust_generated_code), http, record, bounds)
     except CannotStart as error:

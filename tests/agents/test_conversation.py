@@ -42,7 +42,7 @@ async def test_the_reference_policy_asks_before_it_uses_what_is_hidden(sandbox: 
         "The tool is drill. The member name is Ada.",
         "Done: everything you asked for is in place.",
     ]
-    assert [entry["role"] for entry in rollout.transcript][2:5] == ["user", "assistant", "tool"] or "tool_calls" in rollout.transcript[1]
+    assert [entry["role"] for entry in rollout.transcript][3:6] == ["user", "assistant", "tool"] or "tool_calls" in rollout.transcript[2]
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None
     assert not (await rescore(rollout, TALK, SHED, sandbox)).changed
     single = await play_scenario(find_policy("reference"), TALK, SHED, sandbox, "probe", 0)
@@ -112,7 +112,7 @@ async def test_a_trainer_sees_words_where_the_user_acted(sandbox: Sandbox) -> No
     assert rollout.outcome == "pass"
     assert any(entry["role"] == "user" and "tool_calls" in entry for entry in rollout.transcript)
     kept = make_trajectory(rollout, BOTH, OWN)
-    assert [entry["role"] for entry in kept.messages] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert [entry["role"] for entry in kept.messages] == ["system", "user", "assistant", "tool", "assistant", "user", "assistant"]
     assert len(kept.messages) == len(kept.loss)
     assert not any("actor" in call for entry in kept.messages for call in entry.get("tool_calls", ()))
     assert len(kept.state_hashes) == 1

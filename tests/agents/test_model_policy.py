@@ -42,10 +42,11 @@ async def test_calls_side_by_side_are_answered_by_their_ids(vendor: str, vendors
     rollout = await play(vendor, vendors, tmp_path, sandbox)
     assert (rollout.outcome, rollout.termination, rollout.steps, rollout.turns) == ("pass", "done", 3, 3)
     assert (rollout.policy, rollout.checkpoint, rollout.usage["output"] >= 30) == ("model", "loopback-large", True)
-    assert roles(rollout) == ["user", "assistant2", "tool", "tool", "assistant1", "tool", "assistant"]
-    assert rollout.transcript[1]["reasoning"] == "Who is Ada?"
-    assert "drill" in str(rollout.transcript[2]["content"])
-    assert "Ada" in str(rollout.transcript[3]["content"])
+    assert roles(rollout) == ["system", "user", "assistant2", "tool", "tool", "assistant1", "tool", "assistant"]
+    assert rollout.transcript[0]["content"] == "It is Monday, 2026-03-02, 09:00."
+    assert rollout.transcript[2]["reasoning"] == "Who is Ada?"
+    assert "drill" in str(rollout.transcript[3]["content"])
+    assert "Ada" in str(rollout.transcript[4]["content"])
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None
     assert not (await rescore(rollout, TALK, SHED, sandbox)).changed
     sent = vendors.requests()[1]["body"]
@@ -74,9 +75,9 @@ async def test_a_call_that_cannot_be_read_is_told_so_and_counted(vendors: Loopba
     vendors.script(turn("", ("lend", '{"tool_id": "T1"'), LIST), turn("", LEND), turn("Lent."))
     rollout = await play("openai", vendors, tmp_path, sandbox)
     assert (rollout.outcome, rollout.agent_errors, rollout.steps) == ("pass", 1, 2)
-    assert rollout.transcript[1]["tool_calls"][0]["raw"] == '{"tool_id": "T1"'
-    assert rollout.transcript[2]["content"]["error"]["code"] == "malformed_call"
-    assert rollout.transcript[2]["state_hash"] == rollout.transcript[3]["state_hash"]
+    assert rollout.transcript[2]["tool_calls"][0]["raw"] == '{"tool_id": "T1"'
+    assert rollout.transcript[3]["content"]["error"]["code"] == "malformed_call"
+    assert rollout.transcript[3]["state_hash"] == rollout.transcript[4]["state_hash"]
     told = [one["content"] for one in vendors.requests()[1]["body"]["messages"] if one["role"] == "tool"]
     assert ["malformed_call" in one for one in told] == [True, False]
     assert await replay_rollout(rollout, TALK, SHED, sandbox) is None

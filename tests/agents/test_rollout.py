@@ -33,8 +33,8 @@ async def test_the_reference_policy_passes_and_its_transcript_says_how(sandbox: 
     shed = make_environment()
     rollout = await play_scenario(find_policy("reference"), make_scenario(shed), shed, sandbox, "probe", 0)
     assert (rollout.outcome, rollout.reward, rollout.steps, rollout.termination) == ("pass", 1.0, 2, "done")
-    assert [message["role"] for message in rollout.transcript] == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
-    assert rollout.transcript[4]["state_hash"] == rollout.final_state_hash != rollout.transcript[2]["state_hash"]
+    assert [message["role"] for message in rollout.transcript] == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
+    assert rollout.transcript[5]["state_hash"] == rollout.final_state_hash != rollout.transcript[3]["state_hash"]
 
 
 @in_one_loop

@@ -170,7 +170,7 @@ async def test_every_hook_of_every_kind(name: str, jail: Sandbox, monkeypatch: p
     check_leaving(kind, environment, scenario)
     await check_planning(kind, environment, jail)
     await check_scenarios(kind, environment, scenario, jail)
-    facts = (kind.resets_in_place, kind.looks_freely, kind.takes_checklists, kind.knows_near_misses)
+    facts = (kind.resets_in_place, kind.looks_freely, kind.keeps_clock, kind.takes_checklists, kind.knows_near_misses)
     assert {type(fact) for fact in facts} == {bool}
     assert asked.hooks == HOOKS
 

@@ -1,7 +1,7 @@
 """What an exported folder carries so that it runs where nothing is installed: the jail, the judge, and the few files that open both.
 
 envrun/*.py              opens the folder
-envrun/jail.py           the jail's client
+envrun/jail.py           the jail's client; envrun/briefing.py, what an agent is told first
 envrun/runtime/          the runtime, whole: standard library only
 envrun/judge/            our verifiers and the scripted user as they are, the records they read, stand-ins for three libraries
 envrun/environment.json  program and interface
@@ -37,7 +37,8 @@ def list_same() -> dict[str, bytes]:
     found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}
     found |= {f"{CARRIED}/runtime/{name}": content for name, content in runtime.items()}
     found |= {f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()}
-    return found | {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
+    alone = {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/briefing.py": runtime["briefing.py"]}
+    return found | alone | {f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
 
 
 def list_judge() -> list[Path]:

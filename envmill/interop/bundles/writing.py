@@ -4,6 +4,7 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from envmill.agents.briefing import tells_time
 from envmill.errors import SettingsError
 from envmill.interop.bundles.envrun.layout import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER
 from envmill.interop.bundles.folder import Folder
@@ -66,7 +67,15 @@ def _describe_environment(environment: Environment) -> dict[str, Json]:
     brief = environment.brief
     policies = kind_of(environment).list_policies(environment.tables)
     settled = {} if policies is None else {"policies": policies}
-    return {"bundle": 1, **kept, **settled, "theme": brief.theme, "text": brief.text, "number": brief.number}
+    return {
+        "bundle": 1,
+        **kept,
+        "tells_time": tells_time(environment),
+        **settled,
+        "theme": brief.theme,
+        "text": brief.text,
+        "number": brief.number,
+    }
 
 
 def _describe_test(test: Test, names: dict[str, str], environment: Environment) -> dict[str, Json]:

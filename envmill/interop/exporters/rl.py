@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
@@ -29,9 +30,9 @@ class RlRow:
     @property
     def prompt(self) -> list[Json]:
         """What the policy reads first. In a conversation the user begins with less than everything."""
-        policy = self.environment.policy_document
+        told = brief_agent(self.environment, self.scenario.clock)
         asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
-        return [*([{"role": "system", "content": policy}] if policy else []), {"role": "user", "content": asked}]
+        return [*([{"role": "system", "content": told}] if told else []), {"role": "user", "content": asked}]
 
     @property
     def verifier(self) -> Json:

@@ -47,6 +47,7 @@ class TerminalKind:
     tabled = False
     resets_in_place = False
     looks_freely = False
+    keeps_clock = False
     takes_checklists = False
     knows_near_misses = False
     gates: Mapping[str, Look | str] = {**LOOKS, **NOT_HERE}

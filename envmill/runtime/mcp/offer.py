@@ -22,7 +22,7 @@ class Offer:
     scenario: str = ""
     """Its name, for the recording; empty for the environment's own start."""
     instructions: str = ""
-    """The policy document, which a client shows its model."""
+    """The policy document and the time, which a client shows its model."""
     actor: str = "agent"
     """Who the client is."""
 

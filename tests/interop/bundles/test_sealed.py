@@ -131,7 +131,8 @@ def test_the_command_line_lists_plays_and_scores(folder: Path, tmp_path: Path) -
     lend = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}).model_dump_json()
     assert run_bare(folder, ["list"]).stdout == "000\ttrain\tachieve\tPlease lend the drill to Ada.\n"
     (shown,) = ask_bare(folder, ["show", "000"])
-    assert shown["messages"] == [{"role": "user", "content": "Please lend the drill to Ada."}]
+    told, asked = "It is Monday, 2026-03-02, 09:00.", "Please lend the drill to Ada."
+    assert shown["messages"] == [{"role": "system", "content": told}, {"role": "user", "content": asked}]
     told, before, replied, after = ask_bare(folder, ["open", "000"], f'{{"score": true}}\n{lend}\n{{"score": true}}\n')
     assert ("oracle" in told, before["outcome"], replied["reply"]["ok"], after["reward"]) == (False, "fail", True, 1.0)
     (tmp_path / "moves.jsonl").write_text(f'{lend}\n{{"say": "Done."}}\n')

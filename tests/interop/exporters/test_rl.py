@@ -32,10 +32,10 @@ def test_a_scenario_in_which_the_user_acts_is_posed_as_a_conversation_alone() ->
     assert [row.form for found in rows.values() for row in found] == ["conversation"]
 
 
-def test_the_policy_document_comes_first() -> None:
+def test_the_policy_document_and_the_time_come_first() -> None:
     (row,) = read_lines("rl", "test")
     assert [message["role"] for message in row["prompt"]] == ["system", "user"]
-    assert row["prompt"][0]["content"] == "Be brief."
+    assert row["prompt"][0]["content"] == "Be brief.\n\nIt is Monday, 2026-03-02, 09:00."
 
 
 def test_a_row_names_its_verifier_and_holds_nothing_of_it() -> None:

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from .briefing import brief
 from .court import JudgeProcess, Verdict
 from .digests import refuse_differences
 from .episode import CALL, Episode, check_move, make_move
@@ -161,9 +162,13 @@ class Bundle:
         if form not in FORMS:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
-        scenario = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
+        scenario: Message = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
         session = Session(self.jail, self.program, next(self._engine.numbers))
-        return Episode(session, self.court, scenario, self._read_verifier(name), self.about["policy_document"], form, person)
+        return Episode(session, self.court, scenario, self._read_verifier(name), self.brief(scenario["clock"]), form, person)
+
+    def brief(self, clock: str) -> str:
+        """What an agent is told before the first message of a session that begins then."""
+        return brief(self.about["policy_document"], clock if self.about.get("tells_time", True) else "")
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
         """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""

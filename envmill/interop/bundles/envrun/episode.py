@@ -22,12 +22,12 @@ class Episode:
         court: JudgeProcess,
         scenario: Mapping[str, Any],
         verifier: Mapping[str, Any],
-        policy: str,
+        told: str,
         form: str,
         person: str,
     ) -> None:
         self.scenario, self.form, self.person = scenario, form, person
-        self._session, self._court, self._verifier, self._policy = session, court, verifier, policy
+        self._session, self._court, self._verifier, self._told = session, court, verifier, told
         self._deeds: list[Message] = []
         self._said: list[str] = []
         self._dialogue: list[Message] = []
@@ -40,8 +40,8 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """What a policy reads first: the policy document where there is one, and what the user says."""
-        system = [{"role": "system", "content": self._policy}] if self._policy else []
+        """What a policy reads first: the policy document and the time where there are any, and what the user says."""
+        system = [{"role": "system", "content": self._told}] if self._told else []
         return [*system, {"role": "user", "content": self.opening}]
 
     @property

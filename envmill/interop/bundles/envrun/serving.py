@@ -32,7 +32,7 @@ def serve(bundle: Bundle, asked: argparse.Namespace) -> int:
     mcp, client = _adopt()
     start = _find_start(bundle, asked)
     about = bundle.about
-    offer = mcp.Offer(about["name"], bundle.program, start, asked.scenario, about["policy_document"], asked.actor)
+    offer = mcp.Offer(about["name"], bundle.program, start, asked.scenario, bundle.brief(start["clock"]), asked.actor)
     bounds = mcp.ServerLimits(asked.sessions, asked.idle)
     try:
         mcp.serve(offer, lambda: client.Jail(RUNTIME, trusted=bundle.trusted), asked.http, asked.record, bounds)
