@@ -86,10 +86,11 @@ def name_things(tables: Sequence[Table]) -> dict[str, Thing]:
 
 
 def read_inputs(tool: ToolSketch, thing: Thing, things: dict[str, Thing]) -> Iterator[Input]:
-    """Required ones first, in the document's order; of lists those alone that the tool cannot do without."""
+    """Required ones first, in the document's order, then by name; of lists those alone that the tool cannot do without."""
     required: list[str] = tool.inputs.get("required") or []
     properties: dict[str, Json] = tool.inputs.get("properties", {})
-    for path in sorted(properties, key=lambda one: one not in required):
+    # An order that a tool keeps in the lake, where properties come by name.
+    for path in sorted(properties, key=lambda one: (required.index(one) if one in required else len(required), one)):
         if properties[path].get("type") == "array" and path not in required:
             continue
         role, about = _find_role(split_name(path) or (path,), thing, things)

@@ -264,7 +264,7 @@ async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, models
 
 
 def _tell(result: Result) -> str:
-    finding = result.findings[0]
+    finding = next((one for one in result.findings if one.outcome == "dropped"), result.findings[0])
     return f"{finding.reason}: {finding.detail}"
 
 
