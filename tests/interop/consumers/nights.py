@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from envmill.agents import find_policy
+from envmill.agents.rollout import play_scenario
 from envmill.interop.exporters import ExportSet
 from envmill.sandbox import Sandbox
+from envmill.settings import Settings
 from envmill.stages.export import choose_cargo, unite_loads
 from flows.cli.export import _read_load
 from flows.local.home import Home
 from flows.opening import open_walk
+from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from tests.interop.bundles.policies import Play, play_natively
 
@@ -63,3 +67,13 @@ async def _play(cargo: ExportSet, jail: Sandbox) -> list[Play]:
     homes = {one.id: one for one in cargo.environments}
     first = {one.environment: one for one in reversed(cargo.scenarios) if one.oracle and one.polarity == "achieve"}
     return [play for scenario in first.values() for play in await play_natively(scenario, homes[scenario.environment], jail)]
+
+
+async def talk(night: Night, home: Path, most: int) -> list[Rollout]:
+    """Conversations with the scripted user, natively: so many of each kind."""
+    homes = {one.id: one for one in night.cargo.environments}
+    hiding = {kind: [one for one in night.cargo.scenarios if one.user.hidden and homes[one.environment].kind == kind] for kind in RECIPES}
+    chosen = [one for found in hiding.values() for one in found[:most]]
+    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
+        reference = find_policy("reference")
+        return [await play_scenario(reference, one, homes[one.environment], jail, "g", 0, form="conversation") for one in chosen]

@@ -6,8 +6,9 @@ import shlex
 import statistics
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from tests.interop.bundles.policies import Play
 from tests.interop.consumers.folders import make_cargo, write_consumer
 from tests.interop.consumers.framework import ADAPTER, Framework, Scripts, open_framework, read_traces
 from tests.interop.consumers.houses import LOCKS, SOAKING
-from tests.interop.consumers.nights import Night
+from tests.interop.consumers.nights import Night, talk
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
-from tests.interop.consumers.test_sessions import _play_all
 from tests.specimens import make_environment, make_scenario
 
 VERIFIERS = CONSUMERS["verifiers"]
 PER_KIND, KINDS = 10, ("stateful", "sql")
+TALKS = 3
+"""Conversations of each kind."""
 pytestmark = pytest.mark.soak(area="consumers")
 
 
@@ -164,11 +166,15 @@ def test_another_version_is_said(framework: Framework, tmp_path: Path) -> None:
 
 
 @SOAKING
-def test_conversations_are_played_with_the_scripted_user(tmp_path: Path) -> None:
-    """The same words and calls as in the factory give the same reward and end state."""
-    _, talks, cargo = asyncio.run(_play_all(tmp_path / "home"))
-    assert len(talks) >= 2
-    framework = open_framework(write_consumer(VERIFIERS, cargo, tmp_path / "out"), tmp_path)
+def test_conversations_are_played_with_the_scripted_user(night: Night, framework: Framework, tmp_path: Path) -> None:
+    """The same words and calls as in the factory give the same reward and end state, for each kind."""
+    scenarios = {one.id: one for one in night.cargo.scenarios}
+    openings = Counter(one.user.opening for one in scenarios.values())
+    plain = replace(
+        night, cargo=replace(night.cargo, scenarios=tuple(one for one in scenarios.values() if openings[one.user.opening] == 1))
+    )
+    talks = [(scenarios[one.scenario], one) for one in asyncio.run(talk(plain, tmp_path / "home", TALKS))]
+    assert len(talks) == TALKS * len(KINDS)
     scripts: Scripts = {"talk": {}}
     for scenario, rollout in talks:
         turns: list[dict[str, Any]] = []

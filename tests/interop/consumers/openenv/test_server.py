@@ -9,16 +9,13 @@ from typing import Any
 
 import pytest
 
-from envmill.agents import find_policy
-from envmill.agents.rollout import play_scenario
 from envmill.agents.transcript import list_tools
 from envmill.interop.consumers.openenv import CONSUMER, VERSIONS
-from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
+from envmill.settings import ROOT
 from schemas.rollout import Rollout
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
-from tests.interop.consumers.nights import RECIPES, Night
+from tests.interop.consumers.nights import RECIPES, Night, talk
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 
 pytestmark = [pytest.mark.soak(area="consumers"), SOAKING]
@@ -39,16 +36,6 @@ class Served:
     versions: dict[str, str]
 
 
-async def _talk(night: Night, home: Path) -> list[Rollout]:
-    """Conversations, natively."""
-    homes = {one.id: one for one in night.cargo.environments}
-    hiding = {kind: [one for one in night.cargo.scenarios if one.user.hidden and homes[one.environment].kind == kind] for kind in RECIPES}
-    chosen = [one for found in hiding.values() for one in found[:TALKS]]
-    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
-        reference = find_policy("reference")
-        return [await play_scenario(reference, one, homes[one.environment], jail, "g", 0, form="conversation") for one in chosen]
-
-
 def _list_moves(rollout: Rollout) -> list[dict[str, Any]]:
     moves: list[dict[str, Any]] = []
     for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
@@ -59,7 +46,7 @@ def _list_moves(rollout: Rollout) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
-    talks = asyncio.run(_talk(night, tmp_path_factory.mktemp("talks")))
+    talks = asyncio.run(talk(night, tmp_path_factory.mktemp("talks"), TALKS))
     spying, spied = make_spy()
     cargo = replace(night.cargo, environments=(*night.cargo.environments, spied), scenarios=(*night.cargo.scenarios, spying))
     folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
