@@ -5,7 +5,7 @@ from envmill.runtime.briefing import brief
 from schemas.environment import Environment
 
 
-def tells_time(environment: Environment) -> bool:
+def knows_time(environment: Environment) -> bool:
     """Whether an agent is told the session's day and time.
 
     A machine has a clock of its own. What others released names its own day, where it names one: ours would contradict it.
@@ -15,4 +15,4 @@ def tells_time(environment: Environment) -> bool:
 
 def brief_agent(environment: Environment, clock: str) -> str:
     """The policy document, and the day and time of a session that begins at `clock`. A request may say `today`."""
-    return brief(environment.policy_document, clock if tells_time(environment) else "")
+    return brief(environment.policy_document, clock if knows_time(environment) else "")

@@ -8,10 +8,10 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 def brief(policy_document: str, clock: str) -> str:
     """The policy document, and what day and time it is when the session begins; without that where `clock` is empty."""
-    return "\n\n".join(filter(None, (policy_document.strip(), _tell(clock))))
+    return "\n\n".join(filter(None, (policy_document.strip(), _name_time(clock))))
 
 
-def _tell(clock: str) -> str:
+def _name_time(clock: str) -> str:
     try:
         now = datetime.fromisoformat(clock)
     except ValueError:

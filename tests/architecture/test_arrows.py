@@ -34,14 +34,14 @@ def test_runtime_imports_only_the_standard_library(imports: Imports) -> None:
 
 
 def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(imports: Imports) -> None:
-    """But for ours that it carries: the jail's client, the MCP server, and what the judge loads by name."""
+    """But for ours that it carries: the jail's client, what an agent is told first, the MCP server, and what the judge loads by name."""
     house = "envmill.interop.bundles.envrun"
     own = {module: found for module, found in imports.items() if f"{module}.".startswith(f"{house}.")}
     strangers = {
         name for found in own.values() for name in found if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
     }
     assert own
-    assert strangers == {"envmill.runtime.jail.client", "envmill.runtime.mcp", "envmill", "schemas.environment"}
+    assert strangers == {"envmill.runtime.jail.client", "envmill.runtime.mcp", "envmill.runtime.briefing", "envmill", "schemas.environment"}
 
 
 def test_engine_knows_nothing_of_prefect_or_terminals(imports: Imports) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from envmill.agents.briefing import tells_time
+from envmill.agents.briefing import knows_time
 from envmill.errors import SettingsError
 from envmill.interop.bundles.envrun.layout import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER
 from envmill.interop.bundles.folder import Folder
@@ -70,7 +70,7 @@ def _describe_environment(environment: Environment) -> dict[str, Json]:
     return {
         "bundle": 1,
         **kept,
-        "tells_time": tells_time(environment),
+        "tells_time": knows_time(environment),
         **settled,
         "theme": brief.theme,
         "text": brief.text,
