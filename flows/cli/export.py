@@ -41,13 +41,12 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.interop.consumers import CONSUMERS
     from envmill.interop.exporters.base import SPLITS
     from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
 
     exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
-    consumers = _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
+    consumers = _choose_consumers(consumer, partial)
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
@@ -79,6 +78,15 @@ def _choose_exporters(exporter: list[str] | None, consumer: list[str] | None) ->
     from envmill.interop.exporters import EXPORTERS
 
     return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
+
+
+def _choose_consumers(consumer: list[str] | None, partial: bool) -> tuple[str, ...]:
+    """Those named; none where none is."""
+    from envmill.interop.consumers import CONSUMERS
+
+    if partial and not consumer:
+        raise SettingsError("--partial is about the folders of consumers. Name one with --for, or leave --partial out.")
+    return _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
 
 
 def _check(what: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -70,6 +70,15 @@ def test_a_consumer_gets_its_folder_and_nothing_else_is_exported(finished: dict[
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"verifiers", "rl"}, both.stderr
 
 
+def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], tmp_path: Path) -> None:
+    """No verifier of this run pays in part, so none may, and all rows are binary."""
+    done = ask(finished, "r1", "--for", "verifiers", "--partial", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    manifest = json.loads((tmp_path / "out/verifiers/manifest.json").read_bytes())
+    assert manifest["rewards"] == {"partial": [], "others": "binary"}
+    assert "Name one with --for" in str(ask(finished, "r1", "--partial").exception)
+
+
 def read_rate(surroundings: dict[str, str], policy: str) -> dict[str, float]:
     """Passes per attempt, counted from the rows."""
     counted: dict[str, list[bool]] = {}
