@@ -1,4 +1,4 @@
-# setup check test demo do the work; bench and soak measure; lock renews the pins. Each does the set-up it needs, inside this folder.
+# setup check test demo do the work; bench, soak and calibrate-author measure; lock renews the pins. Each does the set-up it needs, inside this folder.
 PYTHON ?= python3
 PY := .venv/bin/python
 AREA ?=
@@ -13,7 +13,7 @@ export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak docs image base lock FORCE
+.PHONY: help setup check test demo bench soak calibrate-author docs image base lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
@@ -22,6 +22,7 @@ help:
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
+	@echo "make calibrate-author MODEL=...   what becomes of a model's work: 20 environments, 60 scenarios"
 	@echo "make docs                  renew the pages that are written from the code"
 	@echo "make image [BASE=...]      a container image; BASE is an image with the Python of PYTHON"
 	@echo "make base                  the image envmill/base, made with debootstrap: for BASE where no registry is"
@@ -73,6 +74,11 @@ bench: setup
 
 soak: setup
 	@ENVMILL_SOAK=1 $(PY) -m pytest -m "soak$(if $(AREA),(area='$(AREA)'))" $(ARGS) || { code=$$?; [ $$code -ne 5 ] || echo "No soak test$(if $(AREA), for area '$(AREA)')." >&2; exit $$code; }
+
+calibrate-author: setup
+	@[ -n "$(MODEL)" ] || { echo "Name the author: make calibrate-author MODEL=openai:my-model@my_server" >&2; exit 2; }
+	@$(PY) -m tests.authors all $(or $(FOLDER),data/authors) --model $(MODEL) $(foreach reader,$(READERS),--reader $(reader)) \
+		$(if $(JUDGE),--judge $(JUDGE)) $(if $(POLICY),--policy $(POLICY)) $(if $(HASTY),--hasty $(HASTY))
 
 docs: setup
 	@$(PY) -m schemas.reference > docs/tables.md

@@ -47,12 +47,17 @@ async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment
         return Rescored(rollout, make_error(MASKED[rollout.termination]), "none")
     basis: Basis = "replay" if rollout.changes is None else "changes"
     try:
-        final = await _find_end(rollout, scenario, environment, sandbox)
+        ending = await read_ending(rollout, scenario, environment, sandbox)
     except BuildError as error:
         return Rescored(rollout, make_error(error.message), basis)
-    deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
-    ending = Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript))
     return Rescored(rollout, weigh(await decide(sandbox, scenario.verifier, ending, scenario.clock), rollout.ruling), basis)
+
+
+async def read_ending(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Ending:
+    """What a verifier looks at; BuildError when the final state cannot be had again."""
+    final = await _find_end(rollout, scenario, environment, sandbox)
+    deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
+    return Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript))
 
 
 async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Json:

@@ -86,7 +86,7 @@ _KNOWN = f"""{_RUNS}
     from environments join past using (run) having count(*) > 0"""
 
 _DIFFERENCES = 0.1
-"""Differences that the blind reader finds in a scenario: 2 in 20 that a strong model wrote (docs/audit/real-authors.md)."""
+"""Differences that the blind reader finds in a scenario: 2 in 20 that a strong model wrote (docs/audit/planted-in-real-work.md)."""
 
 _TOKENS = """
     select sum(tokens_in) / sum(characters) as tokens_in, sum(tokens_out) / sum(length(reply) + length(reasoning)) as tokens_out

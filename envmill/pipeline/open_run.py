@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import read_calibrations
@@ -96,12 +97,20 @@ def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str,
 @asynccontextmanager
 async def open_judge(spec: str, settings: Settings, answer: Author | None = None) -> AsyncGenerator[ModelSession]:
     """A judge outside of any run. Its replies are journalled in the home, so that an interrupted calibration pays for nothing twice."""
-    config = RunConfig(judge=spec, mistakes=0.0)
+    async with open_role("judge", spec, settings, settings.home / "calibration", answer) as models:
+        yield models
+
+
+@asynccontextmanager
+async def open_role(
+    role: Literal["judge", "policy"], spec: str, settings: Settings, folder: Path, answer: Author | None = None
+) -> AsyncGenerator[ModelSession]:
+    """A model in one role outside of any run. Its replies are journalled in `folder`: what was answered is not asked again."""
+    config = RunConfig.model_validate({role: spec, "mistakes": 0.0})
     check_cast(config, settings)
     _check_author(config, settings, answer)
     if (provider := Spec.parse(spec).provider).startswith(BATCH) or provider == "replay":
-        raise SettingsError(f"A judge is calibrated by a model that answers at once, and {spec} does not: name a direct provider.")
-    folder = settings.home / "calibration"
+        raise SettingsError(f"The {role} must answer at once, and {spec} does not: name a direct provider.")
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
     cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
     journal = Journal(folder)

@@ -22,7 +22,7 @@ from tests.real_authors.outcomes import MACHINES
 from tests.real_authors.planted import list_lines
 
 CAUGHT = Path(__file__).parent / "caught.json"
-PAGE = ROOT / "docs/audit/real-authors.md"
+PAGE = ROOT / "docs/audit/planted-in-real-work.md"
 TARGET = 0.85
 """Share that is to be caught."""
 INTRODUCTION = """

@@ -20,7 +20,7 @@ REPORTED = (
     "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
     "drops nothing until a judge confirms it, or correct it where only derived metadata is wrong (undeclared_read), which drops nothing "
     "at all. **embedded judge**: dropped, or suspected and confirmed by the offline author as judge, "
-    "which shows the plumbing alone; what a real judge confirms stands in [real authors](real-authors.md)."
+    "which shows the plumbing alone; what a real judge confirms stands in [planted in real work](planted-in-real-work.md)."
 )
 BOUNDED = "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson)."
 """What the columns mean, on every page."""
