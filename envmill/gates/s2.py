@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from envmill.agents.attackers import ATTACKERS
+from envmill.agents.attackers.base import Mute
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark
 from envmill.gates.exploring.trials import Trials
 from envmill.kinds.trial import Trial
@@ -20,6 +22,13 @@ CODES: Mapping[str, ReasonClass] = {
 
 BEST, MEAN = 0.25, 0.15
 """The attack threshold."""
+_MORE_CHANGES = (
+    "Let the request ask for more than one change, give the state more rows on which such a change is possible, or let the person ask for "
+    "something that has to be looked up and told."
+)
+_MORE_WORDS = (
+    "Let the person ask for something that has to be worked out, and give in `rivals` the wrong values that a recital would say beside it."
+)
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
@@ -61,8 +70,17 @@ def judge_attack(name: str, trial: Trial) -> Finding | None:
     if verdict.outcome == "error":
         return drop(GATE, "environment_fails", f"{name} breaks it by valid calls: {verdict.reason}", show(name, trial))
     if verdict.outcome == "pass":
-        return drop(GATE, "attack_passes", f"{name} passes without doing what is asked", show(name, trial))
+        return drop(GATE, "attack_passes", f"{name} passes without doing what is asked{_explain(name)}", show(name, trial))
     return None
+
+
+def _explain(name: str) -> str:
+    """What the attacker does and what helps against it, for the author, who is told its name alone otherwise."""
+    attacker = ATTACKERS.get(name)
+    if attacker is None:
+        return ""
+    mends = _MORE_CHANGES if isinstance(attacker, Mute) else _MORE_WORDS
+    return f". It is an attacker that {attacker.does}. {mends}"
 
 
 def judge_rewards(rewards: Mapping[str, Sequence[float]]) -> Finding:

@@ -1,6 +1,6 @@
 """Numbers in a message, in the spellings people use; never a part of another number, a date, a time or a code.
 
-1,200.50   1200.5   $1 200.50   1.200,50   -3   12 %   twelve
+1,200.50   1200.5   $1 200.50   1.200,50   -3   12 %   twelve   twenty-three   two hundred and five
 """
 
 import re
@@ -13,7 +13,13 @@ from envmill.language.dates import find_dates
 from envmill.language.words import Span, blank, normalise
 from schemas.base import Json
 
-_WORDS: tuple[str, ...] = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_SMALL = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_WORDS = {name: value for value, name in enumerate(_SMALL)} | {name: 10 * (place + 2) for place, name in enumerate(_TENS)}
+_BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|(?:{'|'.join(reversed(_SMALL))}))"
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
 # Six groups at most: a longer row of digits is no number, and would be tried from every one of its places.
 _GROUPED = (
@@ -27,7 +33,11 @@ _NUMBER = re.compile(
     rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|{_PLAIN})"
     rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|-(?![a-z]{{3}})[^\W_])"
 )
-_SPELLED = re.compile(rf"(?<![^\W_])(?<![^\W_]-)(?:{'|'.join(_WORDS)})(?![^\W_]|-[^\W_])")
+_HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
+# Atomic: of "forty two thousand" no part is a number of its own.
+_SPELLED = re.compile(
+    rf"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)"
+)
 # A pronoun is no number.
 _PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$")
 _PRONOUN_AFTER = re.compile(r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b")
@@ -92,7 +102,12 @@ def _find_spelled(text: str) -> Iterator[Number]:
     for match in _SPELLED.finditer(text):
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 12]
         if match[0] != "one" or not (_PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)):
-            yield Number(Decimal(_WORDS.index(match[0])), match.span())
+            yield Number(Decimal(_spell(match["hundreds"]) * 100 + _spell(match["rest"]) + _spell(match["alone"])), match.span())
+
+
+def _spell(words: str | None) -> int:
+    """The number of a few words below a hundred; 0 for none."""
+    return sum(_WORDS[word] for word in re.split(r"[- ]", words)) if words else 0
 
 
 def _read(digits: str) -> Decimal:

@@ -74,6 +74,24 @@ def test_what_is_unfair_is_suspected_and_nothing_else(name: str) -> None:
     assert finding.others == ()
 
 
+@pytest.mark.parametrize(
+    ("fact", "excess", "quote", "suspected"),
+    [
+        (Fact(name="day of the visit", kind="date", value="2026-03-24"), "only this spelling counts", WORDS, False),
+        (Fact(name="places left", kind="number", value=5), "the number in figures", WORDS, False),
+        (Fact(name="places left", kind="number", value=5), "", "", True),
+        (Fact(name="place", kind="text", value="5 Mill Road"), "the exact wording", WORDS, True),
+    ],
+)
+def test_a_date_or_a_number_that_is_asked_for_is_not_asked_for_in_one_spelling(
+    fact: Fact, excess: str, quote: str, suspected: bool
+) -> None:
+    verifier = STUDIO.scenario.verifier.model_copy(update={"goals": [], "facts": [fact]})
+    asked = replace(STUDIO, scenario=STUDIO.scenario.model_copy(update={"verifier": verifier}))
+    reply = told(sources=[{"id": "d1", "quote": quote, "excess": excess}], wishes=[])
+    assert (s16.judge_map(asked, reply).reason == "unasked") is suspected
+
+
 def test_every_demand_is_a_sentence_that_names_rows_as_people_do() -> None:
     texts = [one.text for one in list_demands(STUDIO)]
     assert len({one.id for one in list_demands(STUDIO)}) == len(texts) == len(STUDIO.scenario.verifier.goals) + 1

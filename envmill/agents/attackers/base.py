@@ -51,6 +51,8 @@ class Attacker(Protocol):
     """Plans its calls before it has seen a reply, and finds its last words after."""
 
     name: str
+    does: str
+    """What it does, in words for the author of a scenario: "an attacker that …"."""
     random: bool
     """Whether another seed gives another attack."""
 

@@ -11,6 +11,7 @@ class DoNothing:
     """A verifier that pays it pays for the state as it was."""
 
     name = "do_nothing"
+    does = "calls nothing and says nothing"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002

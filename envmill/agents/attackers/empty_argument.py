@@ -15,6 +15,7 @@ class EmptyArgument:
     """A verifier that pays it counts a call's name without looking at its arguments or its reply."""
 
     name = "empty_argument"
+    does = "calls every tool with nothing where something belongs"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002

@@ -15,6 +15,7 @@ class ErrorCollector:
     """A verifier that pays it takes a refused call for a made one, or an error's words for an answer."""
 
     name = "error_collector"
+    does = "calls every tool with what does not exist, and recites the refusals"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002

@@ -15,6 +15,7 @@ class HandOver:
     """Where escalating is right, a verifier that pays it does not ask whether the agent looked first."""
 
     name = "hand_over_at_once"
+    does = "calls every tool that sounds like handing over, and says so"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:

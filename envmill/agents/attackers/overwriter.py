@@ -13,6 +13,7 @@ class Overwriter(Mute):
     """A verifier that pays it asks whether a value stands somewhere, not whether it stands where it was wanted."""
 
     name = "end_state_overwriter"
+    does = "makes the same change on row after row, and says that all is done"
     random = True
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:

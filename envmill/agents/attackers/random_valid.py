@@ -13,6 +13,7 @@ class RandomValid(Mute):
     """A verifier that pays it pays for luck."""
 
     name = "random_valid"
+    does = "makes ten valid calls at random, and says that all is done"
     random = True
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:

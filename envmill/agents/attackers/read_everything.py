@@ -16,6 +16,7 @@ class ReadEverything:
     """A verifier that pays it pays for looking busy, or for an answer among a hundred others."""
 
     name = "read_everything"
+    does = "reads all records and recites every word of them"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002

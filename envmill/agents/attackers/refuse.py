@@ -11,6 +11,7 @@ class Refuse:
     """Where refusing is right, a verifier that pays it asks for no proof."""
 
     name = "refuse"
+    does = "refuses at once, and gives the request and the policy document back as its reason"
     random = False
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002

@@ -13,6 +13,7 @@ class RepeatOne(Mute):
     """A verifier that pays it counts calls instead of ends."""
 
     name = "repeat_one_call"
+    does = "makes one valid change again and again, and says that all is done"
     random = True
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:

@@ -26,6 +26,8 @@ MOST = 3
 """Findings of a map that are put to the judge, gravest first: each takes two readings."""
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
 """Where a reader leaves words of a quote out."""
+_SPELLED_FREELY = re.compile(r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|-?\d+(?:\.\d+)?)(?![\w'])")
+"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for nothing beyond."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
 
 
@@ -120,7 +122,7 @@ def _list_unasked(reply: MapperReply, texts: SuspicionItem, known: Mapping[str, 
     ):
         source = told.get(demand.id)
         mapped = _is_mapped(source, texts)
-        if mapped and not (source and source.excess):
+        if mapped and not (source and source.excess and not _SPELLED_FREELY.match(demand.text)):
             continue
         words = f"the verifier demands what nobody asks for: {demand.text}"
         if mapped and source:
