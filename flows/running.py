@@ -8,6 +8,7 @@ from typing import Any
 
 from prefect import get_run_logger
 from prefect.client.schemas.objects import State
+from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError
 from prefect.runtime import flow_run
 
 from envmill.errors import Pending, StepFailed
@@ -28,6 +29,8 @@ from tasks.stages import TASKS
 from tasks.walking import WALK
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+PAUSES = (15.0, 30.0, 60.0, 120.0)
+"""Seconds before a server that had no slot to give is asked again; each asking has lasted two minutes by itself."""
 _LOGGED = 50
 """Most items of a step whose failure becomes a line of the log; its page has them all."""
 
@@ -57,7 +60,7 @@ async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
     advance = board.begin(step, len(buckets))
 
     async def work(bucket: int) -> State[Any]:
-        state: State[Any] = await task(step.name, bucket, return_state=True)
+        state = await start_task(task, step, bucket)
         await advance()
         return state
 
@@ -70,6 +73,17 @@ async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
         if failures:
             raise _merge(step, failures)
         await check_step(step.name)
+
+
+async def start_task(task: Any, step: PipelineStep, bucket: int) -> State[Any]:
+    """The task's end. A server too busy to hand out a slot is asked again: nothing of the task has begun."""
+    for pause in PAUSES:
+        try:
+            return await task(step.name, bucket, return_state=True)
+        except ConcurrencySlotAcquisitionError as error:
+            get_run_logger().warning("%s: %s. Asked again in %g s.", step.name, error, pause)
+            await asyncio.sleep(pause)
+    return await task(step.name, bucket, return_state=True)
 
 
 def run_name() -> str:

@@ -116,6 +116,15 @@ CASES = {
         ask("Please book one seat in the Tuesday wheel class, and then put 25 there for Ada Kern."), "wrong_order"
     ),
     "asked the other way round, in no order": Case(ask("Please book one seat in the Tuesday wheel class, and put 25 there for Ada Kern.")),
+    "asked the other way round, with a first that counts days": Case(
+        ask("Please book one seat in the Tuesday wheel class, on the very first day. Put 25 there for Ada Kern.")
+    ),
+    "asked the other way round, with a then that means at that time": Case(
+        ask("Please book one seat in the Tuesday wheel class, she has time then. Put 25 there for Ada Kern.")
+    ),
+    "asked the other way round, the first thing first": Case(
+        ask("First book one seat in the Tuesday wheel class. Put 25 there for Ada Kern."), "wrong_order"
+    ),
     "another amount, which a row that is acted on has": Case(ask(REQUEST.replace("25", "4")), "unmatched_value"),
     "an amount that is said when asked": Case(pose(request=REQUEST.replace("25", "the usual"), user=KNOWN)),
     "a change that nobody asked for": Case(
