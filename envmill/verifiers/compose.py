@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from envmill.errors import BuildError
 from envmill.language.numbers import read_number
 from envmill.language.told import list_leaves
+from envmill.language.words import normalise
 from envmill.verifiers.derive import asks_for_something, meet_keys
 from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.facts import check_fact, communicates, is_given
@@ -26,6 +27,10 @@ from schemas.database import Table
 from schemas.environment import Call, Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
+_CHANCE = 12
+"""Numbers up to which a value stands in columns by chance."""
+_STEM = 4
+"""Letters by which a word is known in another form."""
 _MOST_KEYS = 8
 """Of one collection: an attacker that reads everything lists the first rows, too."""
 _SHORTEST_KEY = 4
@@ -129,32 +134,43 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRu
     keys = [key for rows in draft.initial_state.values() if is_object(rows) for key in _list_odd_keys(rows)[:_MOST_KEYS]]
     words = f"{draft.request}\n{draft.say}"
     fresh = [key for key in keys if key not in met and key.casefold() not in words.casefold()]
-    others = [*_list_beside(fact, run), *_list_column(fact, tables, draft.initial_state, run)]
+    others = [*_list_beside(fact, draft, run), *_list_column(fact, draft, tables, run)]
     beside = [value for value in dict.fromkeys(others) if not is_given(fact.model_copy(update={"value": value, "also": []}), words)]
     return fact.model_copy(update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))})
 
 
-def _list_beside(fact: Fact, run: OracleRun) -> Iterator[Json]:
+def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
     """Where a record of a reply has the number that is to be told: what others of the reply have there."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     for deed in run.deeds:
         rows = list(_list_rows(list(deed.parts)))
         for name in dict.fromkeys(name for row in rows for name, value in row.items() if value == fact.value and value is not True):
-            yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
+            if _may_mean(name, fact, draft):
+                yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
 
 
-def _list_column(fact: Fact, tables: Sequence[Table], state: Mapping[str, Json], run: OracleRun) -> Iterator[Json]:
+def _list_column(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Iterator[Json]:
     """Where rows have short keys, which anybody says: what other rows have in the column that a reply told the number of."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]
     names = {name for row in told for name, value in row.items() if value == fact.value and value is not True}
     for table in tables:
-        rows = [row for row in state[table.name].values() if is_object(row)]
+        rows = [row for row in draft.initial_state[table.name].values() if is_object(row)]
         for name in sorted(names & {column.name for column in table.columns} - set(table.key)):
             held = [row[name] for row in rows if read_number(row[name]) is not None]
-            yield from (value for value in held if fact.value in held and value != fact.value)
+            if _may_mean(name, fact, draft):
+                yield from (value for value in held if fact.value in held and value != fact.value)
+
+
+def _may_mean(column: str, fact: Fact, draft: Draft) -> bool:
+    """Whether the number to be told may be this column's. A small one, such as a count of what was read, stands in many columns by chance:
+    there fact or request must share a word with the column's name, else an honest report of the parts of a sum would be refused."""
+    if not isinstance(fact.value, int) or abs(fact.value) > _CHANCE:
+        return True
+    words = normalise(f"{fact.name} {draft.request}")
+    return any(part[:_STEM] in words for part in normalise(column).split("_") if len(part) >= _STEM)
 
 
 def _list_rows(value: Json) -> Iterator[Mapping[str, Json]]:

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import offline as author
 from envmill.agents.rescore import read_ending
 from envmill.errors import BuildError, SettingsError
 from envmill.findings import GateContext, ScenarioCase
@@ -64,7 +65,8 @@ class Measurement:
         self.shelf = Shelf(self.lake)
 
     def open_model(self, role: Any, spec: str) -> Any:
-        return open_role(role, spec, self.settings, self.folder / "replies" / spec.replace(":", "-").replace("/", "-"))
+        folder = self.folder / "replies" / spec.replace(":", "-").replace("/", "-")
+        return open_role(role, spec, self.settings, folder, author.answer)
 
     def read(self) -> Evidence:
         return read_evidence(self.folder)

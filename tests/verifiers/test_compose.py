@@ -196,6 +196,23 @@ NEW_LOANS = {"loans": START["loans"] | {"loan_9": {"tool": "T1", "member": "M1",
 CHANGES = diff_states(START, START | NEW_LOANS)
 
 
+COPIES = [dict(row, id=key, copies_cut=6 - 3 * (place > 0)) for place, (key, row) in enumerate(START["tools"].items())]
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "rivals"),
+    [
+        ("outdated keys that are still out", "How many outdated keys did people keep, of all kinds together?", []),
+        ("copies that were cut", "How many copies were cut of the first kind?", [3]),
+    ],
+)
+def test_a_count_is_no_columns_number_by_chance(name: str, request_: str, rivals: list[int]) -> None:
+    told = Fact(name=name, kind="number", value=6)
+    say = "Six: three of the first kind, two of the second and one of the third."
+    composed = compose([deed("list_tools", COPIES), ADA], tell=[told], request=request_, say=say if not rivals else "6 were cut.")
+    assert [one for one in composed.verifier.facts[0].rivals if isinstance(one, int)] == rivals
+
+
 def test_an_achievement_that_must_be_told_needs_both() -> None:
     composed = compose(polarity="achieve", changes=CHANGES, avoid=[])
     assert paid(composed, (), SAY, START | NEW_LOANS) == ("pass", 1.0)
