@@ -31,6 +31,7 @@ from offline.renderings import RENDERINGS
 from offline.tests import write_tests
 from schemas.base import Contract, Json
 from schemas.chain import Chain, ChainStep, Infeasible
+from schemas.coverage import CoverageReply
 from schemas.document_prompts import WalkInput, WalkReply
 from schemas.fairness import MapperInput
 from schemas.prompts import (
@@ -118,7 +119,7 @@ def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
     """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
-    if prompt in ("theme", "names", "label", "suspicion", "reader", "mapper"):
+    if prompt in ("theme", "names", "label", "suspicion", "reader", "mapper", "coverage"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
 
@@ -307,6 +308,11 @@ def _answer_mapper(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> C
     return map_request(MapperInput.model_validate(inputs))
 
 
+def _answer_coverage(_inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    """The embedded judge misses nothing among tests: it is a test double, and its author writes one for each rule."""
+    return CoverageReply(missing=[])
+
+
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -327,6 +333,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "suspicion": _answer_suspicion,
     "reader": _answer_reader,
     "mapper": _answer_mapper,
+    "coverage": _answer_coverage,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,

@@ -190,6 +190,10 @@ class RunConfig(Contract):
     fairness: bool = Field(default=True, title="Map demands to words")
     """Ask the judge's model once for each scenario which words ask for each demand of its verifier, and which demand notices each wish.
     Gate S16 asks this where suspicions are put to a judge."""
+    coverage: bool = Field(default=True, title="Cover every rule with a test")
+    """Ask the judge's model once for each environment which rules no stored test breaks with which tool. The calls that it names are made:
+    those that are refused become tests, and those that are accepted, too, where the judge confirms twice that the rule forbids them. It is
+    asked where suspicions are put to a judge."""
     rehearse: bool = Field(default=True, title="Gates in the repair loop")
     """Run the gates while items are written, and send their findings back to the author. Without it, the gates run in verify only, and
     drop."""

@@ -35,9 +35,8 @@ _NUMBER = re.compile(
 )
 _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
 # Atomic: of "forty two thousand" no part is a number of its own.
-_SPELLED = re.compile(
-    rf"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)"
-)
+_NO_PART = r"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )"
+_SPELLED = re.compile(rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)")
 # A pronoun is no number.
 _PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$")
 _PRONOUN_AFTER = re.compile(r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b")
@@ -102,10 +101,12 @@ def _find_spelled(text: str) -> Iterator[Number]:
     for match in _SPELLED.finditer(text):
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 12]
         if match[0] != "one" or not (_PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)):
-            yield Number(Decimal(_spell(match["hundreds"]) * 100 + _spell(match["rest"]) + _spell(match["alone"])), match.span())
+            yield Number(
+                Decimal(_sum_words(match["hundreds"]) * 100 + _sum_words(match["rest"]) + _sum_words(match["alone"])), match.span()
+            )
 
 
-def _spell(words: str | None) -> int:
+def _sum_words(words: str | None) -> int:
     """The number of a few words below a hundred; 0 for none."""
     return sum(_WORDS[word] for word in re.split(r"[- ]", words)) if words else 0
 

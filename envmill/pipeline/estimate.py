@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from envmill.agents import ROLLOUT_PROMPTS
 from envmill.errors import EnvMillError
+from envmill.gates.reading.coverage import PROMPT as COVERAGE
 from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import GATE
@@ -116,8 +117,8 @@ class Forecast:
 
 _REVIEW = (TESTER.name, CHECKER.name)
 """Prompts of the review, which building asks as well as its gate."""
-_JUDGED = (SUSPICION.name, READER.name, MAPPER.name)
-"""Prompts of the judge of suspicions, and of the blind reader and the mapper, who are the same model."""
+_JUDGED = (SUSPICION.name, READER.name, MAPPER.name, COVERAGE.name)
+"""Prompts of the judge of suspicions, and of the blind reader, the mapper and the reader of rules, who are the same model."""
 _POLICY, _USER = ROLLOUT_PROMPTS
 _ACTORS = ("policy", "user")
 """Roles that are asked in rollouts."""
@@ -166,6 +167,8 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
         if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
             continue
         if (prompt == _PLAN and not config.plan) or (prompt == MAPPER.name and not config.fairness):
+            continue
+        if prompt == COVERAGE.name and not config.coverage:
             continue
         if (prompt == RULING.name and not config.judged) or (prompt in _JUDGED and not _asks_judge(config)):
             continue

@@ -13,6 +13,7 @@ from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, ScenarioCase
 from envmill.gates.f4 import find_repeats
 from envmill.gates.f5 import ProbeCounts, find_untrainable
+from envmill.gates.reading.coverage import PROMPT as COVERAGE
 from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import PROMPT as READER
@@ -143,8 +144,8 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "whole", *_LOOP),
-        prompts=(SUSPICION,),
+        settings=("review", "whole", "coverage", *_LOOP),
+        prompts=(SUSPICION, COVERAGE),
     ),
     make_step(
         "environments",

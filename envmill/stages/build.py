@@ -28,13 +28,14 @@ from envmill.recipes.drafting.mending import Mended
 from envmill.recipes.drafting.weakening import REASON as WEAKENED
 from envmill.sandbox import Program, Sandbox
 from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
+from envmill.stages.covering import BREAKS, Coverage
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import rehearse_reply
 from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blame, rehearse
 from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
-from schemas.base import Json, Record, order_keys
+from schemas.base import Json, Record, canonical_json, order_keys
 from schemas.environment import Blueprint, Build, Call, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
 from schemas.run import RunConfig
@@ -110,11 +111,11 @@ async def build_environment(subject: Subject[Blueprint], context: RunContext, mo
 
 async def _write_program(blueprint: Blueprint, context: RunContext, models: ModelSession) -> BuildResult:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
-    locks, tried, guard = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard()
+    locks, tried, guard, coverage = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard(), Coverage()
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
-        version = await _write_version(blueprint, before or _Version(), repair, context, asking)
+        version = await _write_version(blueprint, before or _Version(), repair, coverage, context, asking)
         weakened = guard.refuse(version.plan, repair) if version.plan else ()
         if not version.complaints and context.config.review:
             version = await _review(version, context, models)
@@ -146,7 +147,9 @@ async def _rehearse(version: _Version, context: RunContext, models: ModelSession
     return replace(version, rehearsal=rehearsal, complaints=complaints, fault=fault)
 
 
-async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair, context: RunContext, models: ModelSession) -> _Version:
+async def _write_version(
+    blueprint: Blueprint, before: _Version, repair: Repair, coverage: Coverage, context: RunContext, models: ModelSession
+) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
     part = await _write_part(blueprint, before, repair, context, models)
     program, plan = part.program, part.plan
@@ -159,11 +162,17 @@ async def _write_version(blueprint: Blueprint, before: _Version, repair: Repair,
     if plan is None:
         plan = await context.recipe.write_tests(environment, None, FIRST, models, blueprint.rows)
         part = replace(part, plan=plan, plan_prompt=models.last_asked)
-    tests = store_tests(environment, plan, part.plan_prompt)
+    tests = (*store_tests(environment, plan, part.plan_prompt), *coverage.list_tests(environment))
     trial = await _run_tests(environment, tests, before, context)
+    if not trial.complaints and (more := await coverage.find_missing(EnvironmentCase(environment, tests), context, models)):
+        tests = (*tests, *more)
+        trial = await _run_tests(environment, tests, before, context)
     version = replace(part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault)
     if not trial.red or trial.lacking:
         return version
+    if any(place >= len(plan.tests) for place in trial.red):
+        # A rule that the tests' author forgot as well: two readers say that it forbids the call.
+        return replace(version, fault="code")
     try:
         mended = await context.recipe.debug(environment, program, plan, trial.red, repair, models)
     except BadReply:
@@ -246,6 +255,11 @@ def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complain
     """A red test, by its place among those of its tool; the words say what it expects and how it ended, and not whether program or test is
     wrong."""
     call = tests[place].call
+    if tests[place].name.startswith(BREAKS):
+        rule = tests[place].name.removeprefix(BREAKS)
+        setup = "".join(f"after {one.name} {canonical_json(one.arguments)}: " for one in tests[place].setup)
+        words = f"{setup}the call is accepted, and a rule forbids it"
+        return Complaint(w3.GATE, "test_failed", words, tool=call.name, arguments=call.arguments, contract=f"The rule: {rule}")
     number = sum(test.call.name == call.name for test in tests[: place + 1])
     return Complaint(w3.GATE, "test_failed", fault, item="test", index=number, tool=call.name, arguments=call.arguments)
 

@@ -41,7 +41,8 @@ def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPat
 def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_first() -> None:
     shared = {name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")}
     assert shared == {
-        "all/suspicion": "environments-build", "all/reader": "scenarios-generate", "all/mapper": "scenarios-generate",
+        "all/suspicion": "environments-build", "all/coverage": "environments-build",
+        "all/reader": "scenarios-generate", "all/mapper": "scenarios-generate",
         "all/user": "scenarios-filter", "all/user_fault": "scenarios-filter", "all/ruling": "scenarios-filter",
     }  # fmt: skip
 

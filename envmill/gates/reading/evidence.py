@@ -49,7 +49,7 @@ def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replie
         request=scenario.request if scenario else "",
         told=list_told(scenario) if scenario else [],
         path={"calls": _add_replies(calls, replies), "last_words": scenario.say} if scenario else [],
-        rows=_pick_rows(scenario.initial_state, named) if scenario else [],
+        rows=pick_rows(scenario.initial_state, named) if scenario else [],
         witness=[],
     )
 
@@ -96,7 +96,7 @@ def _flatten(text: str) -> str:
     return re.sub(r"[\s\"'`“”‘’\\]+", "", text).casefold()
 
 
-def _pick_rows(state: dict[str, Json], named: str) -> Json:
+def pick_rows(state: dict[str, Json], named: str) -> Json:
     """Rows that are named first, then those that share most words with what names them."""
     words = set(_WORD.findall(named.casefold()))
     rows = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items() if is_object(row)]
