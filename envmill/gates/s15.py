@@ -18,6 +18,7 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.ledger import ReasonClass
+from schemas.scenario import Scenario
 
 GATE = "S15"
 CODES: Mapping[str, ReasonClass] = {
@@ -189,15 +190,28 @@ def find_forgotten(targets: list[Target], subject: ScenarioCase, stock: StateInd
     # Who is spoken of since a record of theirs is looked up is not forgotten.
     reached |= {key for one in looked if (home := stock.find_home(one)) for key in list(reach(stock, home, one, _DEPTH))[1:]}
     used = {str(leaf) for place in writes for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+    # What is told may be about what a named row belongs to, which is looked up for that alone.
+    told_of = looked - reached if subject.scenario.verifier.facts else set[str]()
     spoken = normalise("\n".join(str(value) for each in targets for _, value in describe_row(stock, each.collection, each.key, _DEPTH)))
     forgotten: list[tuple[str, str]] = []
     for collection in sorted({target.collection for target in targets}):
         for key, row in stock.rows[collection].items():
             names = [value for value in row.values() if isinstance(value, str) and value != key and not stock.find_home(value)]
             unique = [name for name in names if is_said(name, told) and is_unique(name, stock) and not find_words(spoken, name)]
-            if unique and key not in reached and not used & {key, *unique}:
+            if not unique or key in reached or used & {key, *unique} or any(is_speaker(name, subject.scenario) for name in unique):
+                continue
+            if not told_of & set(list(reach(stock, collection, key, _DEPTH))[1:]):
                 forgotten.append((f"{collection}.{key}", unique[0]))
     return forgotten
+
+
+def is_speaker(name: str, scenario: Scenario) -> bool:
+    """Whether who speaks gives it as their own name, at the beginning or below the request."""
+    own = re.escape(normalise(name))
+    text = normalise(scenario.request).strip()
+    begins = rf"\b(?:this is|it is|it's|i am|i'm|my name is)\s+{own}\b"
+    alone = rf"\A(?:\W*(?:hello|hi|good \w+|dear \w+)\W+)?{own}(?:,? [^.!?\n]{{0,40}})? (?:here|speaking)\b"
+    return re.search(rf"{begins}|{alone}|[\n.!?,–-]\s*{own}\W*\Z", text) is not None
 
 
 def is_unique(name: str, stock: StateIndex) -> bool:

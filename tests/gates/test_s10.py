@@ -122,6 +122,12 @@ CASES = {
     "asked the other way round, with a then that means at that time": Case(
         ask("Please book one seat in the Tuesday wheel class, she has time then. Put 25 there for Ada Kern.")
     ),
+    "asked the other way round, with a then that means by that": Case(
+        ask("Please book one seat in the Tuesday wheel class, she is then free. Put 25 there for Ada Kern.")
+    ),
+    "asked the other way round, then the other": Case(
+        ask("Please book one seat in the Tuesday wheel class. Then put 25 there for Ada Kern."), "wrong_order"
+    ),
     "asked the other way round, the first thing first": Case(
         ask("First book one seat in the Tuesday wheel class. Put 25 there for Ada Kern."), "wrong_order"
     ),

@@ -32,6 +32,9 @@ CASES = {
     "a twin with a field more that nobody speaks of": Case(pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"),
     "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
     "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
+    "who speaks says their name": Case(ask(f"This is Bo Lind. {REQUEST}")),
+    "who speaks signs": Case(ask(f"{REQUEST}\nBo Lind")),
+    "a name in the middle that nothing is done for": Case(ask(f"{REQUEST} And give Bo Lind the same, please."), "untouched_referent"),
     "a class that is asked for and not booked": Case(ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"),
     "one called in small letters": Case(
         ask(f"{REQUEST} And cancel for raku-evening.", initial_state=twin("classes", "C2", name="raku-evening", title="raku-evening")),

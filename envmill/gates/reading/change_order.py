@@ -28,15 +28,15 @@ _GOES_FIRST = re.compile(
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
 _NAMED_FIRST = "".join(rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their"))
 _DEMANDS = re.compile(
-    r"\b(?:(?<!by )(?<!until )(?<!since )(?<!from )then(?! *(?:[.,;:!?)]|$))"
+    r"\b(?:(?:\A|(?<=and )|(?<=[,;.:!?] )|(?<=[\n-] )|(?<=\n))then(?! *(?:[.,;:!?)]|$))"
     rf"|{_NAMED_FIRST}first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
     r"|followed by|finally|lastly|subsequently|thereafter"
     r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as"
     r"|in (?:this|that|the following) order"
     r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
 )
-"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none; neither do "the very first day" and
-"he stays until six then"."""
+"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none; neither do "the very first day",
+"he stays until six then" and "we are then short of one"."""
 _JOINS = re.compile(
     r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon"
     r"|furthermore|subsequently|thereafter"
