@@ -5,12 +5,14 @@ from datetime import date
 
 from envmill.language.dates import find_dates, is_same_date, read_date
 from envmill.language.numbers import find_numbers, is_same_number, read_number
-from envmill.language.words import normalise
+from envmill.language.words import find_words, normalise
 from schemas.base import Json
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WORD = re.compile(r"\d+(?:[:.,]\d+)*|[^\W_]{3,}")
 """Short words carry little; a short number is all that tells 45 litres from 120. The 14 of "14:00" is no 14."""
+_CODE = re.compile(r"[^\W\d_]{1,2}-?\d[\w-]*")
+"""A code with a short word in it is said whole: the 1 of "1 March" is no SL-1."""
 _APART = 4
 """Most other words among the words of a value. Words of two parts of a sentence do not say a value."""
 
@@ -22,6 +24,8 @@ def is_told(value: Json, text: str) -> bool:
         return any(is_same_date(said, day) for said in find_dates(plain))
     if isinstance(value, int | float) and (number := read_number(value)) is not None:
         return any(is_same_number(said, number) for said in find_numbers(plain))
+    if _CODE.fullmatch(normalise(str(value))):
+        return bool(find_words(plain, str(value)))
     words = _WORD.findall(normalise(str(value)))
     return bool(words) and _stand_together(set(words), _WORD.findall(plain))
 

@@ -23,6 +23,9 @@ from schemas.base import Json
         pytest.param("14 March", "on March the 14th, or rather 14 of March", True, id="in-another-order"),
         pytest.param("blue canvas bag", "the bag, a blue one of canvas", True, id="words-near-each-other"),
         pytest.param(3, "three boxes", True, id="a-number-in-words"),
+        pytest.param("SL-1", "book the sledge that I have chosen for 1 March", False, id="the-number-of-a-code-alone"),
+        pytest.param("SL-1", "book the sledge SL-1 for 1 March", True, id="a-code"),
+        pytest.param("K5", "fill kiln K5 again", True, id="a-short-code"),
     ],
 )
 def test_a_shared_part_does_not_tell_a_value(value: Json, text: str, told: bool) -> None:
