@@ -13,7 +13,7 @@ from envmill.language import regex
 from envmill.language.dates import find_dates, is_same_date, read_date
 from envmill.language.numbers import find_numbers, is_same_number, read_number
 from envmill.language.told import render_leaf
-from envmill.language.words import Span, count_letters, find_words, is_denied, normalise
+from envmill.language.words import Span, blank, count_letters, find_words, is_denied, normalise
 from schemas.base import Json
 from schemas.scenario import Fact
 
@@ -26,8 +26,11 @@ _LEAST_FIELDS, _FEW_FIELDS = 4, 2
 """Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked
 for so: names of two fields and more are nobody's reasons."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
-_LEAST_RIVALS = 3
-"""Of a fact that one rival may be said beside: with fewer, two guesses would cover the most of them."""
+_LEAST_RIVALS = 2
+"""Of a text that one rival may be said behind: with fewer, two guesses would cover all of them."""
+_MANY_RIVALS = 3
+"""Numbers among which a guess gains nothing: a report may say them before the answer."""
+_PROSE = re.compile(r"\b(?:is|are|was|were|has|have|had|be|been|there|none|i|you|it|they|she|he|we|comes?|makes?)\b")
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 _HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|either|else|otherwise|instead)\b")
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
@@ -128,23 +131,63 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     said: list[tuple[Json, Span]] = []
     for rival in fact.rivals:
         # The number in a key is none that was said.
-        for span in _find("text" if isinstance(rival, str) and _KEY.fullmatch(rival) else kind, rival, text):
+        for span in _find("text" if _is_key(rival) else kind, rival, text):
             if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
                 said.append((rival, span))
                 break
-    if len(said) == 1 and _is_aside(fact, said[0], own, text):
+    if any(not _is_key(rival) for rival, _ in said) and _is_report(fact, said, own, _read_aloud(fact, message)):
         return None
     return said[0][0] if said else None
 
 
-def _is_aside(fact: Fact, said: tuple[Json, Span], own: Sequence[Span], text: str) -> bool:
-    """Whether the only rival of several stands in a later sentence than the words of the fact: a full report may speak of it."""
-    rival, (begin, _) = said
-    told = [end for _, end in own if end <= begin]
-    if fact.kind != "text" or len(fact.rivals) < _LEAST_RIVALS or not told or _KEY.fullmatch(str(rival)):
+def _is_key(rival: Json) -> bool:
+    return isinstance(rival, str) and _KEY.fullmatch(rival) is not None
+
+
+def _read_aloud(fact: Fact, message: str) -> str:
+    """The message with its capitals, character for character as `_read` has it where lengths stay."""
+    return _drop_numbering(message) if fact.kind == "number" else message
+
+
+def _is_report(fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span], message: str) -> bool:
+    """Whether the rivals are said in a full report of the answer, and not in its place.
+
+    A sentence of prose says the fact and no rival. Every rival stands in a sentence of another shape, and behind that one, unless there
+    are so many rivals that a guess among them gains nothing. A recital has one shape for all: "S1 has 2. S2 has 5."
+    """
+    text = normalise(message)
+    if len(text) != len(message) or any(_is_key(rival) for rival, _ in said) or fact.kind not in ("text", "number"):
         return False
-    between = text[max(told) : begin]
-    return _SENTENCE.search(between) is not None and _HEDGE.search(between) is None
+    if fact.kind == "text" and (len(said) > 1 or len(fact.rivals) < _LEAST_RIVALS):
+        return False
+    many = fact.kind == "number" and sum(not _is_key(rival) for rival in fact.rivals) >= _MANY_RIVALS
+    places, spans = _list_sentences(text), [span for rival in fact.rivals for span in _find_all(fact, rival, text)]
+    held = {next(place for place in places if place[0] <= span[0] < place[1]) for span in spans}
+    bare = blank(message, [*own, *spans])
+    return any(
+        _PROSE.search(text[begin:end]) is not None
+        and all((many or place[0] > begin) and _shape(bare, place) != _shape(bare, (begin, end)) for place in held)
+        and not _HEDGE.search(text[begin : max(end, *(place[1] for place in held if place[0] > begin), end)])
+        for begin, end in places
+        if (begin, end) not in held and any(begin <= span[0] < end and not is_denied(text, span) for span in own)
+    )
+
+
+def _find_all(fact: Fact, rival: Json, text: str) -> list[Span]:
+    own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
+    return [span for span in _find(fact.kind, rival, text) if not any(start <= span[0] and span[1] <= end for start, end in own)]
+
+
+def _list_sentences(text: str) -> list[Span]:
+    """Where sentences and lines stand, without gaps."""
+    ends = [match.end() for match in _SENTENCE.finditer(text)]
+    begins = [0, *(end for end in ends if end < len(text))]
+    return list(zip(begins, [*begins[1:], len(text)], strict=True))
+
+
+def _shape(bare: str, place: Span) -> tuple[str, ...]:
+    """A sentence without names and numbers, of a message without its answers."""
+    return tuple(word for word in re.findall(r"[^\W\d_]+", bare[place[0] : place[1]]) if word[0].islower())
 
 
 @lru_cache(16)

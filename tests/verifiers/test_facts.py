@@ -53,6 +53,10 @@ OTHER_DAYS = ("2025-03-14", "14 April", "13 March 2026", "14", "March 2026", "20
 OTHER_PLACES = ("Oak Street", "Oak Streets Library", "the library in Oak Street", "roak street library")
 
 
+NORAD = fact("number", 41290, rivals=[39512, 42077, 47708, 52649, "ephemeris_0fb653"])
+SERVED = "39512, 42077, 47708 and 52649"
+
+
 @pytest.mark.parametrize(
     ("one", "message"),
     [
@@ -80,6 +84,10 @@ OTHER_PLACES = ("Oak Street", "Oak Streets Library", "the library in Oak Street"
         (fact("pattern", r"(?i)\b(paid)"), '{"reason": "It was paid already."}'),
         (fact("number", 5, rivals=[7]), "5, not 7"),
         (fact("text", "Ada", rivals=["Bo", "Cy", "Di"]), "It is Ada. Bo has asked for the room as well."),
+        (NORAD, f"4 of our 7 are served: {SERVED}.\n\nThese 3 have none in force: 41290, 45563 and 50021."),
+        (NORAD, f"None is in force for 41290, 45563 and 50021. The others ({SERVED}) can take the pass."),
+        (fact("number", 6, rivals=[8, 3]), "There are 6 outdated keys in all:\n- G1: 1\n- I1: 3 (I1-001, I1-002, I1-003)"),
+        (fact("text", "away", rivals=["active", "Corin"]), "I could not: the book has her as away. If she is back, I set her to active."),
         (fact("number", 42), "42. That is all."),
         (fact("number", 42), '{"balance": 42, "currency": "EUR"}'),
         (fact("text", "void"), "The slip is void: {'id': 'slip_1', 'month': 'May', 'bonus': 0, 'status': 'void'}"),
@@ -115,6 +123,17 @@ def test_what_says_it(one: Fact, message: str) -> None:
         (fact("text", "void", rivals=["slip_2"]), "It is void. {'id': 'slip_2', 'month': 'May', 'bonus': 0, 'status': 'void'}"),
         (fact("pattern", "(?i)void"), '[{"id": "slip_1", "month": "May", "bonus": 0, "status": "void", "appro'),
         (fact("pattern", r"(?i)\b(paid)"), "[] {'awarded': 15, 'paid': 14, 'available': 205}"),
+        (NORAD, f"The satellites have these numbers: {SERVED}, 41290, 45563 and 50021."),
+        (NORAD, "Alder is 41290.\nBirch is 39512.\nCedar is 42077.\nElm is 47708."),
+        (NORAD, "it is 41290; served\nit is 39512; served\nit is 42077; none"),
+        (NORAD, f"41290\n{SERVED}"),
+        (NORAD, f"It is 41290. Or it is one of {SERVED}."),
+        (fact("number", 6, rivals=[8, 3]), "We looked at 8 keys. There are 6 of them."),
+        (fact("number", 6, rivals=[8, 3]), "There are 6 keys. There are 8 keys."),
+        (fact("number", 6, rivals=[8, 3]), "There are 6 keys, or 8. I did not count again."),
+        (fact("text", "away", rivals=["active", "Corin"]), "She is active. The book has her as away."),
+        (fact("text", "away", rivals=["active", "Corin"]), "She is away. She is active."),
+        (fact("text", "away", rivals=["active"]), "The book has her as away. Otherwise she would be active."),
         (fact("number", 5, rivals=[7]), "5 or 7"),
         (fact("number", 3), "1. the axe\n2. the drill\n3. the saw"),
         (fact("number", 3, rivals=[1, 2]), "3 or\n2 or 1"),
