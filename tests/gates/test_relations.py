@@ -59,6 +59,22 @@ def test_a_reference_is_found_by_a_part_where_its_parameter_promises_it(said: st
     assert find_breaches(said, search("P-205", "R1"), search("P-2"), search("p-205")) == reasons
 
 
+@pytest.mark.parametrize(
+    ("description", "searched"),
+    [
+        ("Find items by the exact tag, a part of the name, category or status.", ["name"]),
+        ("Find items by a part of the name or the category.", ["name", "category"]),
+        ("Find items whose text contains a part.", ["name", "category"]),
+        ("Find items by a keyword.", ["name", "category"]),
+        ("List items.", []),
+    ],
+)
+def test_a_search_takes_parts_of_what_its_description_names(description: str, searched: list[str]) -> None:
+    parameters = {"properties": {name: {"type": "string", "description": "Given."} for name in ("name", "category")}}
+    tool = Tool(name="find_items", description=description, parameters=parameters, effect="query")
+    assert list(Offers(EnvironmentCase(make_studio(), ())).searches(tool)) == searched
+
+
 def test_a_name_is_found_in_one_case_where_its_parameter_says_so() -> None:
     stops = [search("Ada Kern", "R1"), search("Ada K", "R1"), search("aDA kERN")]
     assert find_breaches("A part of the name. Upper and lower case matter.", *stops) == []
@@ -78,6 +94,8 @@ ALL = [{"master_id": "G1", "name": "Ottilie", "busy": False}, {"master_id": "G2"
     [
         pytest.param([{"master_id": "G1", "name": "Ottilie", "busy": True}], [], id="what-is-worked-out-for-the-filter-differs"),
         pytest.param([{"master_id": "G3", "name": "Noor", "busy": False}], ["filter_widens"], id="another-row"),
+        pytest.param([{"driver": {"id": "D1"}, "runs": ["r1"]}], [], id="a-record-inside-a-row-is-its-key"),
+        pytest.param([{"driver": {"id": "D9"}, "runs": ["r1"]}], ["filter_widens"], id="another-record-inside-a-row"),
         pytest.param([{"master_id": "G1", "name": "Ottilie"}, {"master_id": "G1", "name": "Noor"}], ["filter_widens"], id="no-key"),
         pytest.param([{"name": "Ottilie", "busy": True}], ["filter_widens"], id="rows-without-a-key"),
         pytest.param([{"master_id": "S01", "name": "Noor", "busy": False}], [], id="the-row-that-is-asked-for"),
@@ -89,7 +107,8 @@ ALL = [{"master_id": "G1", "name": "Ottilie", "busy": False}, {"master_id": "G2"
     ],
 )
 def test_a_filter_may_tell_rows_otherwise_and_no_other_rows(part: list[dict[str, Any]], reasons: list[str]) -> None:
-    stops = [narrow(ALL), narrow(part, session="S01")]
+    whole = [{"driver": {"id": key}, "runs": []} for key in ("D1", "D2")] if "driver" in part[0] else ALL
+    stops = [narrow(whole), narrow(part, session="S01")]
     tool = SimpleNamespace(
         name="find_masters", description="Masters.", effect="query", parameters={"properties": {"session": {"type": "string"}}}
     )

@@ -29,6 +29,9 @@ _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
 _EXACT = re.compile(r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b", re.IGNORECASE)
 """Words of a parameter that is given whole, though its tool speaks of parts."""
+_PART_OF = re.compile(r"\bparts? of\b([^,.;:]*)", re.IGNORECASE)
+"""What a tool's description says that a part of is enough for, up to the next comma: "by a part of the name, category or status"."""
+_SHORT = 2
 _STATES = 8
 """States whose rows are at hand."""
 _MOST = 24
@@ -141,7 +144,8 @@ class Offers:
         if any(map(_SEARCH.search, texts.values())) or not _SEARCH.search(tool.description):
             yield from (name for name in texts if self.takes_part(tool, name))
         else:
-            yield from (name for name, said in texts.items() if not _EXACT.search(f"{name.replace('_', ' ')} {said}"))
+            meant = [name for name in texts if _is_part_of(name, tool.description)] or list(texts)
+            yield from (name for name in meant if not _EXACT.search(f"{name.replace('_', ' ')} {texts[name]}"))
 
     def describe(self, tool: Tool, name: str) -> str:
         """A parameter's own words."""
@@ -270,6 +274,12 @@ def _count_parts(values: Sequence[str], held: set[str]) -> int:
     """Values that are a part of some text, as people write them into a search."""
     texts = "\n".join(held).casefold()
     return sum(len(value) > 2 and value.casefold() in texts for value in values)
+
+
+def _is_part_of(name: str, description: str) -> bool:
+    """Whether the description names the parameter where it speaks of parts."""
+    said = " ".join(_PART_OF.findall(description)).casefold()
+    return any(word in said for word in name.casefold().split("_") if len(word) > _SHORT)
 
 
 def _properties(tool: Tool) -> dict[str, Any]:

@@ -161,23 +161,32 @@ def _read_list(seen: Observation) -> list[Json] | None:
     return value if is_array(value) else None
 
 
-def _find_key(*lists: Sequence[Json]) -> str:
-    """The first field whose name ends in `id` and whose values differ within each list; empty if there is none.
+def _find_key(*lists: Sequence[Json]) -> tuple[str, ...]:
+    """The way to the first field whose name ends in `id` and whose values differ within each list, in a row or in a record inside it;
+    empty if there is none.
 
     It identifies a row whose other fields depend on the filter: who is free depends on the day that is asked for.
     """
     rows = [row for listed in lists for row in listed]
     first: Json = rows[0] if rows else None
-    for name in first if is_object(first) else ():
-        keys = [[str(row.get(name) or "") if is_object(row) else "" for row in listed] for listed in lists]
-        if _ID.search(name) and all(all(listed) and len(set(listed)) == len(listed) for listed in keys):
-            return name
-    return ""
+    ways = [(name,) for name in first] if is_object(first) else []
+    ways += [(name, inner) for name, part in first.items() if is_object(part) for inner in part] if is_object(first) else []
+    for way in ways:
+        keys = [[str(_follow(row, way) or "") for row in listed] for listed in lists]
+        if _ID.search(way[-1]) and all(all(listed) and len(set(listed)) == len(listed) for listed in keys):
+            return way
+    return ()
 
 
-def _name_rows(rows: Sequence[Json], key: str) -> set[str]:
+def _follow(row: Json, way: tuple[str, ...]) -> Json:
+    for name in way:
+        row = row.get(name) if is_object(row) else None
+    return row
+
+
+def _name_rows(rows: Sequence[Json], key: tuple[str, ...]) -> set[str]:
     """Rows by their key. Without one, by their fields, except nested ones, which the same filter may choose."""
-    return {canonical_json(row.get(key) if key and is_object(row) else _flatten(row)) for row in rows}
+    return {canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row)) for row in rows}
 
 
 def _flatten(row: Json) -> Json:
