@@ -131,17 +131,19 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     said: list[tuple[Json, Span]] = []
     for rival in fact.rivals:
         # The number in a key is none that was said.
-        for span in _find("text" if _is_key(rival) else kind, rival, text):
+        for span in _find("text" if _is_key(fact, rival) else kind, rival, text):
             if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
                 said.append((rival, span))
                 break
-    if any(not _is_key(rival) for rival, _ in said) and _is_report(fact, said, own, _read_aloud(fact, message)):
+    if any(not _is_key(fact, rival) for rival, _ in said) and _is_report(fact, said, own, _read_aloud(fact, message)):
         return None
     return said[0][0] if said else None
 
 
-def _is_key(rival: Json) -> bool:
-    return isinstance(rival, str) and _KEY.fullmatch(rival) is not None
+def _is_key(fact: Fact, rival: Json) -> bool:
+    """Whether it is a key, which nobody says in a report; where the answer itself looks like one, people call things so."""
+    looks = isinstance(rival, str) and _KEY.fullmatch(rival) is not None
+    return looks and not (fact.kind == "text" and _KEY.fullmatch(str(fact.value)))
 
 
 def _read_aloud(fact: Fact, message: str) -> str:
@@ -152,25 +154,30 @@ def _read_aloud(fact: Fact, message: str) -> str:
 def _is_report(fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span], message: str) -> bool:
     """Whether the rivals are said in a full report of the answer, and not in its place.
 
-    A sentence of prose says the fact and no rival. Every rival stands in a sentence of another shape, and behind that one, unless there
-    are so many rivals that a guess among them gains nothing. A recital has one shape for all: "S1 has 2. S2 has 5."
+    A sentence says the fact and no rival. Every rival stands in a sentence of another shape, and behind that one, unless there are so
+    many rivals that a guess among them gains nothing; that sentence or those of the rivals are prose. A recital has one shape for all:
+    "S1 has 2. S2 has 5."
     """
     text = normalise(message)
-    if len(text) != len(message) or any(_is_key(rival) for rival, _ in said) or fact.kind not in ("text", "number"):
+    if len(text) != len(message) or any(_is_key(fact, rival) for rival, _ in said) or fact.kind not in ("text", "number"):
         return False
     if fact.kind == "text" and (len(said) > 1 or len(fact.rivals) < _LEAST_RIVALS):
         return False
-    many = fact.kind == "number" and sum(not _is_key(rival) for rival in fact.rivals) >= _MANY_RIVALS
+    many = fact.kind == "number" and sum(not _is_key(fact, rival) for rival in fact.rivals) >= _MANY_RIVALS
     places, spans = _list_sentences(text), [span for rival in fact.rivals for span in _find_all(fact, rival, text)]
     held = {next(place for place in places if place[0] <= span[0] < place[1]) for span in spans}
     bare = blank(message, [*own, *spans])
     return any(
-        _PROSE.search(text[begin:end]) is not None
+        (_is_prose(text, (begin, end)) or all(_is_prose(text, place) for place in held))
         and all((many or place[0] > begin) and _shape(bare, place) != _shape(bare, (begin, end)) for place in held)
         and not _HEDGE.search(text[begin : max(end, *(place[1] for place in held if place[0] > begin), end)])
         for begin, end in places
         if (begin, end) not in held and any(begin <= span[0] < end and not is_denied(text, span) for span in own)
     )
+
+
+def _is_prose(text: str, place: Span) -> bool:
+    return _PROSE.search(text[place[0] : place[1]]) is not None
 
 
 def _find_all(fact: Fact, rival: Json, text: str) -> list[Span]:
