@@ -50,4 +50,4 @@ class MissingTest(Contract):
 class CoverageReply(Contract):
     """What is missing; empty where every rule is broken by some test."""
 
-    missing: Annotated[list[MissingTest], Field(max_length=10)]
+    missing: Annotated[list[MissingTest], Field(max_length=20)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import offline as author
+from envmill.agents import is_scripted
 from envmill.agents.rescore import read_ending
 from envmill.errors import BuildError, SettingsError
 from envmill.findings import GateContext, ScenarioCase
@@ -85,6 +86,8 @@ class Measurement:
 
     def items(self, writers: dict[str, str]) -> None:
         write_items(self.folder / "items.jsonl", list_items(self.lake, writers))
+        own = [one for one in self._list_own_rollouts() if not is_scripted(one.policy)]
+        write_records(self.folder / "natural.jsonl", [note(one, CAREFUL) for one in own])
         with open_views(self.lake) as views:
             rows = views.execute(
                 """select config->>'model', recipe, role, count(*), sum(tokens_in), sum(tokens_out), sum(repair::int)

@@ -6,7 +6,8 @@ FOLDER/tokens.jsonl        tokens by writer, recipe and role
 FOLDER/packets.jsonl       what was read: sort, subject, and of a decoy the truth
 FOLDER/readings.jsonl      what each reader said
 FOLDER/decided.jsonl       what a third reading decided where two differ, or where a drop rests on an executed witness
-FOLDER/ladder.jsonl        attempts of each policy
+FOLDER/natural.jsonl       attempts that the runs themselves made
+FOLDER/ladder.jsonl        attempts of each policy after that
 FOLDER/attacks.jsonl       what attackers came to
 FOLDER/seconds.jsonl       verifiers by another reading
 FOLDER/ends.jsonl          ends judged by both verifiers
@@ -98,7 +99,7 @@ def read_evidence(folder: Path) -> Evidence:
         packets=read_records(folder / "packets.jsonl", Shown),
         readings=read_records(folder / "readings.jsonl", Reading),
         decided=read_records(folder / "decided.jsonl", Decided),
-        ladder=read_records(folder / "ladder.jsonl", LadderAttempt),
+        ladder=[one for name in ("natural", "ladder") for one in read_records(folder / f"{name}.jsonl", LadderAttempt)],
         attacks=read_records(folder / "attacks.jsonl", Attack),
         ends=read_records(folder / "ends.jsonl", JudgedEnd),
         omissions=read_records(folder / "omissions.jsonl", Flaw),

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
+from envmill.agents import is_scripted
 from tests.authors.counts import measure_agreement
 from tests.authors.evidence import Evidence, Flaw
 from tests.authors.items import Item, pick
@@ -174,7 +175,7 @@ def _name_length(item: Item) -> str:
 def _write_failures(kept: Evidence) -> Iterator[str]:
     fates = {one.id: one.fate for one in kept.items}
     for name, wanted in (("clean", {"clean"}), ("suspected or observed", {"suspected", "observed"})):
-        own = [one for one in kept.ladder if "@" not in one.policy and fates.get(one.scenario) in wanted and one.outcome != "error"]
+        own = [one for one in kept.ladder if not is_scripted(one.policy) and fates.get(one.scenario) in wanted and one.outcome != "error"]
         if own:
             yield f"Attempts of models at {name} scenarios: {len(own)}, passed {mean(one.outcome == 'pass' for one in own):.0%}."
     blamed = Counter(kept.about.get("blame", {}))

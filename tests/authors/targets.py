@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from envmill.agents import is_scripted
 from tests.authors.counts import bound_above, bound_below
 from tests.authors.evidence import Evidence
 from tests.authors.items import Item, pick
@@ -94,7 +95,7 @@ def _judge_ladder(kept: Evidence) -> Iterator[Target]:
     valid = {scenario for scenario, _ in rates}
     between = list_between(rates)
     share = len(between) / len(valid) if valid else 0.0
-    models = list_between({key: told for key, told in rates.items() if "@" not in key[1]})
+    models = list_between({key: told for key, told in rates.items() if not is_scripted(key[1])})
     yield Target(
         "scenarios with 0.1 ≤ p ≤ 0.9 for some policy of the ladder",
         f"{len(between)} of {len(valid)} ({share:.0%}); by models alone {len(models)}",
