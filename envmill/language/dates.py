@@ -30,6 +30,12 @@ _FORMS = tuple(
 )
 
 
+_BEFORE = re.compile(
+    r"(?<![\w.,:/-])(?:\d{1,2}(?:st|nd|rd|th)?(?:,? and |, |,? to | ?[–&] ?)(?:the |(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )*)+$"
+)
+"""Days that share the month of the date behind them: "17, 19 and 21 March"."""
+
+
 @dataclass(frozen=True)
 class Day:
     """A date somebody said; the year may have been left out."""
@@ -48,6 +54,23 @@ def find_dates(text: str) -> tuple[Day, ...]:
         if not found or day.span[0] >= found[-1].span[1]:
             found.append(day)
     return tuple(found)
+
+
+@lru_cache(16)
+def find_told_dates(text: str) -> tuple[Day, ...]:
+    """Those, and days that share the month of the date behind them. The latter may be numbers as well: "2, and 3 March will do"."""
+    found = find_dates(text)
+    shared = [Day(day.year, day.month, number, span) for day in found for number, span in _list_before(text, day)]
+    return tuple(sorted((*found, *shared), key=lambda one: one.span))
+
+
+def _list_before(text: str, day: Day) -> Iterator[tuple[int, Span]]:
+    """Numbers of days in front of one that begins with its own, such as 21 March."""
+    if not text[day.span[0]].isdigit() or (listed := _BEFORE.search(text[: day.span[0]])) is None:
+        return
+    for match in re.finditer(r"\d{1,2}", listed[0]):
+        if _exists(day.year, day.month, int(match[0])):
+            yield int(match[0]), (listed.start() + match.start(), listed.start() + match.end())
 
 
 def read_date(value: Json) -> date | None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from envmill.errors import BuildError
 from envmill.language import regex
-from envmill.language.dates import find_dates, is_same_date, read_date
+from envmill.language.dates import find_told_dates, is_same_date, read_date
 from envmill.language.numbers import find_numbers, is_same_number, read_number
 from envmill.language.told import render_leaf
 from envmill.language.words import Span, blank, count_letters, find_words, is_denied, normalise
@@ -208,7 +208,7 @@ def _find(kind: str, value: Json, text: str) -> list[Span]:
     if kind == "number" and (number := read_number(value)) is not None:
         return [said.span for said in find_numbers(text) if is_same_number(said, number)]
     if kind == "date" and (day := read_date(value)) is not None:
-        return [said.span for said in find_dates(text) if is_same_date(said, day)]
+        return [said.span for said in find_told_dates(text) if is_same_date(said, day)]
     return find_words(text, render_leaf(value))
 
 
