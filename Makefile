@@ -84,6 +84,7 @@ docs: setup
 	@$(PY) -m schemas.reference > docs/tables.md
 	@$(PY) -m tests.lake.views.pages
 	@$(PY) -m tests.gates.pages
+	@$(PY) -m tests.authors.publishing
 	@$(PY) -m tests.architecture.picture
 	@$(PY) -m tests.cli.pages > docs/cli.md
 	@$(PY) -m quality.reference > docs/quality.md

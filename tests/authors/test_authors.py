@@ -26,6 +26,7 @@ from tests.authors.evidence import Decided, Evidence, Flaw, Shown, read_evidence
 from tests.authors.items import Found, Item, list_items
 from tests.authors.ladder import LadderAttempt, climb, list_between, note, rate
 from tests.authors.page import write_page
+from tests.authors.publishing import render
 from tests.authors.readings import (
     DECOYS,
     PROGRAM,
@@ -306,6 +307,11 @@ def test_a_page_is_written_of_whatever_was_measured(items: list[Item], tmp_path:
     assert "awm &#124; code" in page
     write_records(tmp_path / "packets.jsonl", kept.packets)
     assert read_records(tmp_path / "packets.jsonl", Shown) == kept.packets
+
+
+def test_our_own_page_and_the_readme_say_what_was_kept() -> None:
+    for path, text in render():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is old: python -m tests.authors.publishing"
 
 
 def test_packets_survive_their_file(lake: Lake, items: list[Item], tmp_path: Path) -> None:
