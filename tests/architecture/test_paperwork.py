@@ -18,12 +18,12 @@ from schemas.tables import TABLES
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAPERS = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md")}
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def _find_words(pattern: str) -> list[tuple[str, str]]:
     """`make x` and `envmill x` in fenced lines and inline code alike."""
-    return sorted({(name, word) for name, text in PAPERS.items() for word in re.findall(rf"(?:^|`){pattern} ([a-z]+)", text, re.MULTILINE)})
+    return sorted({(name, word) for name, text in PAPERS.items() for word in re.findall(rf"(?:^|`){pattern} ([a-z][a-z-]*)", text, re.MULTILINE)})
 
 
 @pytest.mark.parametrize(("paper", "target"), _find_words("make"))

@@ -125,8 +125,9 @@ class Measurement:
                     write_records(self.folder / "rollouts.jsonl", [rollout], add=True)
 
     async def search(self) -> None:
+        """Programs over rows alone: a machine has no calls to draw."""
         done = {one.scenario for one in self.read().attacks if one.by == "search"}
-        cases = [case for key, case in self.list_cases().items() if key not in done]
+        cases = [case for key, case in self.list_cases().items() if key not in done and self.shelf.reads_rows(case.environment)]
         async with open_sandbox(self.settings) as sandbox:
             async for found in search(cases, GateContext(sandbox, seed=1, episodes=EPISODES)):
                 write_records(self.folder / "attacks.jsonl", [found], add=True)

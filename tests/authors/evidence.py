@@ -12,6 +12,7 @@ FOLDER/attacks.jsonl       what attackers came to
 FOLDER/seconds.jsonl       verifiers by another reading
 FOLDER/ends.jsonl          ends judged by both verifiers
 FOLDER/omissions.jsonl     what a hasty author left out on purpose, and what found it
+FOLDER/later.jsonl         the same in other worlds, with code that was changed since
 FOLDER/bugs.jsonl          natural bugs of first drafts, and what found them
 """
 
@@ -87,6 +88,7 @@ class Evidence:
     attacks: Sequence[Attack] = ()
     ends: Sequence[JudgedEnd] = ()
     omissions: Sequence[Flaw] = ()
+    later: Sequence[Flaw] = ()
     bugs: Sequence[Flaw] = ()
 
 
@@ -103,6 +105,7 @@ def read_evidence(folder: Path) -> Evidence:
         attacks=read_records(folder / "attacks.jsonl", Attack),
         ends=read_records(folder / "ends.jsonl", JudgedEnd),
         omissions=read_records(folder / "omissions.jsonl", Flaw),
+        later=read_records(folder / "later.jsonl", Flaw),
         bugs=read_records(folder / "bugs.jsonl", Flaw),
     )
 

@@ -25,6 +25,8 @@ def write_page(kept: Evidence) -> Iterator[str]:
     yield from _write_attacks(kept)
     yield from _write_ends(kept)
     yield from _write_flaws("What the hasty writer left out on purpose", kept.omissions)
+    if kept.later:
+        yield from _write_flaws("What a hasty writer left out of programs and tests of other worlds, with today's code", kept.later)
     yield from _write_flaws("Natural bugs of first drafts", kept.bugs)
     yield from _write_drops(kept)
 
