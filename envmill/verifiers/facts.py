@@ -5,6 +5,7 @@ last words ──► mentions of the fact ──► one that is not taken back, 
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -33,16 +34,23 @@ _MANY_RIVALS = 3
 _PROSE = re.compile(r"\b(?:is|are|was|were|has|have|had|be|been|there|none|i|you|it|they|she|he|we|comes?|makes?)\b")
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 _HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|either|else|otherwise|instead)\b")
+_LINK = re.compile(
+    r"\W{0,2}(?: ?[^\W\d]+)?(?:(?P<choice>,? or (?:else |maybe |perhaps |rather |also )?)|, )(?:the |on |at |and )?(?:[$€£]\s?)?"
+)
+"""What stands between answers in a row: "238 litres, 250 or 226"."""
+_CODE = re.compile(r"(?<![^\W_])(?:[^\W_]{1,12}[-:/.]){0,3}[^\W\d_]{0,6}\d[^\W_]{0,12}(?:[-:/.][^\W_]{1,12}){0,3}(?![^\W_])")
+"""A code, a tag or an hour, in a normalised text."""
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
 Shortfall: TypeAlias = dict[str, Json] | None
 """What was found instead of the fact; None when it was communicated."""
 
 
-def find_shortfall(fact: Fact, said: Sequence[str]) -> Shortfall:
-    """Why a fact was not communicated; None when it was."""
+def find_shortfall(fact: Fact, said: Sequence[str], beside: Sequence[Fact] = ()) -> Shortfall:
+    """Why a fact was not communicated; None when it was. `beside` are the other facts that are to be told: naming one of them as well is
+    no hedge."""
     messages = said[-1:] if fact.where == "last" else said
-    shortfalls = [_judge_message(fact, message) for message in messages]
+    shortfalls = [_judge_message(fact, message, beside) for message in messages]
     if any(shortfall is None for shortfall in shortfalls):
         return None
     return shortfalls[-1] if shortfalls else {"found": "nothing was said"}
@@ -81,13 +89,15 @@ def _find_fault(fact: Fact) -> str:
     return f"{short[0]!r} is too short to be told from chance" if short else ""
 
 
-def _judge_message(fact: Fact, message: str) -> Shortfall:
+def _judge_message(fact: Fact, message: str, beside: Sequence[Fact] = ()) -> Shortfall:
     if len(message) > LONGEST:
         return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
     told = _drop_records(message, _FEW_FIELDS if fact.kind == "pattern" else _LEAST_FIELDS)
     if not _is_mentioned(fact, told, _read(fact, told)):
         return {"found": message[:500]}
     text = _read(fact, message)
+    if fact.kind != "pattern" and _is_hedged(fact, text, beside):
+        return {"found": message[:500], "hedged": True}
     rival = _find_rival(fact, message, text) if fact.rivals else None
     return None if rival is None else {"found": message[:500], "rival": rival}
 
@@ -120,6 +130,44 @@ def _matches(fact: Fact, message: str) -> bool:
 
 def _join_lines(message: str) -> str:
     return " ".join(message.split())
+
+
+def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
+    """Whether every mention is one of two: "238 or 250 litres". A question may name several, and so may what else is to be told."""
+    told = [span for one in beside if one.kind != "pattern" for span in (*_find(one.kind, one.value, text), *_find_also(one, text))]
+    mentions = [span for span in (*_find(fact.kind, fact.value, text), *_find_also(fact, text)) if not is_denied(text, span)]
+    return bool(mentions) and all(_has_alternative(fact, text, span, [*told, *mentions]) for span in mentions)
+
+
+def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -> bool:
+    """Whether it stands in a row of answers with an `or`, of which one at least is neither it nor anything else that is to be told."""
+    begin, end = next(place for place in _list_sentences(text) if place[0] <= span[0] < place[1])
+    if text[begin:end].rstrip().endswith("?"):
+        return False
+    strange = [one for one in _list_alike(fact, text) if not any(one[0] < known_end and start < one[1] for start, known_end in known)]
+    row, is_row, is_choice = list[Span](), False, False
+    for one in sorted({*strange, *known, span}):
+        if not begin <= one[0] < end or (row and one[0] < row[-1][1] and one != span):
+            continue
+        link = _LINK.fullmatch(text, row[-1][1], one[0]) if row and row[-1][1] <= one[0] else None
+        if link is None:
+            if is_row and is_choice and any(each in strange for each in row):
+                return True
+            row, is_row, is_choice = [one], one == span, False
+            continue
+        row.append(one)
+        is_row, is_choice = is_row or one == span, is_choice or link["choice"] is not None
+    return is_row and is_choice and any(each in strange for each in row)
+
+
+def _list_alike(fact: Fact, text: str) -> list[Span]:
+    """Where something stands that could be the answer: another number, date, or code. Of other words nobody can tell."""
+    if fact.kind == "number":
+        own = read_number(fact.value) or Decimal(0)
+        return [one.span for one in find_numbers(text) if one.value not in (own * 100, own / 100)]
+    if fact.kind == "date":
+        return [one.span for one in find_told_dates(text)]
+    return [match.span() for match in _CODE.finditer(text)] if _CODE.fullmatch(normalise(str(fact.value))) else []
 
 
 def _find_rival(fact: Fact, message: str, text: str) -> Json:

@@ -53,7 +53,7 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
     if missed:
         return _lose(show_check("goals", missed, ending.final))
     try:
-        shortfalls = ((fact, find_shortfall(fact, ending.said)) for fact in verifier.facts)
+        shortfalls = ((fact, find_shortfall(fact, ending.said, verifier.facts)) for fact in verifier.facts)
         untold = next((show_fact(fact, shortfall) for fact, shortfall in shortfalls if shortfall is not None), None)
     except ValueError:
         return None
@@ -65,7 +65,7 @@ def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
     if verifier.partial or _hears(verifier):
         return False
     try:
-        return any(find_shortfall(fact, said) is not None for fact in verifier.facts)
+        return any(find_shortfall(fact, said, verifier.facts) is not None for fact in verifier.facts)
     except ValueError:
         return False
 
@@ -120,7 +120,7 @@ def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], key
         if not (number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)):
             yield show_check("goals", goal, final, [change for change in changes if change.op == "add"])
     for fact in verifier.facts:
-        if (shortfall := find_shortfall(fact, ending.said)) is not None:
+        if (shortfall := find_shortfall(fact, ending.said, verifier.facts)) is not None:
             yield show_fact(fact, shortfall)
 
 

@@ -79,6 +79,8 @@ class Attack(Contract):
     """Of these, ends that differ from the reference path's."""
     shown: Sequence[Json] = ()
     """Paid tries whose end differs: calls, words, changes."""
+    words: Sequence[str] = ()
+    """Last words of paid tries where something has to be told: a person reads whether they tell it."""
 
 
 ATTACKER = Prompt.load(Path(__file__).parent / "prompts" / "attacker.md", AttackInput, AttackReply)
@@ -101,7 +103,7 @@ async def attack(case: ScenarioCase, means: GateContext, models: ModelSession) -
     trials = Trials.of(case, means)
     right = (await trials.oracle())[0].ending
     told: list[TriedTry] = []
-    paid, shown = 0, list[Json]()
+    paid, shown, words = 0, list[Json](), list[str]()
     for number in range(ROUNDS):
         try:
             reply = await models.ask(ATTACKER, _show(case, told), AttackReply, role="judge", sample=number)
@@ -112,10 +114,11 @@ async def attack(case: ScenarioCase, means: GateContext, models: ModelSession) -
             told.append(TriedTry(calls=_render(one, trial.replies), words=one.words, reward=trial.verdict.reward or 0.0))
             if trial.verdict.outcome == "pass" and trial.ending:
                 paid += 1
+                words += [one.words] if case.scenario.verifier.facts and one.words not in words else []
                 if right is None or not _is_right(case, right, trial.ending):
                     changes: Json = [change.model_dump() for change in diff_states(trial.ending.initial, trial.ending.final)][:20]
                     shown.append({"calls": [call.model_dump() for call in one.calls], "said": one.words, "changes": changes})
-    return Attack(scenario=case.scenario.id, by="model", tries=len(told), paid=paid, wrong=len(shown), shown=shown[:5])
+    return Attack(scenario=case.scenario.id, by="model", tries=len(told), paid=paid, wrong=len(shown), shown=shown[:5], words=words)
 
 
 def _is_right(case: ScenarioCase, right: Ending, reached: Ending) -> bool:

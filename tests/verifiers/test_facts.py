@@ -213,3 +213,35 @@ def test_no_message_keeps_a_verdict_from_being_reached(message: str) -> None:
 def test_no_message_takes_long(message: str) -> None:
     for one in (fact("number", 77, rivals=[3]), DAY, fact("text", "a a a a a b"), fact("pattern", "(a+)+$")):
         assert find_shortfall(one, [message[:LONGEST]]) is not None
+
+
+PAIR = fact("text", "M-0512"), fact("text", "M-0612")
+
+
+@pytest.mark.parametrize(
+    ("one", "message", "told"),
+    [
+        (fact("number", 238), "All in the book. We have 238 or 250 litres now.", False),
+        (fact("number", 238), "It is either 226, 238 or 250 litres.", False),
+        (fact("number", 238), "238 litres or 250.", False),
+        (fact("number", 238), "It is 250 or 238 litres.", False),
+        (fact("number", 238), "It is 238, 250 or 226 litres.", False),
+        (fact("number", 238), "Of 250, 12 are lees: 238, all of it for us or for the shop.", True),
+        (fact("text", "M-0512"), "Perhaps M-0512, M-0612 or M-0521.", False),
+        (fact("number", 238), "237 or 238 or 239 litres.", False),
+        (fact("number", 112), "You would owe 112.00 or 64.00 altogether.", False),
+        (fact("number", 112), "You would owe 112.00 or 11200 cents.", True),
+        (fact("number", 112), "You owe 112.00. By card or in 30 days, as you like.", True),
+        (fact("number", 112), "Do you owe 112.00 or 64.00?", True),
+        (fact("number", 112), "It was 112.00 or 64.00, I looked it up: it is 112.00.", True),
+        (fact("date", "2026-03-17"), "On 17 March or on 18 March 2026.", False),
+        (fact("date", "2026-03-17"), "On 17 March, or the day after if it rains.", True),
+        (fact("text", "10:00"), "It starts at 10:00 or 11:00.", False),
+        (fact("text", "M-0512"), "M-0512 or M-0521, one was moved.", False),
+        (fact("text", "M-0512"), "M-0512 or M-0612, one of them.", True),
+        (fact("text", "M-0512"), "Moved is M-0512. Tell me today or on Friday.", True),
+        (fact("text", "Pia Lorenz"), "Pia Lorenz will do it, before or after lunch.", True),
+    ],
+)  # fmt: skip
+def test_an_answer_with_its_alternative_is_none(one: Fact, message: str, told: bool) -> None:
+    assert (find_shortfall(one, [message], PAIR) is None) is told
