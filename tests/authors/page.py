@@ -13,6 +13,9 @@ from tests.authors.readings import GOOD
 from tests.authors.settling import judge_readings, pair_readings
 from tests.authors.targets import list_targets
 
+_MOST = 2
+"""Repairs that are told apart."""
+
 
 def write_page(kept: Evidence) -> Iterator[str]:
     yield "# What becomes of a real model's work\n"
@@ -122,6 +125,22 @@ def _write_readings(kept: Evidence) -> Iterator[str]:
         own = [said for packet, said in both if packet.sort == sort and truth in ("", "good" if packet.truth in GOOD else "bad")]
         goods = [sum(one.verdict in GOOD for one in said) for said in own]
         yield _row(name, len(own), goods.count(2), goods.count(0), goods.count(1))
+    yield ""
+    yield from _write_repaired(kept)
+    yield from (f"{line}\n" for line in kept.about.get("readings", ()))
+
+
+def _write_repaired(kept: Evidence) -> Iterator[str]:
+    """What readers say of kept scenarios by how often they were sent back."""
+    items, counts = {one.id: one for one in kept.items}, Counter[tuple[int, bool]]()
+    for packet, good in judge_readings(kept):
+        if packet.sort == "keep" and packet.about == "scenario" and packet.subject in items:
+            counts[min(items[packet.subject].repairs, _MOST), good] += 1
+    yield _head("kept scenarios by repairs", "read", "good")
+    for repairs in range(_MOST + 1):
+        yield _row(
+            repairs if repairs < _MOST else f"{_MOST} and more", counts[repairs, True] + counts[repairs, False], counts[repairs, True]
+        )
     yield ""
 
 
