@@ -66,7 +66,19 @@ def make_runs(plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, 
             if one.name in ended:
                 continue
             options = ["--recipe", one.recipe, "--environments", one.environments, "--scenarios", one.scenarios, "--seed", 100 + number]
-            options += ["--provider", provider, "--model", name, "--judge", judge, "--policy", policy, "--attempts", 2, "--form", "single"]
+            options += [
+                "--provider",
+                provider,
+                *(["--model", name] if name else []),
+                "--judge",
+                judge,
+                "--policy",
+                policy,
+                "--attempts",
+                2,
+                "--form",
+                "single",
+            ]
             options += ["--observe", "--holdout", "validation=0,test=0", *one.extra]
             code = subprocess.run([*envmill, "run", *map(str, options)], env=surroundings, check=False).returncode
             if code == 0:
