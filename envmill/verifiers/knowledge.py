@@ -5,7 +5,7 @@ replies ──► rows of the state they tell ──► those that what must be 
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from envmill.language.numbers import read_number
 from envmill.language.told import list_leaves, render_leaf
@@ -34,6 +34,8 @@ class _Row:
     """Whether the reply shows the key."""
     told: Mapping[str, Json]
     """Plain values of the reply's object, those of other rows among them."""
+    place: int = 0
+    """Which look-up of the path told of it."""
 
     @property
     def name(self) -> str:
@@ -58,7 +60,7 @@ def derive_knowledge(
     """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the last words name, or the request, or
     all that mattered to the path. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
     looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
-    rows = [row for deed in looked for row in _find_rows(state, deed)]
+    rows = [replace(row, place=place) for place, deed in enumerate(looked) for row in _find_rows(state, deed)]
     used = {leaf for deed in deeds for leaf in _list_values(deed.call)}
     rested = [(row, value) for fact in facts for row, value in _find_rests(fact, rows, used, words.request)]
     if not rested:
@@ -79,7 +81,9 @@ def _find_rests(fact: Fact, rows: Sequence[_Row], used: Collection[Json], reques
         or [pair for pair in held if _is_named(pair[1], quoted)]
         or [pair for pair in held if any(_is_value(other, pair[1]) for other in others)]
     )
-    return [pair for pair in found if pair[0].key in used or _find_named([pair[0]], request)] or found
+    meant = [pair for pair in found if pair[0].key in used or _find_named([pair[0]], request)]
+    # Who has read it once need not read it again elsewhere: later replies may hold the same value by chance.
+    return meant or [pair for pair in found if pair[0].place == found[0][0].place]
 
 
 def _is_value(fact: Fact, value: Json) -> bool:

@@ -157,6 +157,16 @@ def test_of_rows_with_the_same_value_those_that_were_asked_for_must_be_seen() ->
     assert name_rows(compose((listed,), request="How many are there?", **said)) == {"parts.P1", "parts.P3"}
 
 
+def test_what_was_read_once_need_not_be_read_again_elsewhere() -> None:
+    looked = deed("get_member", {"id": "P1", "name": "mainspring", "stock": 4})
+    later = deed("list_tools", [{"id": "C1", "name": "mantel clock", "wood": "walnut", "stock": 4}])
+    state = START | {"parts": PARTS, "clocks": CLOCKS | {"C1": {**CLOCKS["C1"], "stock": 4}}}
+    four = Fact(name="how many", kind="number", value=4)
+    said = {"initial_state": state, "say": "There are 4.", "tell": [four], "request": "How many are there?"}
+    assert name_rows(compose((looked, later), **said)) == {"parts.P1"}
+    assert name_rows(compose((looked, later), **said | {"request": "How many of the walnut clocks are there?"})) == {"clocks.C1"}
+
+
 def test_what_the_policy_document_says_rests_on_no_row() -> None:
     limit = deed("get_member", {"id": "M1", "name": "Ada", "limit": 3}, member_id="M1")
     composed = compose((limit, *READS), polarity="refuse", tell=[DUE, TOOLS], say="At most 3; hers is due on 14 March 2026.")
