@@ -30,7 +30,7 @@ def write_page(kept: Evidence) -> Iterator[str]:
     yield from _write_flaws("What the hasty writer left out on purpose", kept.omissions)
     if kept.later:
         yield from _write_flaws("What a hasty writer left out of programs and tests of other worlds, with today's code", kept.later)
-    yield from _write_flaws("Natural bugs of first drafts", kept.bugs)
+    yield from _write_flaws("What first drafts were sent back for", kept.bugs)
     yield from _write_drops(kept)
 
 

@@ -15,6 +15,8 @@ CAREFUL = "careful"
 ENVIRONMENTS, SCENARIOS, READ = 30, 120, 124
 """How much has to be measured before a share counts."""
 CAUGHT, BUGS = 0.9, 30
+NO_BUG = ("wrong", "ours")
+"""How the notes of complaints begin that the author was not to blame for."""
 WRONG = 0.01
 WORDS = "/words"
 """Behind a scenario's id: what a person decided about last words that were paid."""
@@ -152,5 +154,5 @@ def _judge_flaws(kept: Evidence) -> Iterator[Target]:
         says = "met" if share >= CAUGHT else "open" if not flaws else "missed"
         if flaws or flaws is kept.omissions:
             yield Target(what, f"{found} of {len(flaws)} ({share:.0%})", f"at least {low:.0%}", "≥ 90 %", says)
-    bugs = len(kept.bugs)
+    bugs = sum(not one.note.startswith(NO_BUG) for one in kept.bugs)
     yield Target("natural bugs of first drafts, listed with what found them", str(bugs), "", "≥ 30", "met" if bugs >= BUGS else "open")
