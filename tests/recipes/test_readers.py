@@ -107,7 +107,7 @@ class Playback:
         return await self.models.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
     def context(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
-        return RunContext("r", RunConfig(seed=3, rehearse=False, **config), cast(Any, None), recipe, self.door, jail)
+        return RunContext("r", RunConfig(seed=3, rehearse=False, coverage=False, **config), cast(Any, None), recipe, self.door, jail)
 
 
 @pytest.fixture
