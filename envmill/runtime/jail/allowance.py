@@ -22,7 +22,7 @@ _SMALL = 160
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
-class Allowance:
+class FrameBudget:
     """What is left for the request that is served."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Allowance:
             raise BadFrame("more frames than one request is given")
 
 
-ALLOWANCE = Allowance()
+ALLOWANCE = FrameBudget()
 """The driver serves one request at a time."""
 ALLOWANCE.renew()
 

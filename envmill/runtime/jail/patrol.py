@@ -13,7 +13,7 @@ SLACK = 0.5
 """Seconds of computing beyond what was waited for: a process is started, and gives back a large state after it has answered."""
 
 
-class Session:
+class PatrolledSession:
     """What the patrol knows of one process."""
 
     def __init__(self, pid: int, pidfd: int) -> None:
@@ -55,11 +55,11 @@ class Patrol:
     """All sessions of a driver that may be computing."""
 
     def __init__(self) -> None:
-        self.awake: set[Session] = set()
-        self.waited: Session | None = None
+        self.awake: set[PatrolledSession] = set()
+        self.waited: PatrolledSession | None = None
         """The one that is waited for."""
 
-    def look(self) -> None:
+    def stop_others(self) -> None:
         """Stop every other one."""
         for session in [*self.awake]:
             if session is not self.waited:

@@ -14,7 +14,7 @@ from envmill.runtime.jail.claims import check, check_depth
 from envmill.runtime.jail.deadline_timer import TICK, VIGIL
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
 from envmill.runtime.jail.operations import PATIENT, WIDE
-from envmill.runtime.jail.patrol import PATROL, Session
+from envmill.runtime.jail.patrol import PATROL, PatrolledSession
 from envmill.runtime.jail.reading import StateReading
 from envmill.runtime.jail.state_cache import KnownStates
 from envmill.runtime.jail.wire import LIMIT, NARROW, BadFrame, Channel, Closed, Message, Overdue
@@ -23,7 +23,7 @@ _TICK = struct.pack("@ll", 0, round(TICK * 1e6))
 """How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra system call."""
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
 _monotonic = time.monotonic
-VIGIL.on_ring = PATROL.look
+VIGIL.on_ring = PATROL.stop_others
 
 
 class ProcessDied(Exception):
@@ -65,7 +65,7 @@ class JailedProcess:
         """How many it has begun."""
         self._keys = keys or KnownStates()
         self._reading = StateReading()
-        self._session = Session(pid, self._pidfd)
+        self._session = PatrolledSession(pid, self._pidfd)
         self.heard = 0
         """Bytes of memory, about, that its last answers take."""
         # A random start: a frame that a tool writes by itself does not know the number that is due.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from envmill.runtime.jail.allowance import MOST_BYTES, MOST_PIECES, Allowance, count_pieces, is_deeper
+from envmill.runtime.jail.allowance import MOST_BYTES, MOST_PIECES, FrameBudget, count_pieces, is_deeper
 from envmill.runtime.jail.wire import BadFrame, read_strictly
 
 
@@ -30,7 +30,7 @@ def test_texts_without_end_are_not_looked_at() -> None:
 
 
 def test_a_request_has_an_end() -> None:
-    allowance = Allowance()
+    allowance = FrameBudget()
     allowance.renew()
     frame = bytes(1 << 20)
     for _ in range(MOST_BYTES >> 20):
