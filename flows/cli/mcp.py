@@ -32,6 +32,7 @@ def mcp(
     actor: Annotated[str, typer.Option(help="Whose tools are offered.")] = "agent",
     http: Annotated[str, typer.Option(help="HOST:PORT to serve many clients at; a port alone is this machine's.")] = "",
     record: Annotated[Path | None, typer.Option(help="File for what the client does; over HTTP a folder, a file for each session.")] = None,
+    token: Annotated[Path | None, typer.Option(help="File with a token that HTTP clients must show; made if there is none.")] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions open at once, over HTTP.")] = 64,
     idle: Annotated[float, typer.Option(min=1, help="Seconds without a message after which a session ends, over HTTP.")] = 1800,
     score: Annotated[
@@ -49,7 +50,7 @@ def mcp(
     if score is None:
         from envmill.runtime.mcp import ServerLimits
 
-        _serve(context.obj, found, _make_reset(*found, state, seed, clock), actor, http, record, ServerLimits(sessions, idle))
+        _serve(context.obj, found, _make_reset(*found, state, seed, clock), actor, http, record, ServerLimits(sessions, idle), token)
     elif not _describe(asyncio.run(_score(context.obj, *found, score, say or [])), json):
         raise typer.Exit(1)
 
@@ -88,7 +89,14 @@ def _make_reset(playable: "Playable", scenario: "Scenario | None", state: Path |
 
 
 def _serve(
-    home: Home, found: "tuple[Playable, Scenario | None]", reset: "Reset", actor: str, http: str, record: Path | None, bounds: Any
+    home: Home,
+    found: "tuple[Playable, Scenario | None]",
+    reset: "Reset",
+    actor: str,
+    http: str,
+    record: Path | None,
+    bounds: Any,
+    token: Path | None,
 ) -> None:
     from envmill.agents.briefing import brief_agent
     from envmill.runtime.jail.client import Jail, JailError
@@ -102,7 +110,7 @@ def _serve(
     name = scenario.id if scenario and judged else ""
     offer = Offer(environment.name, Program.shown(environment).message, start, name, brief_agent(environment, reset.clock), actor)
     try:
-        serve(offer, lambda: Jail(RUNTIME, trusted=home.settings.trust_generated_code), http, record, bounds)
+        serve(offer, lambda: Jail(RUNTIME, trusted=home.settings.trust_generated_code), http, record, bounds, token)
     except CannotStart as error:
         raise SettingsError(str(error)) from None
     except JailError as error:

@@ -3,6 +3,8 @@
 POST initialize ─► Mcp-Session-Id ─► POST … ─► DELETE, or so long idle
 """
 
+import contextlib
+import hmac
 import secrets
 import threading
 import time
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import AF_INET, AF_INET6, socket
+from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
 from socketserver import TCPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +28,18 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _CONNECTIONS = 256
 """Sockets served at once, one thread each."""
 _PATIENCE = 60.0
-"""Seconds a socket may be silent."""
+"""Seconds from one answer to the end of the next request, however it comes in."""
+_SINGLE = (
+    "Authorization",
+    "Content-Length",
+    "Content-Type",
+    "Host",
+    "MCP-Protocol-Version",
+    "Mcp-Session-Id",
+    "Origin",
+    "Transfer-Encoding",
+)
+"""Headers of which a second one is refused: a proxy may have read the other."""
 
 
 @dataclass(frozen=True)
@@ -118,17 +131,25 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], sessions: McpSessions) -> None:
+    def __init__(self, address: tuple[str, int], sessions: McpSessions, token: str) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.sessions = sessions
-        self.named = address[0]
+        self.named, self.token = address[0], token
+        self._turn = threading.Lock()
+        self._awaited: dict[socket, float] = {}
+        """Sockets without a whole request, the oldest first, and when their time is over."""
         self._room = threading.BoundedSemaphore(_CONNECTIONS)
         super().__init__(address, Handler)
 
     @property
+    def place(self) -> tuple[str, int]:
+        """Address and port."""
+        return str(self.server_address[0]), int(self.server_address[1])
+
+    @property
     def url(self) -> str:
-        name, port = self.server_address[:2]
-        return f"http://{f'[{name}]' if ':' in str(name) else name}:{port}{PATH}"
+        name, port = self.place
+        return f"http://{f'[{name}]' if ':' in name else name}:{port}{PATH}"
 
     def server_bind(self) -> None:
         """Without asking around for this machine's full name, which takes its time where nobody answers."""
@@ -137,17 +158,46 @@ class Server(ThreadingHTTPServer):
     def service_actions(self) -> None:
         """Twice a second."""
         self.sessions.end_idle()
+        now = time.monotonic()
+        with self._turn:
+            late = [waiting for waiting, due in self._awaited.items() if due < now]
+        for waiting in late:
+            self._drop(waiting)
+
+    def begin_waiting(self, request: socket) -> None:
+        """A socket has no request."""
+        with self._turn:
+            self._awaited[request] = time.monotonic() + _PATIENCE
+
+    def end_waiting(self, request: socket) -> None:
+        """A socket has a whole request, or is gone."""
+        with self._turn:
+            self._awaited.pop(request, None)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(blocking=False):
+        if self._room.acquire(blocking=False) or (self._drop_oldest() and self._room.acquire(timeout=1)):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
+
+    def _drop_oldest(self) -> bool:
+        """Make room: those who only hold a place must not keep others out."""
+        with self._turn:
+            oldest = next(iter(self._awaited), None)
+        if oldest:
+            self._drop(oldest)
+        return oldest is not None
+
+    def _drop(self, waiting: socket) -> None:
+        self.end_waiting(waiting)
+        with contextlib.suppress(OSError):
+            waiting.shutdown(SHUT_RDWR)
 
     def process_request_thread(self, request: "socket | tuple[bytes, socket]", client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.end_waiting(request)  # pyright: ignore[reportArgumentType]
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -162,6 +212,10 @@ class Handler(BaseHTTPRequestHandler):
     asked: Any = None
     """The id of the request under way."""
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def handle_one_request(self) -> None:
+        self.server.begin_waiting(self.connection)
+        super().handle_one_request()
 
     def do_POST(self) -> None:
         self._serve(self._post)
@@ -178,7 +232,9 @@ class Handler(BaseHTTPRequestHandler):
     def _serve(self, serve: Callable[[], None]) -> None:
         self.asked = None
         try:
+            self._check_head()
             self._check_sender()
+            self._check_token()
             if urlsplit(self.path).path != PATH:
                 raise RequestRefused(404, f"There is nothing but {PATH} here.")
             serve()
@@ -193,6 +249,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> None:
         payload = self._read_body()
+        self.server.end_waiting(self.connection)
         try:
             content = read(payload)
         except RpcError as fault:
@@ -213,11 +270,27 @@ class Handler(BaseHTTPRequestHandler):
         self._send(202 if reply is None else 200, reply, {"Mcp-Session-Id": name} if name else {})
 
     def _delete(self) -> None:
+        if self.headers["Content-Length"] not in (None, "0") or self.headers["Transfer-Encoding"]:
+            # Left unread it would be the next request.
+            raise RequestRefused(400, "DELETE has no body.")
         self.server.sessions.end(self.headers["Mcp-Session-Id"])
         self._send(200, None)
 
     def _get(self) -> None:
         raise RequestRefused(405, "Nothing is told unasked here, so there is no stream. POST your messages.", {"Allow": "POST, DELETE"})
+
+    def _check_head(self) -> None:
+        """What two readers could read in two ways is not read at all."""
+        twins = [name for name in _SINGLE if len(self.headers.get_all(name, [])) > 1]
+        if twins or self.headers.defects:
+            raise RequestRefused(400, f"Send one header {twins[0]}." if twins else "A line of the head is no header.")
+
+    def _check_token(self) -> None:
+        if not self.server.token:
+            return
+        scheme, _, shown = (self.headers["Authorization"] or "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self.server.token.encode()):
+            raise RequestRefused(401, "Show the token of this server: Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"})
 
     def _check_sender(self) -> None:
         """A page in a browser may not reach through to this machine: neither from its own address nor under a borrowed name."""
@@ -252,9 +325,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-def make_server(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None = None) -> Server:
-    """A server that listens, and serves nobody yet; OSError when it cannot listen there."""
-    return Server(address, McpSessions(host, bounds, record))
+def make_server(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None = None, token: str = "") -> Server:
+    """A server that listens, and serves nobody yet; OSError when it cannot listen there. A token must be shown with every request."""
+    return Server(address, McpSessions(host, bounds, record), token)
 
 
 def serve_web(server: Server) -> None:

@@ -1,5 +1,6 @@
 """The server over HTTP: whom it serves, how many, how long, and that none of them notices another."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 
 from envmill.interop.bundles.envrun.recording import read_recording
+from envmill.runtime.mcp import web
 from envmill.runtime.mcp.host import CannotStart, JailHost
 from envmill.runtime.mcp.messages import LIMIT, VERSIONS
-from envmill.runtime.mcp.serving import read_address
+from envmill.runtime.mcp.serving import read_address, read_token
 from envmill.runtime.mcp.web import Server, ServerLimits, make_server, serve_web
 from tests.runtime.mcp.clients import REVISION, WHO, Web, make_request
 
@@ -28,8 +30,9 @@ def serving(
     bounds: ServerLimits = ServerLimits(),  # noqa: B008
     record: Path | None = None,
     place: str = "127.0.0.1",
+    token: str = "",
 ) -> Iterator[Server]:
-    server = make_server(host, (place, 0), bounds, record)
+    server = make_server(host, (place, 0), bounds, record, token)
     thread = threading.Thread(target=serve_web, args=(server,))
     thread.start()
     try:
@@ -185,3 +188,98 @@ def test_an_address_is_read_or_refused() -> None:
     for wrong in ("localhost", "x:y", "1:99999", ""):
         with pytest.raises(CannotStart, match="Write HOST:PORT"):
             read_address(wrong)
+
+
+def exchange(server: Server, *lines: str, body: str = "", size: int | None = None) -> bytes:
+    """Raw bytes there, and all that comes back until the server closes or is silent."""
+    head = ("POST /mcp HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json") if not lines[0].startswith("DELETE") else ("",)
+    told = [line for line in (*head, *lines) if line] + ([f"Content-Length: {len(body) if size is None else size}"] if body else [])
+    with socket.create_connection(server.place, 2) as opened:
+        opened.sendall("\r\n".join([*told, "", body]).encode())
+        answered = b""
+        try:
+            while got := opened.recv(65536):
+                answered += got
+        except TimeoutError:
+            pass
+    return answered
+
+
+SMUGGLED = (
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    f"Content-Length: {len(json.dumps(BEGIN))}\r\n\r\n{json.dumps(BEGIN)}"
+)
+
+
+def test_the_body_of_a_delete_is_no_request(server: Server, client: Web) -> None:
+    client.begin()
+    answered = exchange(server, "DELETE /mcp HTTP/1.1", "Host: 127.0.0.1", f"Mcp-Session-Id: {client.session}", body=SMUGGLED)
+    assert answered.count(b"HTTP/1.1 ") == 1
+    assert answered.startswith(b"HTTP/1.1 400")
+    assert client.ask("ping")["result"] == {}, "what was refused was carried out"
+
+
+@pytest.mark.parametrize(
+    "twin",
+    ["Content-Length: 5", "Host: evil.example", "Mcp-Session-Id: other", "Origin: null", "Content-Type: text/plain", "Content-Length : 9"],
+)
+def test_of_two_headers_neither_counts(server: Server, twin: str) -> None:
+    more = ["Mcp-Session-Id: one", "Origin: http://127.0.0.1", twin]
+    answered = exchange(server, *more, body=json.dumps(PING) + SMUGGLED, size=len(json.dumps(PING)))
+    assert answered.startswith(b"HTTP/1.1 400")
+    assert answered.count(b"HTTP/1.1 ") == 1
+    assert b"header" in answered
+
+
+def test_a_head_and_its_body_have_a_deadline(host: JailHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "_PATIENCE", 1.0)
+    with serving(host) as patient, socket.create_connection(patient.place, 30) as slow:
+        start = time.monotonic()
+        with contextlib.suppress(OSError):
+            for sign in "POST /mcp HTTP/1.1\r\nX: " + "x" * 100:
+                slow.sendall(sign.encode())
+                slow.settimeout(0.2)
+                try:
+                    if not slow.recv(1):
+                        break
+                except TimeoutError:
+                    continue
+        assert time.monotonic() - start < 15
+        other = Web(patient.url)
+        assert other.begin()["protocolVersion"] == REVISION
+        other.close()
+
+
+def test_sockets_that_send_nothing_keep_nobody_out(host: JailHost) -> None:
+    with serving(host) as crowded, contextlib.ExitStack() as stack:
+        for _ in range(web._CONNECTIONS + 4):
+            held = stack.enter_context(socket.create_connection(crowded.place, 5))
+            held.sendall(b"POST /mcp HTTP/1.1\r\nX: ")
+        honest = Web(crowded.url)
+        assert honest.begin()["protocolVersion"] == REVISION
+        honest.close()
+
+
+TOKEN = "a-token-of-enough-letters"
+
+
+@pytest.mark.parametrize("shown", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \u00fc"])
+def test_who_does_not_show_the_token_is_not_served(host: JailHost, shown: str) -> None:
+    with serving(host, token=TOKEN) as closed:
+        client = Web(closed.url)
+        status, headers, _ = client.send(BEGIN, **({"Authorization": shown} if shown else {}))
+        assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert client.send(BEGIN, Authorization=f"Bearer {TOKEN}")[0] == 200
+        client.close()
+
+
+def test_a_token_is_drawn_kept_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    token = read_token(path)
+    assert (len(token) >= 32, path.stat().st_mode & 0o777, read_token(path)) == (True, 0o600, token)
+    path.chmod(0o644)
+    with pytest.raises(CannotStart, match="Other users"):
+        read_token(path)
+    (tmp_path / "short").touch(0o600)
+    with pytest.raises(CannotStart, match="no token"):
+        read_token(tmp_path / "short")

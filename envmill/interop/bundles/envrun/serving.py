@@ -23,6 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--actor", default="agent", help="whose tools are offered")
     parser.add_argument("--http", default="", metavar="HOST:PORT", help="serve many clients there; a port alone is this machine's")
     parser.add_argument("--record", type=Path, help="file for what the client does, to be scored; over HTTP a folder, a file per session")
+    parser.add_argument("--token", type=Path, metavar="FILE", help="file with a token that HTTP clients must show; made if there is none")
     parser.add_argument("--sessions", type=int, default=64, help="sessions open at once over HTTP")
     parser.add_argument("--idle", type=float, default=1800.0, help="seconds without a message after which a session ends")
 
@@ -35,7 +36,7 @@ def serve(bundle: Bundle, asked: argparse.Namespace) -> int:
     offer = mcp.Offer(about["name"], bundle.program, start, asked.scenario, bundle.brief(start["clock"]), asked.actor)
     bounds = mcp.ServerLimits(asked.sessions, asked.idle)
     try:
-        mcp.serve(offer, lambda: client.Jail(RUNTIME, trusted=bundle.trusted), asked.http, asked.record, bounds)
+        mcp.serve(offer, lambda: client.Jail(RUNTIME, trusted=bundle.trusted), asked.http, asked.record, bounds, asked.token)
     except mcp.CannotStart as error:
         raise FolderError(str(error)) from None
     except client.JailError as error:
