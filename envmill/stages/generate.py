@@ -26,6 +26,7 @@ from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
+from envmill.stages.waiving import waive
 from envmill.toolgraph.topology import judge_chain
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment, Fault
@@ -134,10 +135,10 @@ async def _finish(
 ) -> tuple[Draft, tuple[Finding, ...]]:
     """The draft in its last words, in the largest world in which its path does what it did."""
     reworded, turns = await _reword(best.reply, first, place, context, models)
-    grown, reached = await grow_world(reworded, reworded.draft or first, place, context, models)
+    grown, reached = await grow_world(reworded, waive(reworded.draft or first, first.waived), place, context, models)
     draft, larger = await _enlarge(grown, first, place, context, models)
     seen = grown.rehearsal.list_findings() or best.rehearsal.list_findings()
-    return draft.model_copy(update={"overlap": first.overlap}), (*seen, *turns, *reached, *larger)
+    return waive(draft.model_copy(update={"overlap": first.overlap}), first.waived), (*seen, *turns, *reached, *larger)
 
 
 def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:

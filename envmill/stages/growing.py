@@ -31,6 +31,7 @@ from envmill.stages.context import RunContext
 from envmill.stages.keeping import KeptPath
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, rehearse_draft
+from envmill.stages.waiving import waive
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.topology import weave_environment
 from schemas.base import Json
@@ -71,7 +72,7 @@ async def grow_world(
     path, patched = KeptPath(replace(posed, draft=draft), draft, place, context, models, strict=True), _Patched()
     enough = len(used) + len(tries.reached) >= wanted
     why = "" if enough else await _patch(path, tries, graph, used, wanted, patched)
-    grown, objection = await _recheck(path.version, patched, place, context, models)
+    grown, objection = await _recheck(path.version, draft.waived, patched, place, context, models)
     if objection:
         grown = replace(posed, draft=draft)
     reached = [*used, *tries.reached, *patched.added]
@@ -94,12 +95,13 @@ async def grow_world(
 
 
 async def _recheck(
-    grown: ScenarioVersion, patched: _Patched, place: ScenarioSlot, context: RunContext, models: ModelSession
+    grown: ScenarioVersion, waived: Sequence[str], patched: _Patched, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[ScenarioVersion, str]:
     """The grown scenario with what the gates of the loop find of it; the reason code where they object, and nothing is added then."""
     if not patched.added or not context.config.rehearse:
         return grown, ""
-    seen = await rehearse_draft(grown, place, context, models)
+    assert grown.draft is not None
+    seen = await rehearse_draft(replace(grown, draft=waive(grown.draft, waived)), place, context, models)
     if seen.draft is not None and not seen.complaints:
         return seen, ""
     why = f"gates_{seen.complaints[0].source}_{seen.complaints[0].code}"
