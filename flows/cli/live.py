@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -14,6 +13,7 @@ from rich.table import Table
 from envmill.errors import EnvMillError
 from flows.cli.progress import Progress
 from flows.cli.question import ask
+from flows.cli.saying import say
 from flows.local.api import Api
 from flows.local.home import Home
 
@@ -95,7 +95,7 @@ def render_seconds(seconds: float | None) -> str:
 def follow(api: Api, flow_run: str, home: Home, run: str) -> dict[str, Any]:
     """To its end; returns the flow run as the server tells it."""
     if not sys.stdout.isatty():
-        return Progress(api, flow_run, typer.echo).follow()
+        return Progress(api, flow_run, say).follow()
     pace, looked = Pace(), 0.0
     with Live(console=Console(), auto_refresh=False, transient=False) as live:
 

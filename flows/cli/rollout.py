@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.saying import say, say_json
 from flows.local.home import Home
 
 
@@ -23,7 +24,7 @@ def rollout(
 ) -> None:
     """Let a scripted policy play a stored scenario, show what is said and done, and the verdict. Exits with 1 unless it passes."""
     played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
-    typer.echo(played.model_dump_json() if json else "\n".join(_render(played)))
+    say_json(played.model_dump_json()) if json else say("\n".join(_render(played)))
     if played.outcome != "pass":
         raise typer.Exit(1)
 
