@@ -61,8 +61,10 @@ class Redactor:
 
 
 def _list_forms(secret: str) -> Iterator[str]:
-    """How a secret may come back: as it is, as a program shows it, reversed, in hexadecimal digits, in an address, and in base64, wherever in a
-    longer text it stands."""
+    """How a secret may come back: as it is, as a program shows it, reversed, in hexadecimal digits, in an address, and in base64.
+
+    Base64 is known wherever in a longer text the secret stands.
+    """
     told = secret.encode("utf-8", "surrogatepass")
     yield from (secret, repr(secret)[1:-1], secret[::-1], told.hex(), told.hex().upper(), quote(told))
     for before in range(3):
