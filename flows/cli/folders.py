@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows.cli.saying import say
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.interop.bundles import Folder
@@ -38,4 +38,4 @@ def _describe(root: Path, *, compared: bool) -> None:
     from envmill.interop.bundles.envrun.digests import UNCOMPARED
 
     if not compared:
-        say(f"{root}: {UNCOMPARED}", err=True)
+        print_text(f"{root}: {UNCOMPARED}", err=True)

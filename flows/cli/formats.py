@@ -11,7 +11,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.lake.sql import QueryResult, Row
-from flows.cli.saying import say, say_json
+from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show
 from flows.cli.telling import make_plain
 
@@ -24,12 +24,12 @@ MOST_TEXT = 64 * 2**20
 def print_table(answer: QueryResult, limit: int) -> None:
     """Up to so many rows, and a note when there are more."""
     if answer.columns == ["explain_key", "explain_value"]:
-        return say("\n".join(str(row[1]) for row in answer.rows()))
+        return print_text("\n".join(str(row[1]) for row in answer.rows()))
     rows, held = list[Row](), 0
     for row in take(answer, limit):
         held += sum(len(value) for value in row if isinstance(value, str | bytes | list))
         if held > MOST_TEXT:
-            say(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
+            print_text(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
             break
         rows.append(row)
     return show(answer.columns, rows)
@@ -40,9 +40,9 @@ def print_json(answer: QueryResult, limit: int) -> None:
     separator = "[\n"
     for row in take(answer, limit):
         values = dict(zip(answer.columns, map(_plain, row), strict=True))
-        say_json(separator + json.dumps(values, ensure_ascii=False, default=str), nl=False)
+        print_as_json(separator + json.dumps(values, ensure_ascii=False, default=str), nl=False)
         separator = ",\n"
-    say("[]" if separator == "[\n" else "\n]")
+    print_text("[]" if separator == "[\n" else "\n]")
 
 
 def print_csv(answer: QueryResult, limit: int) -> None:
@@ -80,7 +80,7 @@ def take(answer: QueryResult, limit: int) -> Iterator[Row]:
     rows = answer.rows()
     yield from islice(rows, limit or None)
     if limit and next(rows, None) is not None:
-        say(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
+        print_text(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
 
 
 def _defuse(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.saying import say
+from flows.cli.printing import print_text
 
 Run = Annotated[str | None, typer.Argument(help="Run id, or the beginning of one; the latest when left out.")]
 
@@ -117,5 +117,5 @@ def cost(context: typer.Context, run: Run = None) -> None:
     from flows.cli.table import show
 
     for title, table in ask_run(context.obj, run, COSTS):
-        say(f"# {title}")
+        print_text(f"# {title}")
         show(*table)

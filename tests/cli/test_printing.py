@@ -12,14 +12,14 @@ from typing import Any, cast
 import pytest
 
 import flows.cli
-from flows.cli import saying
+from flows.cli import printing
 from flows.cli.formats import print_csv, print_json
-from flows.cli.saying import say, say_json
+from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show
 
 ATTACKS = ("\x1b]52;c;ZXZpbA==\x07", "\x1b[2J", "\x9b31m", "a\x08b", "\u202etxt.exe", "\u2066x\u2069", "\x1b]0;title\x07")
 COMMANDS = [Path(path) for path in sorted(Path(flows.cli.__file__).parent.glob("*.py"))]
-PRINTERS = {"saying.py": "the one place", "bounds.py": "it ends the process at once", "table.py": "Rich draws, and strips"}
+PRINTERS = {"printing.py": "the one place", "bounds.py": "it ends the process at once", "table.py": "Rich draws, and strips"}
 
 
 class Answer:
@@ -34,9 +34,9 @@ class Answer:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_texts_are_shown_and_never_obeyed(attack: str, capsys: pytest.CaptureFixture[str]) -> None:
-    say(f"its name is {attack}\n\tand more")
+    print_text(f"its name is {attack}\n\tand more")
     show(["name"], [[f"{attack} and more"]])
-    say_json(json.dumps({"name": attack}, ensure_ascii=False))
+    print_as_json(json.dumps({"name": attack}, ensure_ascii=False))
     told = capsys.readouterr().out
     assert all(sign.isprintable() or sign in "\n\t" for sign in told), told
     assert "and more" in told
@@ -44,8 +44,8 @@ def test_texts_are_shown_and_never_obeyed(attack: str, capsys: pytest.CaptureFix
 
 
 def test_plain_texts_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    say("Grüße: 3 € – a\tb\nc")
-    say("to the side", err=True)
+    print_text("Grüße: 3 € – a\tb\nc")
+    print_text("to the side", err=True)
     assert capsys.readouterr() == ("Grüße: 3 € – a\tb\nc\n", "to the side\n")
 
 
@@ -72,11 +72,11 @@ def test_csv_on_a_terminal_steers_nothing(capsys: pytest.CaptureFixture[str], mo
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
 def test_commands_print_in_no_other_way(path: Path) -> None:
-    """`say` and `say_json` print; whatever else does is listed with its reason."""
+    """`say` and `print_as_json` print; whatever else does is listed with its reason."""
     calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     printed = [name for name in calls if name in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console")]
     if path.name == "live.py":
         assert printed == ["Console"]
     elif path.name not in PRINTERS:
         assert not printed
-    assert saying.__doc__
+    assert printing.__doc__
