@@ -24,7 +24,7 @@ from offline.following import follow, lead_along
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
-from offline.planning import keep_to_line, write_errands
+from offline.planning import keep_to_line, write_errands, write_harder
 from offline.polarities import Twins, make_twins, write_polar
 from offline.program import name_class, write_program
 from offline.renderings import RENDERINGS
@@ -189,6 +189,10 @@ def _answer_errands(inputs: Json, domain: Domain, seed: int, sample: int) -> Con
     return write_errands(_write_scenario, inputs, domain, seed, sample, _APART)
 
 
+def _answer_harder(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_harder(_write_scenario, inputs, domain, seed, sample, _APART)
+
+
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     return keep_to_line(_write_scenario, inputs, domain, seed, sample)
 
@@ -321,6 +325,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "methods": _answer_methods,
     "tests": _answer_tests,
     "errands": _answer_errands,
+    "harder": _answer_harder,
     "scenario": _answer_scenario,
     "chain": _answer_chain,
     "walk": _answer_walk,

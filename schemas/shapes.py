@@ -157,6 +157,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("tests", 1): _read(
         "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
     ),
+    ("errands", 1): _read(
+        "id:string schema_version:int64 environment:string number:int64 polarity:string who:string what:string tools:json about:json "
+        "state:string source:string reason:string"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -204,6 +208,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),
+    ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

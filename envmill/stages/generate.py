@@ -15,11 +15,13 @@ from envmill.kinds.authoring.repair import Repair, UnreadableVersion, describe_t
 from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
-from envmill.recipes.drafting.errands import find_left
+from envmill.recipes.drafting.errands import NO_LINE, SOURCE, find_left
+from envmill.recipes.drafting.hardening import plan_harder
 from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.hardening import open_ruler
 from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
@@ -91,7 +93,11 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
-    planned = await context.plans.find(place, context.config, partial(plan_offered, place, context), models)
+    plan = plan_harder if place.parents else partial(plan_offered, place, context)
+    planned = await context.plans.find(place, context.config, plan, models)
+    if place.parents and planned.record is None:
+        return Result((), (*planned.findings, drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place")))
+    ruler = await open_ruler(place, planned.record, context)
     offering = await ChainOffering.prepare(place, planned, context)
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
@@ -109,6 +115,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
         posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
+        posed = await ruler.hold(posed)
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
@@ -120,7 +127,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     errand, told = offering.planned.settle(best.reply.left if best is not None else "")
-    told += offering.list_findings()
+    told += (*offering.list_findings(), *ruler.list_findings())
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     reworded, findings = await _reword(best.reply, best.draft, place, context, models)

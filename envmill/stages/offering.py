@@ -16,7 +16,7 @@ from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
 from envmill.stages.context import RunContext
 from envmill.stages.errands import PlacedErrand
-from envmill.stages.places import ScenarioSlot, choose_polarity, rank_place
+from envmill.stages.places import ScenarioSlot, rank_place
 from envmill.stages.posing import ScenarioVersion
 from envmill.toolgraph.linking import Link, list_link_kinds, list_links
 from envmill.toolgraph.offers import ChainOffers, find_offers
@@ -60,9 +60,11 @@ class ChainOffering:
     async def prepare(cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext) -> "ChainOffering":
         """Chains are drawn once for each environment."""
         recipe, config = context.recipe, context.config
-        polarity = choose_polarity(config.polarities, place.environment.id, place.number)
+        polarity = place.ask_polarity(config.polarities, place.number)
         if not recipe.samplers or config.chains == "free":
             return cls(place, polarity, planned, context)
+        if place.parent is not None:
+            return cls(place, polarity, planned, context, why="harder")
         if polarity != "achieve":
             # The path only reads there: a chain that changes something cannot be carried out.
             return cls(place, polarity, planned, context, why="only_reads")
@@ -190,6 +192,7 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 
 
 _SAID = {
+    "harder": "A harder scenario follows what makes it harder: no sampled chain is offered, and the author chooses the path.",
     "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
     "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
     "all_infeasible": "The author found every chain infeasible that was offered, and chooses the path.",
