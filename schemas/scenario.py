@@ -120,10 +120,11 @@ class Draft(Record):
         "tell",
         "avoid",
         "variants",
+        "waived",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "waived")
 
-    schema_version: int = 5
+    schema_version: int = 6
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -159,6 +160,8 @@ class Draft(Record):
     """Calls that must never be made."""
     variants: dict[str, list[str]] = {}
     """Text that the reference path writes → other wordings of it that are as good."""
+    waived: list[str] = []
+    """Look-ups that follow from the reference path and are not demanded, since a judge found that nobody needs them."""
     origin: Origin
     """Provenance."""
 

@@ -88,6 +88,11 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json "
         "variants:json origin:json"
     ),
+    ("drafts", 5): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "avoid:json variants:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
@@ -205,6 +210,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 2): _add(chain=None),
     ("drafts", 3): _add(variants={}),
     ("drafts", 4): _add(overlap=None),
+    ("drafts", 5): _add(waived=[]),
     ("scenarios", 1): _add(say=""),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),
