@@ -21,7 +21,7 @@ from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
-from envmill.stages.hardening import open_ruler
+from envmill.stages.hardening import HardnessRuler, open_ruler
 from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
@@ -94,12 +94,9 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
-    plan = plan_harder if place.parents else partial(plan_offered, place, context)
-    planned = await context.plans.find(place, context.config, plan, models)
-    if place.parents and planned.record is None:
-        return Result((), (*planned.findings, drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place")))
-    ruler = await open_ruler(place, planned.record, context)
-    offering = await ChainOffering.prepare(place, planned, context)
+    offering, ruler = await _prepare(place, context, models)
+    if place.parents and offering.planned.record is None:
+        return Result((), (*offering.planned.findings, drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place")))
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
@@ -115,8 +112,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
-        posed = await ruler.hold(posed)
+        posed = await ruler.hold(_hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment))
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
@@ -128,13 +124,27 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     errand, told = offering.planned.settle(best.reply.left if best is not None else "")
-    told += (*offering.list_findings(), *ruler.list_findings())
+    told += (*offering.list_findings(), *ruler.list_findings(best))
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
-    reworded, findings = await _reword(best.reply, best.draft, place, context, models)
-    draft, larger = await _enlarge(reworded, best.draft, place, context, models)
-    draft = waive(draft.model_copy(update={"overlap": best.draft.overlap}), best.draft.waived)
-    return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings, *larger))
+    draft, findings = await _finish(best.reply, best.draft, place, context, models)
+    return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings))
+
+
+async def _prepare(place: ScenarioSlot, context: RunContext, models: ModelSession) -> tuple[ChainOffering, HardnessRuler]:
+    """What the author is offered, with the line of the place, and what a harder scenario is compared with."""
+    plan = plan_harder if place.parents else partial(plan_offered, place, context)
+    planned = await context.plans.find(place, context.config, plan, models)
+    return await ChainOffering.prepare(place, planned, context), await open_ruler(place, planned.record, context)
+
+
+async def _finish(
+    reply: ScenarioReply, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> tuple[Draft, tuple[Finding, ...]]:
+    """The draft in other words and over more records, where the run wants that."""
+    reworded, findings = await _reword(reply, first, place, context, models)
+    draft, larger = await _enlarge(reworded, first, place, context, models)
+    return waive(draft.model_copy(update={"overlap": first.overlap}), first.waived), (*findings, *larger)
 
 
 def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:

@@ -39,8 +39,8 @@ class HardnessRuler:
     """Levers that the line names."""
     easy: PathHardness = field(default_factory=PathHardness)
     """What the parent's path takes."""
-    found: Finding | None = None
-    """What was measured of the last version that passed."""
+    _found: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    """Request of a version that passed → what was measured of it."""
 
     async def hold(self, posed: ScenarioVersion) -> ScenarioVersion:
         """A version that runs, refused where its path takes no more than the parent's."""
@@ -52,12 +52,13 @@ class HardnessRuler:
         if not shown:
             return replace(posed, draft=None, complaints=(complain(harder, self.easy, self.claimed),))
         claimed = {"parent": parent.scenario.id, "levers": [*self.claimed], "shown": [*shown]}
-        self.found = keep(GATE, {**claimed, "harder": harder.describe(), "easy": self.easy.describe()})
+        self._found[posed.reply.request] = keep(GATE, {**claimed, "harder": harder.describe(), "easy": self.easy.describe()})
         return posed
 
-    def list_findings(self) -> tuple[Finding, ...]:
+    def list_findings(self, best: ScenarioVersion | None) -> tuple[Finding, ...]:
         """What was measured of the version that goes on."""
-        return (self.found,) if self.found else ()
+        found = self._found.get(best.reply.request) if best is not None else None
+        return (found,) if found else ()
 
 
 async def open_ruler(place: ScenarioSlot, planned: PlannedErrand | None, context: RunContext) -> HardnessRuler:

@@ -247,7 +247,7 @@ def _list_rows(state: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[st
 
 
 def _is_alike(row: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether two rows agree in two thirds of what they hold besides their keys; a row of two fields in one."""
+    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields say too little."""
     names = [name for name in row.keys() & other.keys() if name != "id"]
     same = sum(row[name] == other[name] for name in names)
-    return len(names) > 1 and same * 3 >= len(names) * 2 if len(names) > 2 else len(names) == 2 and same == 1
+    return len(names) > 2 and same * 3 >= len(names) * 2

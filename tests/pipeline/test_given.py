@@ -1,25 +1,20 @@
 """Runs over the kept environments of an earlier run: nothing is written again, numbers go on, and easy scenarios get harder ones."""
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import offline as author
-from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.pipeline.choice import find_choice
 from envmill.settings import Settings
 from flows.opening import open_walk
-from schemas.base import Json
 from schemas.environment import Blueprint, Environment, Test
 from schemas.errand_plan import PlannedErrand
 from schemas.ledger import Attrition, Evidence, ModelCall
-from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 

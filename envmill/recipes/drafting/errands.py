@@ -111,10 +111,10 @@ async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBl
     async def ask(complaint: str) -> Sequence[ErrandLine]:
         return (await models.ask(prompt, _describe_block(block), ErrandsReply, complaint=complaint)).errands
 
-    return await draw_lines(block, ask, find_line_fault)
+    return await ask_for_lines(block, ask, find_line_fault)
 
 
-async def draw_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Sequence[ErrandLine]]], find_fault: FindLineFault) -> BlockPlan:
+async def ask_for_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Sequence[ErrandLine]]], find_fault: FindLineFault) -> BlockPlan:
     """`ask` is given a complaint, empty at first. Lines that stand are kept word for word; the others are drawn again."""
     kept, complaint, refused = dict[int, ErrandLine](), "", dict[int, Complaint]()
     for _ in range(1 + REDRAWS):

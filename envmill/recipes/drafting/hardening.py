@@ -8,7 +8,7 @@ from pathlib import Path
 
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, TakenLine, draw_lines, find_line_fault
+from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, TakenLine, ask_for_lines, find_line_fault
 from envmill.toolgraph.hardness import LEVERS
 from envmill.verifiers.demands import render_demands
 from schemas.choice import PolicyRate
@@ -48,7 +48,7 @@ async def plan_harder(block: ErrandBlock, models: ModelSession) -> BlockPlan:
     async def ask(complaint: str) -> Sequence[ErrandLine]:
         return (await models.ask(PROMPT, inputs, HarderReply, complaint=complaint)).errands
 
-    return await draw_lines(block, ask, find_harder_fault)
+    return await ask_for_lines(block, ask, find_harder_fault)
 
 
 def find_harder_fault(
