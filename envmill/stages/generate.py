@@ -21,8 +21,8 @@ from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
-from envmill.stages.hardening import HardnessRuler, open_ruler
 from envmill.stages.growing import grow_world
+from envmill.stages.hardening import HardnessRuler, open_ruler
 from envmill.stages.keeping import KeptPath
 from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
