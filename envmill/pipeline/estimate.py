@@ -28,6 +28,7 @@ from envmill.models.counting import Scales
 from envmill.models.gateway import ModelSession
 from envmill.models.parse import ParsedCompletion
 from envmill.models.prices import Prices
+from envmill.models.prompt import Prompt
 from envmill.models.prompt_statistics import count_characters
 from envmill.models.role_models import read_specs
 from envmill.models.spec import Spec
@@ -179,9 +180,8 @@ async def _estimate_given(lake: Lake, config: RunConfig, recipe: Recipe, prices:
     loads = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, each), *_foresee_judge(lake, each))}
     loads |= {(load.step, load.prompt, load.role): load for load in _read_past(lake, each)}
     asked = [load for load in loads.values() if _name_lap(load) == "scenarios" and load.prompt != _PLAN]
-    for runs, known in fetch(lake, _KNOWN, {"recipe": config.recipe}) if planner is not None and (config.plan or given.parents) else ():
-        basis = f"one for each {BLOCK} scenarios of an environment, over the environments of {_describe_runs(runs)}"
-        asked.append(_Load(_SCENARIOS, planner.name, "author", blocks, known + len(planner.text), None, basis))
+    if planner is not None and (config.plan or given.parents):
+        asked += _foresee_blocks(lake, config, planner, blocks)
     return [await _price(lake, load, config, prices, scales) for load in sorted(asked, key=lambda load: (load.step, load.prompt))]
 
 
@@ -222,7 +222,10 @@ def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_L
     prompt = next((one for one in recipe.prompts.get(_SCENARIOS, ()) if one.name == _PLAN), None)
     if prompt is None or not config.plan:
         return
-    calls = config.environments * math.ceil(config.scenarios / BLOCK)
+    yield from _foresee_blocks(lake, config, prompt, config.environments * math.ceil(config.scenarios / BLOCK))
+
+
+def _foresee_blocks(lake: Lake, config: RunConfig, prompt: Prompt, calls: int) -> Iterator[_Load]:
     for runs, known in fetch(lake, _KNOWN, {"recipe": config.recipe}):
         basis = f"one for each {BLOCK} scenarios of an environment, over the environments of {_describe_runs(runs)}"
         yield _Load(_SCENARIOS, _PLAN, "author", calls, known + len(prompt.text), None, basis)

@@ -40,8 +40,8 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     if rates := chosen.get("rates"):
         chosen["rates"] = str(Path(rates).absolute())
-    if given := chosen.get("harden") or chosen.get("environments_of"):
-        chosen = _read_origin(given.partition(",")[0], home) | chosen
+    if origin := chosen.get("harden") or chosen.get("environments_of"):
+        chosen = _read_origin(origin.partition(",")[0], home) | chosen
     if documents := chosen.get("documents"):
         chosen["documents"] = ",".join(map(_place_document, documents.split(",")))
     try:
