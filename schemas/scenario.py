@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
 from schemas.chain import Chain, Overlap
@@ -34,10 +34,23 @@ class UserContract(Contract):
     """When they are content, in words."""
     wordings: dict[str, list[str]] = {}
     """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
+    later: list[str] = []
+    """Further requests, in order. The user makes each of them when the agent has ended the one before; the opening is the first."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings")
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later")
+
+
+class RequestPart(Contract):
+    """One request of a scenario that makes several over one state, and the part of the reference path that fulfils it."""
+
+    request: str
+    """What the user asks for."""
+    calls: int
+    """Calls of the reference path that fulfil it. They follow those of the request before."""
+    say: str = ""
+    """Last words of this part of the path."""
 
 
 class Change(Contract):
@@ -82,8 +95,15 @@ class Predicate(Contract):
     """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
 
 
+def _hide_asked(schema: dict[str, Any]) -> None:
+    """An author writes a fact under the request that asks for it, and is shown no number."""
+    schema["properties"].pop("asked")
+
+
 class Fact(Contract):
     """Something the user must be told."""
+
+    model_config = ConfigDict(json_schema_extra=_hide_asked)
 
     name: str
     """What it is, in words."""
@@ -99,6 +119,12 @@ class Fact(Contract):
     """Share among goals and facts."""
     where: Literal["last", "any"] = "last"
     """In which message: the last words, or any one."""
+    asked: int = 0
+    """Which of several requests asks for it, from 1: it must be told before the next one is made. Left out where the scenario has one."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "asked")
 
 
 class Draft(Record):
@@ -120,10 +146,11 @@ class Draft(Record):
         "tell",
         "avoid",
         "variants",
+        "parts",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "parts")
 
-    schema_version: int = 5
+    schema_version: int = 6
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -159,6 +186,8 @@ class Draft(Record):
     """Calls that must never be made."""
     variants: dict[str, list[str]] = {}
     """Text that the reference path writes → other wordings of it that are as good."""
+    parts: list[RequestPart] = []
+    """Of a scenario of several requests: each with its part of the path. `request` and `say` hold all of them. Empty for one request."""
     origin: Origin
     """Provenance."""
 
@@ -244,10 +273,11 @@ class Scenario(Record):
         "seed",
         "verifier",
         "say",
+        "parts",
     )
-    late: ClassVar[tuple[str, ...]] = ("say",)
+    late: ClassVar[tuple[str, ...]] = ("say", "parts")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -283,5 +313,7 @@ class Scenario(Record):
     """Error bounds; null means not measured."""
     say: str = ""
     """Last words of the reference path."""
+    parts: list[RequestPart] = []
+    """Of a scenario of several requests: each with its part of the path. Empty for one request."""
     origin: Origin
     """Provenance."""
