@@ -146,11 +146,12 @@ class Draft(Record):
         "tell",
         "avoid",
         "variants",
+        "waived",
         "parts",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "parts")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "waived", "parts")
 
-    schema_version: int = 6
+    schema_version: int = 7
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -186,6 +187,8 @@ class Draft(Record):
     """Calls that must never be made."""
     variants: dict[str, list[str]] = {}
     """Text that the reference path writes → other wordings of it that are as good."""
+    waived: list[str] = []
+    """Look-ups that follow from the reference path and are not demanded, since a judge found that nobody needs them."""
     parts: list[RequestPart] = []
     """Of a scenario of several requests: each with its part of the path. `request` and `say` hold all of them. Empty for one request."""
     origin: Origin

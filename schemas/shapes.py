@@ -90,8 +90,13 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ),
     ("drafts", 5): _read(
         "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json "
-        "variants:json origin:json"
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "avoid:json variants:json origin:json"
+    ),
+    ("drafts", 6): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "avoid:json variants:json waived:json origin:json"
     ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
@@ -211,7 +216,8 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 2): _add(chain=None),
     ("drafts", 3): _add(variants={}),
     ("drafts", 4): _add(overlap=None),
-    ("drafts", 5): _add(parts=[]),
+    ("drafts", 5): _add(waived=[]),
+    ("drafts", 6): _add(parts=[]),
     ("scenarios", 1): _add(say=""),
     ("scenarios", 2): _add(parts=[]),
     ("builds", 1): _add(sent_back=[]),

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.base import Contract, Json, is_object
+from schemas.base import Contract, Json, is_object, leave_out
 from schemas.calls import WrittenCall, WrittenPattern
 from schemas.chain import Chain, Filling
 from schemas.document_prompts import SelectedReply
@@ -130,6 +130,10 @@ class TopologyReply(ChainReply):
             "say": " ".join(one.say for one in written if one.say),
             "tell": [fact.model_copy(update={"asked": place, "where": "any"}) for place, one in enumerate(written, 1) for fact in one.tell],
         }
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "requests")
 
     @model_validator(mode="after")
     def _ask_for_something(self) -> Self:

@@ -10,7 +10,7 @@ MAX_BLOB = 4 * 1024 * 1024
 MAX_HELD = 32 * 1024 * 1024
 """Bytes of all blobs of a session since its reset."""
 
-_MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}")
+MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}")
 
 
 class Blob:
@@ -35,7 +35,7 @@ class BlobStore:
     def put(self, blob: Blob) -> dict[str, Any]:
         """Keep the bytes, and return the part that stands for them."""
         data, media_type = bytes(blob.data), str(blob.media_type)
-        if not _MEDIA_TYPE.fullmatch(media_type):
+        if not MEDIA_TYPE.fullmatch(media_type):
             raise BadBlob(f"{media_type[:80]!r} is no media type; write one like image/png")
         if len(data) > MAX_BLOB:
             raise BadBlob(f"a blob of {len(data)} bytes, more than the {MAX_BLOB} allowed")

@@ -24,6 +24,7 @@ from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
 from envmill.stages.rehearsal import WeakeningGuard, ask_judge, doubt_questions, doubt_request
+from envmill.stages.waiving import waive
 from envmill.toolgraph.topology import judge_chain
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment, Fault
@@ -125,7 +126,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     reworded, findings = await _reword(best.reply, best.draft, place, context, models)
     draft, larger = await _enlarge(reworded, best.draft, place, context, models)
-    draft = draft.model_copy(update={"overlap": best.draft.overlap})
+    draft = waive(draft.model_copy(update={"overlap": best.draft.overlap}), best.draft.waived)
     return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings, *larger))
 
 

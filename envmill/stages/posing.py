@@ -26,6 +26,7 @@ from envmill.sandbox.results import link, record, refer_to, settle
 from envmill.stages.context import RunContext
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.rehearsal import UNASKED, GateFindings, rehearse
+from envmill.stages.waiving import list_waivable, waive
 from envmill.toolgraph.chain_player import read_reply
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json, order_keys
@@ -80,7 +81,13 @@ async def rehearse_draft(posed: ScenarioVersion, place: ScenarioSlot, context: R
     except BuildError as error:
         return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
     rehearsal = await rehearse(ScenarioCase(scenario, place.environment), context, models)
-    return replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
+    rehearsed = replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
+    if not (names := list_waivable(scenario, rehearsal.findings)):
+        return rehearsed
+    lighter = await rehearse_draft(replace(posed, draft=waive(posed.draft, names)), place, context, models)
+    # Where something is wrong only without the look-up, such as an attack that is paid then, it stays, and its author is told.
+    better = lighter.draft is not None and all(one in rehearsed.complaints for one in lighter.complaints)
+    return lighter if better and len(lighter.complaints) < len(rehearsed.complaints) else rehearsed
 
 
 def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:

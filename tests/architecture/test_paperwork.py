@@ -23,7 +23,9 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MUL
 
 def _find_words(pattern: str) -> list[tuple[str, str]]:
     """`make x` and `envmill x` in fenced lines and inline code alike."""
-    return sorted({(name, word) for name, text in PAPERS.items() for word in re.findall(rf"(?:^|`){pattern} ([a-z][a-z-]*)", text, re.MULTILINE)})
+    return sorted(
+        {(name, word) for name, text in PAPERS.items() for word in re.findall(rf"(?:^|`){pattern} ([a-z][a-z-]*)", text, re.MULTILINE)}
+    )
 
 
 @pytest.mark.parametrize(("paper", "target"), _find_words("make"))

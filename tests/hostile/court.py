@@ -28,8 +28,24 @@ class Plea:
 
 
 _HEAD = f"""
-import ctypes, errno, gc, json, os, signal, struct, sys, threading
-from envmill.runtime.jail import judging, wire
+import errno, gc, json, os, signal, struct, sys, threading
+
+class Reached: pass
+
+def reach(name):
+    # The modules cannot be imported, but their functions are on the stack.
+    frame = sys._getframe()
+    while frame.f_globals["__name__"] != "envmill.runtime.jail." + name: frame = frame.f_back
+    return as_module(frame.f_globals)
+
+def as_module(names):
+    module = Reached()
+    module.__dict__ = names
+    return module
+
+judging = reach("judging")
+wire = as_module(judging.Channel.receive.__globals__)
+ctypes = reach("zygote").fork.__globals__["ctypes"]
 
 MARK = "".join({list(MARK)!r})
 

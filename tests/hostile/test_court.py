@@ -50,12 +50,13 @@ async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: P
 
 SIBLING = "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
 PATCH = "judging.JudgeLoop._run_check = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
+REACH = COURT["forks"].source.partition("MARK =")[0]
 FORGING: dict[str, str] = {
     "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",
     "does so when it is imported": f"import sys\n{SIBLING}\ndef check(initial, final): return True\n",
     "patches the one it imports": "import check_2\ncheck_2.check = lambda initial, final: True\ndef check(initial, final): return True\n",
-    "patches the judge": f"from envmill.runtime.jail import judging\ndef check(initial, final):\n    {PATCH}\n    return True\n",
-    "patches the judge when it is imported": f"from envmill.runtime.jail import judging\n{PATCH}\ndef check(initial, final): return True\n",
+    "patches the judge": f"{REACH}def check(initial, final):\n    {PATCH}\n    return True\n",
+    "patches the judge when it is imported": f"{REACH}{PATCH}\ndef check(initial, final): return True\n",
 }
 
 
@@ -65,6 +66,18 @@ async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, na
     hostile, no = await hear(jail, tmp_path, FORGING[name], NO)
     assert no.holds is False, no
     assert hostile.holds in (True, None)
+
+
+@pytest.mark.parametrize(
+    "module", ["ctypes", "_ctypes", "envmill.runtime.jail.judging", "envmill.runtime.jail", "envmill.runtime.jail.wire"]
+)
+async def test_a_check_imports_neither_the_judge_nor_the_c_library(jail: Sandbox, tmp_path: Path, module: str) -> None:
+    imports = f"import {module}\ndef check(initial, final): return True\n"
+    attribute = "import envmill.runtime\ndef check(initial, final): return hasattr(envmill.runtime, 'jail')\n"
+    imported, held = await hear(jail, tmp_path, imports, attribute)
+    assert (imported.holds, imported.code) == (None, "crash")
+    assert "ModuleNotFoundError" in imported.message
+    assert held.holds is False
 
 
 def test_what_attacks_replace_in_the_judge_is_there() -> None:

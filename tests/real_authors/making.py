@@ -48,9 +48,7 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     Nobody is asked which rule a tool enforces: no reader had been, when these replies were recorded.
     """
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
-    config = RunConfig(
-        seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", coverage=False, fairness=False, chains="free"
-    )
+    config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", coverage=False, fairness=False, chains="free")
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 

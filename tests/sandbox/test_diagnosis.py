@@ -11,7 +11,8 @@ from envmill.settings import Settings
 from schemas.environment import Call, Tool
 
 SOURCE = """
-import ctypes, os, socket
+import os, socket
+from envmill.runtime.jail.kernel import ctypes
 
 class Probe:
     def __init__(self, state):

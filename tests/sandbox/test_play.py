@@ -152,7 +152,7 @@ async def test_what_cannot_be_sent_is_the_senders_fault(jail: Sandbox) -> None:
 
 
 BUSY = """
-import ctypes
+from envmill.runtime.jail.kernel import ctypes
 class Busy:
     def __init__(self, state):
         self.n = 0

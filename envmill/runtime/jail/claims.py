@@ -1,20 +1,32 @@
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""What a session says is a claim, and may be forged: its form is checked here, before anybody reads it."""
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+"""What a session says is a claim, and may be forged: its form and its amounts are checked here, before anybody reads it."""
 
-import math
+import re
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from envmill.runtime.blob import MAX_BLOB, MEDIA_TYPE
+from envmill.runtime.jail.allowance import is_deeper
 from envmill.runtime.jail.operations import EMPTY
-from envmill.runtime.jail.reading import StateReading
+from envmill.runtime.jail.reading import DEEPEST, StateReading
 from envmill.runtime.jail.wire import BadFrame, Message
+from envmill.runtime.notice import MAX_PENDING, MAX_TEXT
+
+LONGEST_CODE = 80
+LONGEST_MESSAGE = 64 * 1024
+"""Characters. A program's own words are cut at 2,000; a list of all tools may be longer."""
+LONGEST_DELAY = 366 * 86400.0
+"""Seconds."""
+_MOST_USES = 2**53
+_MOST_WORDS, _LONGEST_WORD = 1024, 80
+_HASH, _BLOB_NAME = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}")
 
 _FIELDS = itemgetter("outcome", "parts", "code", "message", "state_hash", "state")
 _USUAL = len(EMPTY)
 _OUTCOMES = frozenset(("ok", "rejection", "failure"))
-_CONTENT = {"text": ("text", str), "json": ("value", object), "blob": ("hash", str)}
-"""Type of a part → the field that must be there, and what it holds."""
+_CONTENT = {"text": ("text", str), "json": ("value", object)}
+"""Type of a part → the field that is there besides, and what it holds. Blobs have more."""
 
 
 def check(claims: Any, reading: StateReading) -> list[Message]:
@@ -31,16 +43,24 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
             # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
             if len(claim) == 1 and "parts" in claim and len(parts := claim["parts"]) == 1 and type(parts) is list:
                 # What nearly every call comes to; all else in it is ours.
-                name, kind = _CONTENT[parts[0]["type"]]
-                if not isinstance(parts[0][name], kind):
-                    raise BadFrame("a part of another form")
+                if len(part := parts[0]) == 2 and part["type"] != "blob":
+                    name, kind = _CONTENT[part["type"]]
+                    if not isinstance(part[name], kind):
+                        raise BadFrame("a part of another form")
+                else:
+                    _check_blob(part)
                 continue
             outcome, parts, code, message, state_hash, state = _FIELDS(observation)
             if outcome not in _OUTCOMES or not type(code) is type(message) is type(state_hash) is str or type(parts) is not list:
                 raise BadFrame("an observation of another form")
+            if len(code) > LONGEST_CODE or len(message) > LONGEST_MESSAGE or (state_hash and not _HASH.fullmatch(state_hash)):
+                raise BadFrame("an observation whose code, message or hash is too long")
             for part in parts:
+                if part["type"] == "blob":
+                    _check_blob(part)
+                    continue
                 name, kind = _CONTENT[part["type"]]
-                if not isinstance(part[name], kind):
+                if len(part) != 2 or not isinstance(part[name], kind):
                     raise BadFrame("a part of another form")
             if state is not None:
                 reading.check(state)
@@ -51,27 +71,57 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
     return observations
 
 
+def check_depth(claims: Any, brackets: int) -> None:
+    """BadFrame when anything in a frame of so many brackets is nested deeper than a program may."""
+    if brackets > DEEPEST and is_deeper(claims, DEEPEST):
+        raise BadFrame(f"an observation nested deeper than {DEEPEST} levels")
+
+
+def _check_blob(part: Message) -> None:
+    if part["type"] != "blob" or not part.keys() <= _OF_BLOBS or type(part["size"]) is not int or not 0 <= part["size"] <= MAX_BLOB:
+        raise BadFrame("a blob of another form")
+    if not _BLOB_NAME.fullmatch(part["hash"]) or not MEDIA_TYPE.fullmatch(part["media_type"]) or type(part.get("data", "")) is not str:
+        raise BadFrame("a blob of another form")
+
+
 def _check_beside(observation: Message) -> None:
-    if not all(test(observation[name]) for name, test in _BESIDE.items() if name in observation):
+    known = all(name in _BESIDE or name in EMPTY for name in observation)
+    if not known or not all(test(observation[name]) for name, test in _BESIDE.items() if name in observation):
         raise BadFrame("an observation with more of another form")
 
 
 def _are_words(value: Any) -> bool:
-    return type(value) is list and all(type(word) is str for word in value)
+    return type(value) is list and len(value) <= _MOST_WORDS and all(_is_text(word, _LONGEST_WORD) for word in value)
 
 
 def _are_notes(value: Any) -> bool:
-    return type(value) is list and all(type(note) is dict for note in value)
+    return type(value) is list and len(value) <= MAX_PENDING and all(map(_is_note, value))
+
+
+def _is_note(value: Any) -> bool:
+    if type(value) is not dict or len(value) != len(_OF_NOTES):
+        return False
+    return all(_is_text(value.get(name), most) for name, most in _OF_NOTES.items())
+
+
+def _is_text(value: Any, most: int) -> bool:
+    return type(value) is str and len(value) <= most
 
 
 def _are_counts(value: Any) -> bool:
-    return type(value) is dict and all(type(count) is int for count in value.values())
+    if type(value) is not dict or not value.keys() <= _SOURCES:
+        return False
+    return all(type(count) is int and 0 <= count < _MOST_USES for count in value.values())
 
 
 def _is_time(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
+    return type(value) in (int, float) and 0 <= value <= LONGEST_DELAY
 
 
+_OF_BLOBS = frozenset(("type", "hash", "media_type", "size", "data"))
+_OF_NOTES = {"at": 40, "actor": 80, "text": MAX_TEXT}
+"""Field of a notification → characters it may have."""
+_SOURCES = frozenset(("clock", "ids", "randomness"))
 _BESIDE: dict[str, Callable[[Any], bool]] = {
     "uses": _are_counts,
     "notifications": _are_notes,

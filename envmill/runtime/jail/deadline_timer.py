@@ -7,6 +7,7 @@ import atexit
 import os
 import signal
 import time
+from collections.abc import Callable
 from types import FrameType
 
 from envmill.runtime.jail.wire import Overdue
@@ -36,6 +37,8 @@ class DeadlineTimer:
         self._due = 0.0
         """When the wait is over its time; 0 while nobody waits."""
         self._rings = False
+        self.on_ring: Callable[[], None] | None = None
+        """Called at each ring."""
 
     def stop(self) -> None:
         """Ring no more: an interpreter on its way out no longer knows what an alarm is for."""
@@ -57,6 +60,8 @@ class DeadlineTimer:
 
     def _ring(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         check_parent()
+        if self.on_ring:
+            self.on_ring()
         if not self._due:
             # A read elsewhere has a time-out of the socket's, which a signal would start anew each time.
             self.stop()

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection
 
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail import layers as jail
+from envmill.runtime.jail.allowance import ALLOWANCE
 from envmill.runtime.jail.deadline_timer import follow
 from envmill.runtime.jail.loop import CONSTRUCT, SOFT
 from envmill.runtime.jail.operations import PATIENT
@@ -34,6 +35,8 @@ from envmill.runtime.program import SCHEMA
 
 BUDGET = 60.0
 """Seconds for a whole plan, at most."""
+MEMORY = 3 << 30
+"""Bytes of address space of the driver: all that the largest plan comes to, as frames, as objects and on its way out, fits three times."""
 PROGRAMS = 512
 """Programs remembered by their hash, so that their text travels once."""
 REFUSAL = (
@@ -62,6 +65,7 @@ class Driver:
 
     def answer(self, request: Message) -> Message:
         """The reply to one request; a broken sandbox is an error of its own, never an observation."""
+        ALLOWANCE.renew()
         try:
             reply: Message = {"id": request["id"], "observations": self._requests[request["op"]](request)}
             return reply | {"leaks": drain_leaks()} if LEAKS else reply
@@ -83,6 +87,7 @@ class Driver:
     def rest(self, is_idle: Callable[[], bool]) -> None:
         """What is better done between requests."""
         for templates in self._flavours.values():
+            ALLOWANCE.renew()
             templates.rest(is_idle)
 
     def _play(self, request: Message) -> list[Message]:
@@ -185,6 +190,7 @@ def run(host: socket.socket, config: Message) -> None:
         jail.die_with_parent(config["parent"])
     follow(config["parent"])
     _raise_descriptors()
+    _limit_memory()
     if config["core"] is not None:
         os.sched_setaffinity(0, {config["core"]})
     if config["codec"]:
@@ -227,6 +233,13 @@ def _raise_descriptors() -> None:
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard))
+
+
+def _limit_memory() -> None:
+    """The last bound on what a session may have this process hold. Sessions have tighter ones, and a control group."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def _be_zygote(end: int, config: Message) -> None:

@@ -33,7 +33,13 @@ ROLLOUT = "rollout"
 """Name of that parameter."""
 LARGE = 2 * 1024 * 1024
 """Characters of a state above which it travels packed: two of the largest would not fit into a frame."""
-_DATABASE = "sqlite"
+_readers: dict[str, Callable[[bytes], Json]] = {"json": json.loads}
+"""Form of a state → its reader."""
+
+
+def adopt_reader(name: str) -> None:
+    """Read SQLite files with a module that is loaded in a judge zygote alone, before it is jailed."""
+    _readers["sqlite"] = import_module(name).read_database
 
 
 def pack_state(spelled: bytes, form: str = "json") -> Message:
@@ -48,8 +54,7 @@ class _Given:
 
     def __init__(self, sent: Message) -> None:
         spelled = sent["text"].encode() if "text" in sent else zlib.decompress(base64.b64decode(sent["packed"]))
-        # The reader of databases is loaded in a judge zygote alone, before it was jailed.
-        read = import_module("envmill.runtime.jail.foreign").read_database if sent["form"] == _DATABASE else json.loads
+        read = _readers[sent["form"]]
         self._first: Json = read(spelled)
         self._packed = _pack(self._first)
 

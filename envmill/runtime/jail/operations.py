@@ -20,6 +20,8 @@ LOOKS = frozenset(("state", "changes", "snapshot"))
 """They spell the whole state: a large one takes longer than a call may."""
 SOILED = "soiled"
 """The code with which a used process refuses a construction: its interpreter is not as it was."""
+WIDE = LOOKS | {"fetch", "advance"}
+"""Their answers may be longer than a reply: states, the bytes of a blob, a thousand notifications."""
 PATIENT = CONSTRUCTIVE | LOOKS
 """They are given more time than a call."""
 

@@ -6,19 +6,24 @@ import select
 import signal
 import socket
 import struct
+import time
 from collections.abc import Callable
 
-from envmill.runtime.jail.claims import check
+from envmill.runtime.jail.allowance import ALLOWANCE
+from envmill.runtime.jail.claims import check, check_depth
 from envmill.runtime.jail.deadline_timer import TICK, VIGIL
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
-from envmill.runtime.jail.operations import PATIENT
+from envmill.runtime.jail.operations import PATIENT, WIDE
+from envmill.runtime.jail.patrol import PATROL, PatrolledSession
 from envmill.runtime.jail.reading import StateReading
 from envmill.runtime.jail.state_cache import KnownStates
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, Overdue
+from envmill.runtime.jail.wire import LIMIT, NARROW, BadFrame, Channel, Closed, Message, Overdue
 
 _TICK = struct.pack("@ll", 0, round(TICK * 1e6))
 """How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra system call."""
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
+_monotonic = time.monotonic
+VIGIL.on_ring = PATROL.stop_others
 
 
 class ProcessDied(Exception):
@@ -60,6 +65,9 @@ class JailedProcess:
         """How many it has begun."""
         self._keys = keys or KnownStates()
         self._reading = StateReading()
+        self._session = PatrolledSession(pid, self._pidfd)
+        self.heard = 0
+        """Bytes of memory, about, that its last answers take."""
         # A random start: a frame that a tool writes by itself does not know the number that is due.
         self._sequence = int.from_bytes(os.urandom(6), "little")
 
@@ -67,19 +75,30 @@ class JailedProcess:
         """Send steps, gather their observations. Anything but exactly those, in time, kills the process: Died."""
         arrived: list[Message] = []
         self._sequence += 1
+        limit = NARROW if all(step["op"] not in WIDE for step in steps) else LIMIT
+        session, start, cost = self._session, _monotonic(), ALLOWANCE.cost
+        self.channel.examine = ALLOWANCE.spend
+        PATROL.waited = session
+        if not session.awake:
+            session.wake()
         try:
             try:
                 VIGIL.keep(_wait(steps[0]["op"]), until)
                 self.channel.send({"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)})
-                while not self._gather(steps, arrived):
+                while not self._gather(steps, arrived, limit):
                     VIGIL.keep(_wait(steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""), until)
             finally:
                 VIGIL.dismiss()
+                PATROL.waited = None
+                session.waited += _monotonic() - start
+                self.heard = ALLOWANCE.cost - cost
+                if session.suspect:
+                    session.stop()
         except Overdue:
             raise self._died("timeout", f"It did not answer within {HARD:g} s and was killed.", arrived) from None
         except Closed:
             raise self._died("killed", "The process ended by itself.", arrived, by_itself=True) from None
-        except (BadFrame, KeyError, TypeError) as error:
+        except (BadFrame, KeyError, TypeError, MemoryError) as error:
             raise self._died("killed", f"It sent what it was not asked for and was killed: {error}.", arrived) from None
         return arrived
 
@@ -97,11 +116,15 @@ class JailedProcess:
         self._keys.put(step["key"], large=step.get("large", False))
         return step
 
-    def _gather(self, steps: list[Message], arrived: list[Message]) -> bool:
-        frame = self.channel.receive()
+    def _gather(self, steps: list[Message], arrived: list[Message], limit: int) -> bool:
+        frame = self.channel.receive(limit=limit)
         if frame["seq"] != self._sequence:
             raise BadFrame("a frame out of turn")
+        check_depth(frame["observations"], ALLOWANCE.brackets)
         observations = check(frame["observations"], self._reading)
+        if not observations:
+            # Each frame begins the wait anew.
+            raise BadFrame("a frame without observations")
         done: bool = frame["done"]
         have = len(arrived) + len(observations)
         # Before any of them counts as arrived.
@@ -128,6 +151,7 @@ class JailedProcess:
             return
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        self._session.leave()
         os.close(self._pidfd)
         self._pidfd = -1
         self._close()

@@ -8,8 +8,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+from envmill.runtime.canonical import MAX_DEPTH
+from envmill.runtime.jail.allowance import count_pieces, is_deeper
 from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 
+DEEPEST = MAX_DEPTH + 16
+"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen around it."""
 _ROWS = 8
 """Rows from which a collection is cut between them."""
 _REMEMBERED = 64 * 1024
@@ -54,9 +58,13 @@ class StateReading:
 
 def _read(text: str) -> None:
     try:
-        decode(text.encode())
+        spelled = text.encode()
     except UnicodeEncodeError:
         raise BadFrame("a state that is no text") from None
+    count_pieces(spelled)
+    state = decode(spelled)
+    if text.count("{") + text.count("[") > DEEPEST and is_deeper(state, DEEPEST):
+        raise BadFrame(f"a state nested deeper than {DEEPEST} levels")
 
 
 def _find_cuts(text: str) -> Iterator[tuple[int, int]]:

@@ -25,6 +25,8 @@ DRAWN = 64
 """Of so many episodes that were reset in place, one is played again in a fresh process: for ever, and nobody knows which."""
 _STEPS = 64
 _BYTES = 256 * 1024
+_HEAVIEST = 64 * 1024 * 1024
+"""Bytes of memory for the answers of an episode that is kept: one for each open session."""
 _SECONDS = 0.25
 """An episode longer than this is not worth a trial: the fork is the smaller part of it."""
 _LONGEST = 20 * _SECONDS
@@ -49,13 +51,16 @@ class EpisodeLog:
     lengths: list[int] = field(default_factory=list[int])
     """Steps of each message."""
     seconds: float = 0.0
+    cost: int = 0
+    """Bytes of memory, about, that its answers take."""
     failed: bool = False
 
-    def add(self, steps: list[Message], answers: list[Message], seconds: float) -> None:
+    def add(self, steps: list[Message], answers: list[Message], seconds: float, cost: int = 0) -> None:
         """What was just played."""
         self.seconds += seconds
+        self.cost += cost
         self.failed = self.failed or has_failed(answers)
-        if len(self.steps) + len(steps) > _STEPS:
+        if len(self.steps) + len(steps) > _STEPS or self.cost > _HEAVIEST:
             self.whole, self.steps, self.answers, self.lengths = False, [], [], []
         elif self.whole:
             self.steps += steps

@@ -47,13 +47,18 @@ SESSION: tuple[str, ...] = (
     "read", "write", "futex", "mmap", "munmap", "mprotect", "brk", "mremap", "madvise", "setitimer", "getitimer",
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "clock_gettime", "clock_getres", "clock_nanosleep",
     "nanosleep", "gettimeofday", "time", "poll", "ppoll", "close", "fstat", "lseek", "sched_yield", "membarrier",
-    "restart_syscall", "set_robust_list", "set_tid_address", "rseq", "getcpu", "getpid", "getppid", "gettid", "getuid",
-    "geteuid", "getgid", "getegid", "getrusage", "sysinfo", "uname", "getrandom", "exit", "exit_group",
+    "restart_syscall", "set_robust_list", "set_tid_address", "rseq", "getcpu", "getuid",
+    "geteuid", "getgid", "getegid", "getrusage", "uname", "exit", "exit_group",
 )  # fmt: skip
-"""What a running program may ask of the kernel: memory, time, its own signals, and bytes on descriptors it holds."""
+"""What a running program may ask of the kernel: memory, time, its own signals, and bytes on descriptors it holds. Not its number, the
+machine's load or true randomness, by which two sessions of one seed could differ."""
+
+_QUIET: dict[str, int] = {"getpid": 0, "getppid": 0, "gettid": 0, "getrandom": _ENOSYS}
+"""Calls that libraries make in passing: they are told a number that is always the same, or take another way, and no denial is noted."""
 
 TEMPLATE: tuple[str, ...] = (
-    *SESSION, "clone", "wait4", "recvmsg", "recvfrom", "prctl", "seccomp", "prlimit64", "setrlimit", "getrlimit", "close_range", "fcntl",
+    *SESSION, "getpid", "getppid", "gettid", "sysinfo", "getrandom", "clone", "wait4", "recvmsg", "recvfrom", "prctl", "seccomp",
+    "prlimit64", "setrlimit", "getrlimit", "close_range", "fcntl",
 )  # fmt: skip
 """What a template needs on top, to fork sessions and lock them up further. No program runs under this one."""
 
@@ -78,6 +83,9 @@ def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
         number = _NUMBERS[name][column]
         if number >= 0:
             code += _rule(name, number, otherwise)
+    for name, error in _QUIET.items():
+        if name not in names:
+            code += [_jump(_EQUAL, _NUMBERS[name][column], 0, 1), _op(_RETURN, _ERRNO | error)]
     code += [_jump(_EQUAL, _NUMBERS["clone3"][column], 0, 1), _op(_RETURN, _ERRNO | _ENOSYS), _op(_RETURN, otherwise)]
     return b"".join(code)
 

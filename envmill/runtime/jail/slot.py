@@ -111,7 +111,7 @@ class SessionSlot:
             self._abandon()
             return answers
         self._begin(inmate, fresh=False)
-        self._tape.add(steps, answers, time.monotonic() - start)
+        self._tape.add(steps, answers, time.monotonic() - start, inmate.heard)
         return answers
 
     def _find_used(self) -> JailedProcess | None:
@@ -130,9 +130,9 @@ class SessionSlot:
 
     def _play_here(self, steps: list[Message], until: float) -> list[Message]:
         assert self._inmate
-        start = time.monotonic()
+        inmate, start = self._inmate, time.monotonic()
         try:
-            answers = self._inmate.play(steps, until, self._hashes)
+            answers = inmate.play(steps, until, self._hashes)
         except ProcessDied as death:
             self._abandon()
             self._template.check()
@@ -145,7 +145,7 @@ class SessionSlot:
             if len(death.arrived) >= len(steps) - 1 or time.monotonic() > until:
                 return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][: len(steps)]
             return self._play_singly(steps, until)
-        self._tape.add(steps, answers, time.monotonic() - start)
+        self._tape.add(steps, answers, time.monotonic() - start, inmate.heard)
         return answers
 
     def _revive(self, steps: list[Message], until: float) -> list[Message]:
@@ -165,7 +165,7 @@ class SessionSlot:
                 self._template.check()
                 continue
             if all(map(agree, answers, tape.answers)):
-                self._tape.add([*tape.steps, *steps], answers, time.monotonic() - start)
+                self._tape.add([*tape.steps, *steps], answers, time.monotonic() - start, self._inmate.heard)
                 return answers[len(tape.steps) :]
             self._abandon()
         return []

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import re
 import socket
 import struct
 import time
@@ -15,6 +16,8 @@ Message: TypeAlias = dict[str, Any]
 
 LIMIT = 64 * 1024 * 1024
 """Bytes of a frame. Less than half of it bounds a state."""
+NARROW = 2 * 1024 * 1024
+"""Bytes of a frame in which no state was asked for: twice a reply."""
 CHUNK = 16 * 1024
 """16 KB: a larger read buffer costs 10 µs per message."""
 _LENGTH = struct.Struct("<I")
@@ -30,12 +33,20 @@ def _read_number(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
+def _read_integer(text: str) -> int:
+    number = int(text) if len(text) < 21 else _refuse(f"{text[:20]}…")
+    return number if -(2**63) <= number < 2**63 else _refuse(text)
+
+
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number)
+_NARROW_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number, parse_int=_read_integer)
+_LONG = re.compile(rb"[0-9]{19}")
+"""Perhaps an integer of more than 64 bits, which other readers round. Each integer is looked at then, which takes three times as long."""
 
 
 def read_strictly(payload: bytes) -> Any:
     """What may be read may also be written: no NaN, no endless number, no half of a character. ValueError or RecursionError else."""
-    value = _DECODER.decode(payload.decode())
+    value = (_NARROW_DECODER if _LONG.search(payload) else _DECODER).decode(payload.decode())
     if b"\\u" in payload:
         # Only an escape can spell half a character, and what is written here has none.
         json.dumps(value, ensure_ascii=False).encode()
@@ -105,11 +116,11 @@ def decode(payload: bytes) -> Message:
     return message  # pyright: ignore[reportUnknownVariableType]
 
 
-def frame_length(header: bytes) -> int:
+def frame_length(header: bytes, limit: int = LIMIT) -> int:
     """Length of the payload a header announces."""
     length: int = _LENGTH.unpack(header)[0]
-    if length > LIMIT:
-        raise BadFrame(f"a frame of {length} bytes is over the limit of {LIMIT}")
+    if length > limit:
+        raise BadFrame(f"a frame of {length} bytes is over the limit of {limit}")
     return length
 
 
@@ -122,6 +133,8 @@ class Channel:
         self.surplus = b""
         self._on_tick = on_tick
         """Called whenever the socket's own time-out ends a read with nothing."""
+        self.examine: Callable[[bytes], None] | None = None
+        """Called with a payload before it is decoded; BadFrame refuses it."""
 
     def send(self, message: Message) -> None:
         self.write(encode(message))
@@ -139,16 +152,19 @@ class Channel:
         except OSError as error:
             raise Closed(str(error)) from None
 
-    def receive(self, deadline: float | None = None) -> Message:
+    def receive(self, deadline: float | None = None, limit: int = LIMIT) -> Message:
         """The next message, before a deadline on the monotonic clock (the socket's own time-out is the tick)."""
         data = self.surplus or self._read(deadline)
         if len(data) == 4 + int.from_bytes(data[:4], "little"):
             # One read, one frame: so it is nearly always.
             self.surplus = b""
-            return decode(data[4:])
+            payload = data[4:]
+            if self.examine:
+                self.examine(payload)
+            return decode(payload)
         while len(data) < 4:
             data += self._read(deadline)
-        end = 4 + frame_length(data[:4])
+        end = 4 + frame_length(data[:4], limit)
         have = len(data)
         if have < end:
             parts = [data]
@@ -157,7 +173,10 @@ class Channel:
                 have += len(parts[-1])
             data = b"".join(parts)
         self.surplus = data[end:]
-        return decode(data[4:end])
+        payload = data[4:end]
+        if self.examine:
+            self.examine(payload)
+        return decode(payload)
 
     def _read(self, deadline: float | None, size: int = CHUNK) -> bytes:
         while True:

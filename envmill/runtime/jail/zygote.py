@@ -21,7 +21,7 @@ from envmill.runtime.interface import Interface
 from envmill.runtime.jail import heap_prefill, interpreter_check
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.imports import SETTLED, find_unsettled, list_imports, load_ahead
-from envmill.runtime.jail.judging import prepare_judge
+from envmill.runtime.jail.judging import adopt_reader, prepare_judge
 from envmill.runtime.jail.kernel import fork
 from envmill.runtime.jail.loop import SessionLoop
 from envmill.runtime.jail.warmup import rehearse
@@ -49,12 +49,13 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
         control = socket.socket(fileno=fd)
         load_ahead()
         if flavour == "judge":
-            import_module("envmill.runtime.jail.foreign")
+            adopt_reader("envmill.runtime.jail.foreign")
         if flavour == "database":
             _load_database(sessions)
         virtual.install()
         _forget_disk()
         rehearse()
+        _forget_modules("ctypes", "_ctypes", *(("envmill.runtime.jail",) if flavour == "judge" else ()))
         jail.withdraw(layers)
         interpreter_check.remember(SETTLED)
         gc.collect()
@@ -210,6 +211,14 @@ def _reap() -> None:
             pass
     except ChildProcessError:
         return
+
+
+def _forget_modules(*packages: str) -> None:
+    """Modules that no program has a use for can no longer be imported. Who means harm still finds their objects in memory."""
+    for name in [name for name in sys.modules if any(name == package or name.startswith(f"{package}.") for package in packages)]:
+        del sys.modules[name]
+        parent, _, last = name.rpartition(".")
+        vars(sys.modules.get(parent, sys)).pop(last, None)
 
 
 def _forget_disk() -> None:

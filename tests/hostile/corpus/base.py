@@ -48,8 +48,9 @@ class Attack:
 
 SCHEMA = "create table counts (id integer primary key, count integer not null);"
 _TOOLS = """
-import builtins, ctypes, errno, gc, json, os, random, re, signal, socket, struct, sys, time
+import builtins, errno, gc, json, os, random, re, signal, socket, struct, sys, time
 from envmill.runtime.jail.calls import name_calls
+from envmill.runtime.jail.kernel import ctypes
 
 libc = ctypes.CDLL(None, use_errno=True)
 CALL = {name: number for number, name in name_calls(os.uname().machine).items()}

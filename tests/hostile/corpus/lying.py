@@ -35,6 +35,18 @@ LYING: dict[str, Attack] = {
     ),
     "an answer whose notes are no table": Attack('forge(FORGED | {"uses": 7, "notifications": {}, "weather": 1})', ("killed",), _OWN),
     "numbers instead of words": Attack('forge(FORGED | {"code": 1, "message": [], "state_hash": {}})', ("killed",), _OWN),
+    "an answer whose hash is markup": Attack('forge(FORGED | {"state_hash": "<script>alert(1)</script>"})', ("killed",), _OWN),
+    "an answer whose code is a book": Attack('forge(FORGED | {"code": "x" * 100_000})', ("killed",), _OWN),
+    "an answer that came after the end of time": Attack('forge(FORGED | {"delay": 1e300})', ("killed",), _OWN),
+    "an answer with a field of its own": Attack('forge(FORGED | {"reward": 1})', ("killed",), _OWN),
+    "an answer that used less than nothing": Attack('forge(FORGED | {"uses": {"ids": -(10 ** 30)}})', ("killed",), _OWN),
+    "a blob by another file's name": Attack(
+        'forge(FORGED | {"parts": [{"type": "blob", "hash": "../../../etc/passwd", "media_type": "a/b", "size": 1}]})', ("killed",), _OWN
+    ),
+    "notes without fields": Attack('forge(FORGED | {"notifications": [{}]})', ("killed",), _OWN),
+    "an answer nested nine hundred deep": Attack(
+        "deep = 1\nfor _ in range(900): deep = [deep]\nforge(FORGED | {'parts': [{'type': 'json', 'value': deep}]})", ("killed",), _OWN
+    ),
     "every write fails": Attack("os.write = None; os.dup2(0, own_socket())", ("killed", "crash"), "dies"),
     "rewrite its own tools": Attack(
         "World.work = lambda self: 'forged'\njson.dumps = None; len.__self__.len = None", (), "poisons", own=True

@@ -37,5 +37,8 @@ REACHING: dict[str, Attack] = {
         """,
         (), "true",
     ),
+    "true randomness": Attack("return libc.getrandom(ctypes.create_string_buffer(8), 8, 0) == 8", (), "true", ("seccomp",)),
+    "the load of the machine": Attack("return libc.sysinfo(ctypes.create_string_buffer(512)) == 0", (), "true", ("seccomp",)),
+    "its own number among the processes": Attack("return libc.getpid() > 0", (), "true", ("seccomp",)),
     "inherited descriptors": Attack("return sum(map(is_open, range(64))) > 5", (), "true"),
 }  # fmt: skip

@@ -18,7 +18,7 @@ FULL: Message = EMPTY | {
     "parts": [
         {"type": "text", "text": "a"},
         {"type": "json", "value": None},
-        {"type": "blob", "hash": "x", "media_type": "a/b", "size": 1},
+        {"type": "blob", "hash": "ab" * 32, "media_type": "a/b", "size": 1},
     ],
     "state": '{"a":[1]}',
     "uses": {"ids": 3},
@@ -41,9 +41,17 @@ def test_what_has_the_form_passes(observations: list[Message]) -> None:
         {"parts": [{"type": "text", "text": 7}]}, {"parts": [{"type": "picture", "text": ""}]}, {"state_hash": []},
         {"code": None}, {"message": 1},
         {"state": 7}, {"state": "{"}, {"state": "[]"}, {"state": "\ud800"}, {"uses": {"ids": "many"}}, {"notifications": ["now"]},
+        {"parts": [{"type": "text", "text": "a", "more": 1}]}, {"parts": [{"type": "blob", "hash": "../../../etc/passwd"}]},
+        {"parts": [{"type": "blob", "hash": "ab" * 32, "media_type": "a/b", "size": -1}]},
+        {"parts": [{"type": "blob", "hash": "ab" * 32, "media_type": "<script>", "size": 1}]},
+        {"code": "x" * 81}, {"message": "x" * 70_000}, {"state_hash": "<script>"}, {"state_hash": "a" * 33}, {"surplus": 1},
+        {"uses": {"ids": -(10**30)}}, {"uses": {"ids": 10**30}}, {"uses": {"luck": 1}}, {"delay": 1e300}, {"delay": 10**30},
+        {"notifications": [{}]}, {"notifications": [{"at": "x", "actor": "agent", "text": "t" * 2001}]},
+        {"notifications": [{"at": "x", "actor": "agent", "text": "t", "more": 1}]},
+        {"notifications": [{"at": "x", "actor": "agent", "text": "t"}] * 1001}, {"weather": ["x" * 81]}, {"denied": ["x"] * 2000},
         {"delay": -1}, {"delay": float("inf")}, {"delay": float("nan")}, {"delay": "long"}, {"weather": "rain"}, {"denied": [1]},
     ],
-    ids=str,
+    ids=lambda change: str(change)[:60],
 )  # fmt: skip
 def test_what_has_not_is_refused(change: Message) -> None:
     with pytest.raises(BadFrame):
@@ -58,7 +66,8 @@ def test_what_says_nothing_but_its_parts_passes() -> None:
 @pytest.mark.parametrize(
     "parts",
     [7, "a", {"type": "json"}, {"0": {"type": "json", "value": 1}}, [7], [[]], [{}], [{"type": "json"}], [{"type": "text", "text": 7}],
-     [{"type": []}], [{"type": "picture", "value": 1}], [{"type": "blob", "hash": None}]],
+     [{"type": []}], [{"type": "picture", "value": 1}], [{"type": "blob", "hash": None}],
+     [{"type": "blob", "hash": "../x", "media_type": "a/b", "size": 1}], [{"type": "text", "text": "", "more": 1}]],
     ids=str,
 )  # fmt: skip
 def test_parts_alone_are_looked_at_no_less(parts: Any) -> None:
@@ -75,3 +84,27 @@ def test_what_is_left_out_is_as_in_an_empty_one(field: str) -> None:
 def test_observations_are_a_list_of_objects(frame: Any) -> None:
     with pytest.raises(BadFrame):
         check(frame)
+
+
+@pytest.mark.parametrize(("levels", "refused"), [(64, False), (900, True)])
+@pytest.mark.parametrize("sign", ["[]", "{}"])
+def test_depth_is_counted(levels: int, refused: bool, sign: str) -> None:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value] if sign == "[]" else {"a": value}
+    observations = [EMPTY | {"parts": [{"type": "json", "value": value}]}]
+    if refused:
+        with pytest.raises(BadFrame):
+            claims.check_depth(observations, 2000)
+    else:
+        claims.check_depth(observations, 2000)
+
+
+def test_many_rows_are_not_deep() -> None:
+    claims.check_depth([EMPTY | {"parts": [{"type": "json", "value": [{"a": [1]}] * 5000}]}], 10_000)
+
+
+def test_a_state_too_deep_is_refused_and_one_of_the_deepest_allowed_is_not() -> None:
+    StateReading().check('{"a":' + "[" * 63 + "]" * 63 + "}")
+    with pytest.raises(BadFrame):
+        StateReading().check('{"a":' + "[" * 900 + "]" * 900 + "}")
