@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from envmill.errors import ModelError, Outage
 from envmill.lake.journal import Journal
-from envmill.models.base import Completion, Provider, Request, Role, Spent
+from envmill.models.base import Completion, Provider, Request, Role, Spent, ToolCall
 from envmill.models.budget import Amount, Budget, Deferred
 from envmill.models.caller import Caller, Effort
 from envmill.models.families import are_related
@@ -204,10 +204,16 @@ class Gateway:
     def _hide(self, completion: Completion) -> Completion:
         """A server that echoes its request must not bring a key into ledger and recordings."""
         redactor = self.discipline.redactor
-        if not redactor.finds(completion.text + completion.reasoning + "".join(call.raw for call in completion.tool_calls)):
-            return completion
-        calls = tuple(replace(call, raw=redactor.hide(call.raw), arguments=None) for call in completion.tool_calls)
-        return replace(completion, text=redactor.hide(completion.text), reasoning=redactor.hide(completion.reasoning), tool_calls=calls)
+        calls = tuple(_hide_call(call, redactor) for call in completion.tool_calls)
+        signed = tuple(map(redactor.hide_within, completion.signed))
+        texts = {name: redactor.hide(getattr(completion, name)) for name in ("text", "reasoning", "model")}
+        return replace(completion, **texts, tool_calls=calls, signed=signed, notes=tuple(map(redactor.hide, completion.notes)))
+
+
+def _hide_call(call: ToolCall, redactor: Redactor) -> ToolCall:
+    """Arguments that held a secret are read no more."""
+    shown = replace(call, id=redactor.hide(call.id), name=redactor.hide(call.name))
+    return replace(shown, raw=redactor.hide(call.raw), arguments=None) if redactor.finds(call.raw) else shown
 
 
 def _describe_effort(effort: Effort) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote the key it was sent."""
 
+import base64
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NoReturn, TypeVar
+from urllib.parse import quote
 
 from envmill.errors import EnvMillError
+from schemas.base import Json, is_array, is_object
 
 E = TypeVar("E", bound=EnvMillError)
 
@@ -25,7 +28,7 @@ class Redactor:
     """Knows the secrets of this process by value, and others by their shape."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets for form in (secret.strip(), repr(secret.strip())[1:-1]) if len(form) >= _SHORTEST}
+        known = {form for secret in secrets if len(secret.strip()) >= _SHORTEST for form in _list_forms(secret.strip())}
         self._search, self._sub = _compile(known)
 
     def __reduce__(self) -> NoReturn:
@@ -39,6 +42,14 @@ class Redactor:
         """The text without secrets we hold. For what a model said: a shape alone may be its own words."""
         return self._sub(_HIDDEN, text)
 
+    def hide_within(self, value: Json) -> Json:
+        """A value without secrets in any of its texts and names."""
+        if isinstance(value, str):
+            return self.hide(value)
+        if is_object(value):
+            return {self.hide(name): self.hide_within(one) for name, one in value.items()}
+        return [self.hide_within(one) for one in value] if is_array(value) else value
+
     def hide_all(self, text: str) -> str:
         """The text without secrets, and without what looks like one. For messages of vendors."""
         return _SHAPES.sub(_HIDDEN, self.hide(text))
@@ -47,6 +58,22 @@ class Redactor:
         """The same error without secrets; its causes stay behind, since their texts and objects hold headers."""
         facts = {name: self.hide_all(value) if isinstance(value, str) else value for name, value in error.facts.items()}
         return type(error)(self.hide_all(error.message), **facts)
+
+
+def _list_forms(secret: str) -> Iterator[str]:
+    """How a secret may come back: as it is, as a program shows it, reversed, in hexadecimal digits, in an address, and in base64.
+
+    Base64 is known wherever in a longer text the secret stands.
+    """
+    told = secret.encode("utf-8", "surrogatepass")
+    yield from (secret, repr(secret)[1:-1], secret[::-1], told.hex(), told.hex().upper(), quote(told))
+    for before in range(3):
+        # Characters of base64 that hang on what stands before and behind the secret are left out.
+        skipped, kept = (0, 2, 3)[before], (before + len(told)) * 8 // 6
+        for alphabet in (base64.b64encode, base64.urlsafe_b64encode):
+            coded = alphabet(bytes(before) + told).decode()[skipped:kept]
+            if len(coded) >= _SHORTEST:
+                yield coded
 
 
 def _compile(secrets: Collection[str]) -> tuple[Callable[[str], object], Callable[[str, str], str]]:

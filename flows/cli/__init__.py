@@ -39,6 +39,7 @@ from flows.cli import (
     verify,
 )
 from flows.cli.options import complete
+from flows.cli.printing import print_text
 from flows.local.errors import NoServer
 from flows.local.home import Home
 
@@ -126,5 +127,5 @@ def main() -> None:
     try:
         make_app(sys.argv[1:])()
     except EnvMillError as error:
-        typer.echo(error.message, err=True)
+        print_text(error.message, err=True)
         sys.exit(next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1))

@@ -5,13 +5,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from envmill.errors import Refused, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import QueryLimits, QueryResult, ask
 from flows.cli.bounds import bound
 from flows.cli.formats import print_csv, print_json, print_table, write_parquet
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 MOST_ROWS = 10_000
@@ -43,7 +42,7 @@ class AnswerFormat:
         """Print or write it."""
         if self.path is not None:
             rows = write_parquet(answer, self.path)
-            return typer.echo(f"{rows:,} rows written to {self.path}", err=True)
+            return print_text(f"{rows:,} rows written to {self.path}", err=True)
         return {"json": print_json, "csv": print_csv, "table": print_table}[self.form](answer, self.limit)
 
 

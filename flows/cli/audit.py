@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_as_json
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _shorten(entry: "AuditEntry") -> str:
 def _print_json(entries: "Sequence[AuditEntry]") -> None:
     import json
 
-    typer.echo(json.dumps([describe(entry) for entry in entries], indent=2, ensure_ascii=False))
+    print_as_json(json.dumps([describe(entry) for entry in entries], indent=2, ensure_ascii=False))
 
 
 def describe(entry: "AuditEntry") -> dict[str, Any]:

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.printing import print_text
+
 
 def base(
     context: typer.Context,
@@ -29,4 +31,4 @@ def base(
     if image is None or again or source:
         image, told = (fetch_base(settings.images, settings.docker, source) if source else build_base(settings.images)), "made"
     packages = f", {len(image.packages)} packages" if image.packages else ""
-    typer.echo(f"{told}: {image.folder}, sha256:{image.digest}{packages}")
+    print_text(f"{told}: {image.folder}, sha256:{image.digest}{packages}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.models.batches.slips import FiledSlip, Slips
@@ -59,4 +60,4 @@ def _call_off(context: typer.Context, slips: "Slips", run: str, name: str) -> No
             await carrier.close()
 
     asyncio.run(cancel())
-    typer.echo(f"{name} is called off. Resume the run: what is done counts, the rest is handed in again.", err=True)
+    print_text(f"{name} is called off. Resume the run: what is done counts, the rest is handed in again.", err=True)

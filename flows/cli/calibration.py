@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def calibrate(
         return _show(list(read_calibrations(home.settings.calibrations)))
     found = asyncio.run(_calibrate(home, read_cases(cases or SHIPPED), judge or "offline"))
     if found:
-        typer.echo(f"written to {write_calibrations(found, home.settings.calibrations)}", err=True)
+        print_text(f"written to {write_calibrations(found, home.settings.calibrations)}", err=True)
     return _show(found)
 
 
@@ -64,7 +65,7 @@ def _show_fairness(outcomes: "Sequence[FairnessOutcome]", path: Path) -> None:
     from flows.cli.table import show
 
     path.write_text("".join(f"{one.model_dump_json()}\n" for one in outcomes), encoding="utf-8")
-    typer.echo(f"written to {path}", err=True)
+    print_text(f"written to {path}", err=True)
     show(list(FairnessCount._fields), list(count_outcomes(outcomes)))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
 Name = Annotated[str | None, typer.Argument(help="One of them, for its columns.")]
@@ -23,7 +24,7 @@ def tables(
     chosen = pick(TABLES, name, "table") if name else dict(TABLES)
     if json_schema:
         schemas = {table: record.model_json_schema() for table, record in chosen.items()}
-        typer.echo(json.dumps(schemas[name] if name else schemas, indent=2, ensure_ascii=False))
+        print_as_json(json.dumps(schemas[name] if name else schemas, indent=2, ensure_ascii=False))
     elif name:
         show(["column", "type", "may be null", "meaning"], list(_describe_table(name)))
     else:
@@ -41,12 +42,12 @@ def views(
 
     chosen = pick(VIEWS, name, "view") if name else VIEWS
     if sql:
-        return typer.echo(_write_shell(context.obj))
+        return print_text(_write_shell(context.obj))
     if not name:
         return show(["view", "says"], [(view.name, view.about.replace("\n", " ")) for view in chosen.values()])
     show(["column", "meaning"], list(chosen[name].columns.items()))
     for title, question in chosen[name].questions:
-        typer.echo(f"\n# {title}\n{question}")
+        print_text(f"\n# {title}\n{question}")
     return None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -53,14 +54,14 @@ def demo(
     finished = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed `make` cleans up like Ctrl-C
     try:
-        url = bring_up(home, typer.echo)
+        url = bring_up(home, print_text)
         finished = _run_and_show(home, config)
         if finished and keep:
-            typer.echo(f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)")
+            print_text(f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)")
     finally:
         # Ctrl-C and failures land here too: nothing of the demo outlives it unasked.
         if not (finished and keep):
-            bring_down(home, typer.echo)
+            bring_down(home, print_text)
     if not finished:
         raise typer.Exit(1)
 
@@ -81,11 +82,11 @@ def _run_and_show(home: Home, config: "RunConfig") -> bool:
     if not run_factory(home, config).completed:
         return False
     run = find_run(home)
-    typer.echo(f"\nfunnel of run {run}")
+    print_text(f"\nfunnel of run {run}")
     show(*ask(home, FUNNEL, [run]))
     for title, question in QUESTIONS.items():
         asked = question.replace("$run", f"'{run}'")
-        typer.echo(f"\n{title}\n  {asked}")
+        print_text(f"\n{title}\n  {asked}")
         show(*ask(home, asked))
     _show_places(home, run)
     describe_report(home, run)
@@ -95,10 +96,10 @@ def _run_and_show(home: Home, config: "RunConfig") -> bool:
 def _show_places(home: Home, run: str) -> None:
     from flows.cli.question import ask
 
-    typer.echo(f"\nlake         {home.settings.lake}")
+    print_text(f"\nlake         {home.settings.lake}")
     for exporter, folders, rows, files in ask(home, _PLACES, [run])[1]:
         sizes = [size for each in files for size in json.loads(each).values()]
         held = f"{folders} folders, " if folders > 1 else ""
-        typer.echo(f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
+        print_text(f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
     envmill = Path(sys.executable).with_name("envmill")
-    typer.echo(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")
+    print_text(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")

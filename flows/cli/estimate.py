@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flows.cli.printing import print_text
+
 if TYPE_CHECKING:
     from envmill.pipeline.estimate import Forecast
     from flows.local.home import Home
@@ -46,7 +48,7 @@ def show_estimate(home: "Home", config: "RunConfig") -> None:
     found = asyncio.run(foresee(Lake(settings.lake), config, means, Prices.load(settings.prices), Scales(settings)))
     show(COLUMNS, [[getattr(one, column) for column in COLUMNS] for one in found])
     for line in _sum_up(found, config.recipe, settings.prices):
-        typer.echo(line, err=True)
+        print_text(line, err=True)
 
 
 def _sum_up(found: "Sequence[Forecast]", recipe: str, prices: Path) -> Iterator[str]:

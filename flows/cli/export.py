@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def export(
         forms = ", ".join([*exporters, *consumers])
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):
-        typer.echo(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+        print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
 
 
 def _report_findings(findings: "list[Finding]") -> None:
     """What stays at home, and an error where nothing is left."""
     for finding in findings:
         if finding.evidence:
-            typer.echo(f"{finding.gate}: {_count(finding.evidence)}", err=True)
+            print_text(f"{finding.gate}: {_count(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
 
@@ -101,7 +102,7 @@ def _pack_for(consumers: tuple[str, ...], cargo: "ExportSet") -> "list[OutputFol
 
     for name in consumers:
         for row, why in find_left_out(CONSUMERS[name], cargo).items():
-            typer.echo(f"{name:12} left out {row}: {why}")
+            print_text(f"{name:12} left out {row}: {why}")
     return [parcel for name in consumers for parcel in export_for(CONSUMERS[name], cargo)]
 
 
@@ -117,7 +118,7 @@ def _pay_parts(home: Home, runs: list[str], cargo: "ExportSet") -> "ExportSet":
         cargo.scenarios, [(str(subject), str(gate), finding) for subject, gate, finding in ask(home, question, [runs])[1]]
     )
     for scenario, why in left.items():
-        typer.echo(f"partial: {scenario} pays all or nothing: {why}", err=True)
+        print_text(f"partial: {scenario} pays all or nothing: {why}", err=True)
     return replace(cargo, partial=paid)
 
 
@@ -128,7 +129,7 @@ def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: 
     chosen = _read_band(home, runs, band, policy)
     kept, left = keep_band(cargo, chosen, _read_rates(home, runs, chosen.policy))
     if left:
-        typer.echo(f"band: {_count(left)}", err=True)
+        print_text(f"band: {_count(left)}", err=True)
     if not kept.scenarios:
         raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}.")
     return kept

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from flows.cli.telling import make_plain
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.interop.bundles import Folder
@@ -40,4 +38,4 @@ def _describe(root: Path, *, compared: bool) -> None:
     from envmill.interop.bundles.envrun.digests import UNCOMPARED
 
     if not compared:
-        typer.echo(make_plain(f"{root}: {UNCOMPARED}"), err=True)
+        print_text(f"{root}: {UNCOMPARED}", err=True)

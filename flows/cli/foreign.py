@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def import_(
     _write(harvest, out, told)
     show(["subject", "part", "weight", "code", "detail"], [tuple(vars(remark).values()) for remark in harvest.remarks])
     kept = ", ".join(f"{told['mapped'][name]} of {count} {name}" for name, count in harvest.counted.items())
-    typer.echo(f"{kept}; {len(harvest.remarks)} remarks, also in {out / 'import.json'}", err=True)
+    print_text(f"{kept}; {len(harvest.remarks)} remarks, also in {out / 'import.json'}", err=True)
     if not harvest.folders:
         raise typer.Exit(1)
 

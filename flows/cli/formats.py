@@ -9,12 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from envmill.errors import SettingsError
 from envmill.lake.sql import QueryResult, Row
+from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show
+from flows.cli.telling import make_plain
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Signs by which spreadsheets know a formula."""
 MOST_TEXT = 64 * 2**20
 """Characters of a table: more is not for eyes."""
 
@@ -22,12 +24,12 @@ MOST_TEXT = 64 * 2**20
 def print_table(answer: QueryResult, limit: int) -> None:
     """Up to so many rows, and a note when there are more."""
     if answer.columns == ["explain_key", "explain_value"]:
-        return typer.echo("\n".join(str(row[1]) for row in answer.rows()))
+        return print_text("\n".join(str(row[1]) for row in answer.rows()))
     rows, held = list[Row](), 0
     for row in take(answer, limit):
         held += sum(len(value) for value in row if isinstance(value, str | bytes | list))
         if held > MOST_TEXT:
-            typer.echo(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
+            print_text(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
             break
         rows.append(row)
     return show(answer.columns, rows)
@@ -38,16 +40,20 @@ def print_json(answer: QueryResult, limit: int) -> None:
     separator = "[\n"
     for row in take(answer, limit):
         values = dict(zip(answer.columns, map(_plain, row), strict=True))
-        typer.echo(separator + json.dumps(values, ensure_ascii=False, default=str), nl=False)
+        print_as_json(separator + json.dumps(values, ensure_ascii=False, default=str), nl=False)
         separator = ",\n"
-    typer.echo("[]" if separator == "[\n" else "\n]")
+    print_text("[]" if separator == "[\n" else "\n]")
 
 
 def print_csv(answer: QueryResult, limit: int) -> None:
-    """With a header; a null is an empty field."""
+    """With a header; a null is an empty field. What a spreadsheet would take for a formula stands behind an apostrophe."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(answer.columns)
-    writer.writerows(take(answer, limit))
+    quoted = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(map(_defuse, answer.columns))
+    for row in take(answer, limit):
+        values = [_defuse(value) for value in row]
+        # The writer does not see that a carriage return ends a line for those who read it.
+        (quoted if any("\r" in value for value in values if isinstance(value, str)) else writer).writerow(values)
 
 
 def write_parquet(answer: QueryResult, path: Path) -> int:
@@ -74,7 +80,15 @@ def take(answer: QueryResult, limit: int) -> Iterator[Row]:
     rows = answer.rows()
     yield from islice(rows, limit or None)
     if limit and next(rows, None) is not None:
-        typer.echo(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
+        print_text(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
+
+
+def _defuse(value: Any) -> Any:
+    """A text that no spreadsheet carries out and no terminal obeys."""
+    if not isinstance(value, str):
+        return value
+    told = make_plain(value) if sys.stdout.isatty() else value
+    return f"'{told}" if told.startswith(_FORMULA) else told
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def validate(
             faults = [error.message]
         wrong += bool(faults)
         for each in faults or ["as it should be"]:
-            typer.echo(f"{folder}: {each}")
+            print_text(f"{folder}: {each}")
     if wrong:
         raise typer.Exit(1)
 
@@ -41,9 +42,9 @@ def grade(
 ) -> None:
     """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there is no reward, which is never a 0."""
     found = asyncio.run(_grade(context.obj, folder, solution, engine))
-    typer.echo("no reward" if found.reward is None else f"reward {found.reward:g}")
+    print_text("no reward" if found.reward is None else f"reward {found.reward:g}")
     if found.reward is None:
-        typer.echo(f"{found.reason}\n{found.output}".strip(), err=True)
+        print_text(f"{found.reason}\n{found.output}".strip(), err=True)
         raise typer.Exit(1)
 
 

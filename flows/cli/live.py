@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from envmill.errors import EnvMillError
+from flows.cli.printing import print_text
 from flows.cli.progress import Progress
 from flows.cli.question import ask
 from flows.local.api import Api
@@ -95,7 +95,7 @@ def render_seconds(seconds: float | None) -> str:
 def follow(api: Api, flow_run: str, home: Home, run: str) -> dict[str, Any]:
     """To its end; returns the flow run as the server tells it."""
     if not sys.stdout.isatty():
-        return Progress(api, flow_run, typer.echo).follow()
+        return Progress(api, flow_run, print_text).follow()
     pace, looked = Pace(), 0.0
     with Live(console=Console(), auto_refresh=False, transient=False) as live:
 

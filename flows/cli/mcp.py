@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SandboxError, SettingsError
+from flows.cli.printing import print_as_json, print_text
 from flows.cli.telling import make_plain
 from flows.local.home import Home
 
@@ -137,5 +138,5 @@ async def _score(home: Home, playable: "Playable", scenario: "Scenario | None", 
 def _describe(verdict: "Verdict", json: bool) -> bool:
     reward = "" if verdict.reward is None else f", reward {verdict.reward:g}"
     reason = f": {make_plain(verdict.reason)}" if verdict.reason else ""
-    typer.echo(verdict.model_dump_json() if json else f"{verdict.outcome}{reward}{reason}")
+    print_as_json(verdict.model_dump_json()) if json else print_text(f"{verdict.outcome}{reward}{reason}")
     return verdict.outcome == "pass"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import typer
 from pydantic import ValidationError
 
 from envmill.errors import SettingsError
@@ -16,6 +15,7 @@ from envmill.models.role_models import check_specs, find_warnings
 from envmill.stages.corpus import OWN
 from flows.cli.live import follow
 from flows.cli.options import render_option
+from flows.cli.printing import print_text
 from flows.cli.progress import FINAL
 from flows.local.api import Api, connect
 from flows.local.home import Home
@@ -86,7 +86,7 @@ class Ordered:
 def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> Ordered:
     """Create a flow run of the factory and follow it. A remote server is PREFECT_API_URL's."""
     for warning in find_warnings(config):
-        typer.echo(f"warning: {warning}", err=True)
+        print_text(f"warning: {warning}", err=True)
     url = read_named(home) if remote else find_server(home)
     with connect(home, url) as api:
         deployment = api.find_deployment("factory/factory")
@@ -95,7 +95,7 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
         asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": str(uuid4())}
         created = api.post(f"/deployments/{deployment}/create_flow_run", asked)
         link, run = f"{url}/runs/flow-run/{created['id']}", config.run or created["id"]
-        typer.echo(f"run {run}: {link}")
+        print_text(f"run {run}: {link}")
         if not wait:
             return Ordered(run, True)
         try:
@@ -111,15 +111,15 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
 
 def _interrupt(api: Api, flow_run: str, run: str) -> None:
     """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without waiting for that."""
-    typer.echo(f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.", err=True)
+    print_text(f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.", err=True)
     state = {"type": "CANCELLING", "message": "Ctrl-C at the command line."}
     api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": False})
     until = time.monotonic() + _ENDING
     while (found := api.get(f"/flow_runs/{flow_run}"))["state_type"] not in FINAL and time.monotonic() < until:
         time.sleep(0.5)
-    typer.echo(f"{found['state_name']}.", err=True)
+    print_text(f"{found['state_name']}.", err=True)
 
 
 def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
-    typer.echo(f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True)
-    typer.echo(f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.", err=True)
+    print_text(f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True)
+    print_text(f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.", err=True)

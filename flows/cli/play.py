@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
 Run = Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")]
@@ -40,7 +41,7 @@ def replay(
 ) -> None:
     """Play a stored rollout again in a fresh session: identical, or the first difference (and exit code 1)."""
     if difference := asyncio.run(_replay(context.obj, rollout, run)):
-        typer.echo(f"different: {difference}")
+        print_text(f"different: {difference}")
         raise typer.Exit(1)
 
 
@@ -76,7 +77,7 @@ async def _replay(home: Home, rollout: str, run: str) -> Any:
     async with open_sandbox(home.settings, hash_seed=1) as sandbox:
         difference = await replay_rollout(found, scenario, environment, sandbox)
     if difference is None:
-        typer.echo(
+        print_text(
             f"identical: {len(list(read_moves(found.transcript)))} moves of {found.id}, final state {found.final_state_hash or 'unknown'}"
         )
     return difference
@@ -98,7 +99,7 @@ def _read_lines() -> Iterator[str]:
 
 
 def _print(result: dict[str, Any], json: bool) -> None:
-    typer.echo(json_module.dumps(result, ensure_ascii=False) if json else "\n".join(_render(result)))
+    print_as_json(json_module.dumps(result, ensure_ascii=False)) if json else print_text("\n".join(_render(result)))
 
 
 def _render(result: dict[str, Any]) -> Iterator[str]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import uuid4
 
-import typer
-
 from envmill.errors import Pending, SettingsError
 from envmill.kinds import kind_of
 from envmill.lake.lake import Lake
+from flows.cli.printing import print_text
 from flows.local.home import Home
 from flows.opening import open_walk
 from schemas.environment import Environment, Test
@@ -34,7 +33,7 @@ def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
     only = {"environments": count, "target": None, "max_candidates": None}
     asyncio.run(_walk(home, run, config.model_copy(update=only)))
     for line in describe(Lake(home.settings.lake), run):
-        typer.echo(line)
+        print_text(line)
     return config if config.reuse else config.model_copy(update={"reuse": run})
 
 

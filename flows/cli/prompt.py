@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.models.prompt import Prompt
@@ -28,7 +29,7 @@ def prompt(
     found = _pick(prompts, name)
     if wire and not example:
         raise SettingsError("--wire shows the body of an example: add --example.")
-    return typer.echo(_fill(found, wire) if example else found.text, nl=False)
+    return print_text(_fill(found, wire) if example else found.text, nl=False)
 
 
 def collect_prompts() -> "dict[str, tuple[str, Prompt]]":

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_as_json, print_text
 from flows.cli.telling import TOLD, make_plain
 
 EXITS = "select lap, stage, outcome, reason, detail, attempts from exits where run = ? and subject = ?"
@@ -43,8 +44,8 @@ def show(
         found = find(connection, id, run)
         values = read(connection, found)
         if json:
-            return typer.echo(_dump(values))
-        typer.echo(make_plain("\n".join(_describe(values, found))))
+            return print_as_json(_dump(values))
+        print_text("\n".join(_describe(values, found)))
         return _describe_fate(connection, found)
 
 
@@ -87,7 +88,7 @@ def _describe_fate(connection: Any, found: Any) -> None:
         answer = connection.execute(question, [found.run, found.id])
         columns, rows = [column[0] for column in answer.description], answer.fetchall()
         if rows:
-            typer.echo(f"\n# {title}")
+            print_text(f"\n# {title}")
             show_table(columns, [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows])
     _describe_evidence(connection, found)
     children = follow(connection, found)
@@ -104,7 +105,7 @@ def _describe_evidence(connection: Any, found: Any) -> None:
 
 def _title(title: str, lines: list[str]) -> None:
     if lines:
-        typer.echo("\n".join([f"\n# {title}", *lines]))
+        print_text("\n".join([f"\n# {title}", *lines]))
 
 
 def _dump(value: Any) -> str:

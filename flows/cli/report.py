@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from envmill.report.place import SAMPLE, find_place
+from flows.cli.printing import print_text
 from flows.cli.query import Run
 from flows.local.home import Home
 
@@ -34,7 +35,7 @@ def describe_report(home: Home, run: str, out: Path | None = None, attempts: int
     """Write it and say where it is."""
     written = asyncio.run(_write(home, run, out or find_place(home.settings.bundles, run), attempts, replay))
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
-    typer.echo(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
+    print_text(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
 
 
 async def _write(home: Home, run: str, folder: Path, attempts: int | None, replay: bool) -> Any:
@@ -50,5 +51,5 @@ async def _write(home: Home, run: str, folder: Path, attempts: int | None, repla
         async with open_sandbox(home.settings, drivers=1) as sandbox:
             return await write_report(lake, run, folder, attempts, sandbox)
     except SandboxError as error:
-        typer.echo(f"{error.message} Attempts are shown without what each call changed.", err=True)
+        print_text(f"{error.message} Attempts are shown without what each call changed.", err=True)
         return await write_report(lake, run, folder, attempts)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
 
@@ -35,14 +36,14 @@ async def _rescore(home: Home, name: str, run: str, json: bool) -> bool:
     keep_verdicts(home, meant, judged)
     for one in judged:
         if json:
-            typer.echo(json_module.dumps(_describe(one), ensure_ascii=False))
+            print_as_json(json_module.dumps(_describe(one), ensure_ascii=False))
         elif one.changed:
-            typer.echo(_render(one))
+            print_text(_render(one))
     changed = [one for one in judged if one.changed]
     if not json:
         counts = Counter(one.verdict.outcome for one in judged)
         told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-        typer.echo(f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} otherwise than before")
+        print_text(f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} otherwise than before")
     return bool(changed)
 
 

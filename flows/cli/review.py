@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str,
     if found.table not in ("environments", "scenarios"):
         raise SettingsError(f"{found.id} is a row of {found.table}. Review an environment or a scenario.")
     written = write_review(lake, found.run, found.id, by, judgement, note, locks)
-    typer.echo(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
+    print_text(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
 
 
 def _show_queue(home: Home, lake: "Lake", run: str) -> None:
@@ -89,7 +90,7 @@ def _show_sample(lake: "Lake", name: str) -> None:
         ["place", "scenario", "reviewed"],
         [(place + 1, one, "yes" if place < found.reviewed else "") for place, one in enumerate(found.order)],
     )
-    typer.echo(
+    print_text(
         f"{found.reviewed} of {found.size} reviewed in this order, {found.rejected} rejected: with 95 % confidence at most "
         f"{100 * found.bound:.1f} % of {found.bundle} are defective.",
         err=True,

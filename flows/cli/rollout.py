@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
 
@@ -23,7 +24,7 @@ def rollout(
 ) -> None:
     """Let a scripted policy play a stored scenario, show what is said and done, and the verdict. Exits with 1 unless it passes."""
     played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
-    typer.echo(played.model_dump_json() if json else "\n".join(_render(played)))
+    print_as_json(played.model_dump_json()) if json else print_text("\n".join(_render(played)))
     if played.outcome != "pass":
         raise typer.Exit(1)
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_text
+
 if TYPE_CHECKING:
     from flows.local.home import Home
     from schemas.run import RunConfig
@@ -60,11 +62,11 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
     from flows.cli.estimate import show_estimate
 
     for name, value in config.model_dump(mode="json", exclude_unset=True).items():
-        typer.echo(f"{name} = {value}", err=True)
+        print_text(f"{name} = {value}", err=True)
     show_estimate(home, config)
     if config.target is not None:
-        typer.echo(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
-    typer.echo("Nothing was started.", err=True)
+        print_text(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
+    print_text("Nothing was started.", err=True)
 
 
 def _is_finished(home: "Home", run: str) -> bool:
@@ -78,7 +80,7 @@ def _is_finished(home: "Home", run: str) -> bool:
     if not is_finished(lake, run):
         check_version(run, lake)
         return False
-    typer.echo(f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report.")
+    print_text(f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report.")
     return True
 
 
@@ -88,6 +90,6 @@ def _preview(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunCo
 
     config = make_preview(home, config, count)
     if not (yes or (sys.stdin.isatty() and typer.confirm("\nGo on with the whole run?"))):
-        typer.echo(f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.", err=True)
+        print_text(f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.", err=True)
         raise typer.Exit(0)
     return config

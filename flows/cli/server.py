@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.printing import print_text
 from flows.local.home import Home
 
 _SCRIPTED = """
@@ -33,14 +34,14 @@ def up(
     if service:
         _write_unit(context.obj)
         return
-    url = bring_up(context.obj, typer.echo, read_named(context.obj) if remote else "")
-    typer.echo(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
+    url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "")
+    print_text(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
     if not remote and sys.stdout.isatty():  # the journal of a service and the log of a container are read by others
-        typer.echo(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
+        print_text(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
     if stay:
         from flows.local.staying import stay as stay_up
 
-        stay_up(context.obj, typer.echo)
+        stay_up(context.obj, print_text)
 
 
 def _check(home: Home) -> int:
@@ -49,7 +50,7 @@ def _check(home: Home) -> int:
     short = 0
     for part in check(home):
         short += bool(part.mend)
-        typer.echo(f"{'short' if part.mend else 'ok   '}  {part.name:<12} {part.seen}" + (f"\n       → {part.mend}" if part.mend else ""))
+        print_text(f"{'short' if part.mend else 'ok   '}  {part.name:<12} {part.seen}" + (f"\n       → {part.mend}" if part.mend else ""))
     return min(short, 1)
 
 
@@ -57,11 +58,11 @@ def _write_unit(home: Home) -> None:
     from flows.local.unit import write_unit
 
     path, commands = write_unit(home)
-    typer.echo(
+    print_text(
         f"wrote {path}. Keys and ENVMILL_DATABASE go into {home.folder}/environment, one NAME=value a line, readable by you alone. Then:"
     )
     for command in commands:
-        typer.echo(f"  {command}")
+        print_text(f"  {command}")
 
 
 def open_(
@@ -72,7 +73,7 @@ def open_(
     from flows.local.service import make_link
 
     link = make_link(context.obj)
-    typer.echo(link)
+    print_text(link)
     if browser:
         _open_browser(context.obj, link)
 
@@ -96,7 +97,7 @@ def down(context: typer.Context) -> None:
     """Stop the local watchdog, worker and server. Runs that are cut off can be retried later."""
     from flows.local.service import bring_down
 
-    bring_down(context.obj, typer.echo)
+    bring_down(context.obj, print_text)
 
 
 def status(context: typer.Context) -> None:
@@ -106,16 +107,16 @@ def status(context: typer.Context) -> None:
     from flows.local.service import find_server
 
     home: Home = context.obj
-    typer.echo(f"home: {home.folder}")
+    print_text(f"home: {home.folder}")
     for name in ("server", "worker", "watchdog"):
         process = Process(home, name)
         record = process.running()
         stale = " (a stale record is left; `envmill up` clears it)" if process.path.exists() else ""
-        typer.echo(f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}")
+        print_text(f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}")
     try:
         _show_flow_runs(home, find_server(home))
     except NoServer as error:
-        typer.echo(error.message)
+        print_text(error.message)
     _show_lake(home)
 
 
@@ -130,10 +131,10 @@ def _show_flow_runs(home: Home, url: str) -> None:
             {"limit": 10, "sort": "EXPECTED_START_TIME_DESC", "flow_runs": {"state": past, "parent_task_run_id": top}},
         )
         online: list[Any] = api.post("/work_pools/envmill/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
-    typer.echo(f"work pool: {len(online)} worker(s) online")
-    typer.echo("latest runs in Prefect:" if found else "latest runs in Prefect: none")
+    print_text(f"work pool: {len(online)} worker(s) online")
+    print_text("latest runs in Prefect:" if found else "latest runs in Prefect: none")
     for flow_run in found:
-        typer.echo(f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  {flow_run['id']}  {flow_run['name']}")
+        print_text(f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  {flow_run['id']}  {flow_run['name']}")
 
 
 def _show_lake(home: Home) -> None:
@@ -141,8 +142,8 @@ def _show_lake(home: Home) -> None:
 
     runs = ask(home, "select run, started, state from runs order by started desc limit 10")[1]
     scripted = {run for (run,) in ask(home, _SCRIPTED)[1]}
-    typer.echo(f"lake: {home.settings.lake}")
-    typer.echo("latest runs in the lake:" if runs else "latest runs in the lake: none")
+    print_text(f"lake: {home.settings.lake}")
+    print_text("latest runs in the lake:" if runs else "latest runs in the lake: none")
     for run, started, state in runs:
         told = "  scripts judge a model's work" if run in scripted else ""
-        typer.echo(f"  {started[:19]}  {state:<18}  {run}{told}")
+        print_text(f"  {started[:19]}  {state:<18}  {run}{told}")

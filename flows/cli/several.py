@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import typer
-
 from envmill.errors import SettingsError
 from envmill.lake.views.base import STAGES
 from flows.cli.order import Ordered, make_config, run_factory
+from flows.cli.printing import print_text
 from flows.cli.question import ask
 from flows.cli.table import show
 from flows.local.home import Home
@@ -51,5 +50,5 @@ def compare(recipes: Sequence[str], runs: Sequence[str], steps: Sequence[tuple[s
 def _show_side_by_side(home: Home, recipes: Sequence[str], ordered: Sequence[Ordered]) -> None:
     runs = [one.run for one in ordered]
     _, rows = ask(home, _STEPS.format(", ".join("?" * len(runs))), runs)
-    typer.echo("\nkept of what entered, by recipe")
+    print_text("\nkept of what entered, by recipe")
     show(*compare(recipes, runs, [(run, step, kept, entered) for run, step, kept, entered in rows]))

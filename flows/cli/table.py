@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from flows.cli.printing import print_text
 from flows.cli.telling import make_plain
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -21,7 +21,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         _draw(columns, rows)
     else:
         for row in [columns, *rows]:
-            typer.echo("\t".join(render_on_one_line(value) for value in row))
+            print_text("\t".join(render_on_one_line(value) for value in row))
 
 
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

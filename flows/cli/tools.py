@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envmill.errors import SettingsError
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.interop.importers.tools.base import ToolHarvest
@@ -61,7 +62,7 @@ def _show_read(harvests: "dict[str, ToolHarvest]", sketches: "Sequence[ToolSketc
         rows = [(one.name, one.service, one.effect, len(one.inputs.get("properties", {})), one.source, one.licence) for one in sketches]
         show(["tool", "service", "effect", "inputs", "source", "licence"], rows)
     held = sum(harvest.found for harvest in harvests.values())
-    typer.echo(f"{len(sketches)} of {held} tools, {len(found)} remarks{'' if remarks else ' (--remarks shows them)'}", err=True)
+    print_text(f"{len(sketches)} of {held} tools, {len(found)} remarks{'' if remarks else ' (--remarks shows them)'}", err=True)
 
 
 async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, str]]":
@@ -70,7 +71,7 @@ async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, 
     from envmill.toolgraph.weaving import weave
 
     audit = audit_graph(await weave(sketches, [NameEvidence()]))
-    typer.echo(f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them", err=True)
+    print_text(f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them", err=True)
     return ((one.tool, one.path, one.means) for one in audit.unsuppliable)
 
 

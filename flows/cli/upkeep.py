@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.printing import print_text
+
 
 def compact(
     context: typer.Context,
@@ -36,8 +38,8 @@ def doctor(context: typer.Context) -> None:
     short = 0
     for finding in examine(context.obj):
         short += not finding.ok
-        typer.echo(f"{'ok   ' if finding.ok else 'short'}  {finding.what:<10} {finding.seen}")
+        print_text(f"{'ok   ' if finding.ok else 'short'}  {finding.what:<10} {finding.seen}")
         if finding.mend:
-            typer.echo(f"       {'':<10} → {finding.mend}")
+            print_text(f"       {'':<10} → {finding.mend}")
     if short:
         raise typer.Exit(1)

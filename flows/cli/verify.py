@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.telling import make_plain
+from flows.cli.printing import print_text
 
 if TYPE_CHECKING:
     from envmill.interop.bundles.digests import DigestReport
@@ -43,8 +43,8 @@ def _is_sound(report: "DigestReport", published: str | None) -> bool:
 
 def _print(folder: Path, report: "DigestReport", published: str | None) -> None:
     for difference in report.differences:
-        typer.echo(make_plain(f"{folder}: {difference.what}: {difference.path}"))
+        print_text(f"{folder}: {difference.what}: {difference.path}")
     if published is not None and published.lower() != report.digest:
-        typer.echo(make_plain(f"{folder}: SHA256SUMS has sha256 {report.digest}, not the published one"))
+        print_text(f"{folder}: SHA256SUMS has sha256 {report.digest}, not the published one")
     elif not report.differences:
-        typer.echo(make_plain(f"{folder}: {report.files} files as exported, SHA256SUMS has sha256 {report.digest}"))
+        print_text(f"{folder}: {report.files} files as exported, SHA256SUMS has sha256 {report.digest}")

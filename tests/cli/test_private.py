@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import SettingsError
+from envmill.lake.stores.local import LocalStore
 from flows import surroundings
 from flows.local.home import Home
 from flows.local.private import ensure_secret, forget_private, make_lake, read_keys, read_secret, secure_folder, write_keys
@@ -197,3 +198,23 @@ def test_an_api_key_goes_to_the_remote_server_alone(tmp_path: Path) -> None:
     assert home.make_headers(URL) == {}
     assert home.child_environ("https://cloud", "watchdog")["PREFECT_API_KEY"] == "pnu_1"
     assert not [value for value in home.child_environ(URL).values() if "pnu_1" in value]
+
+
+@pytest.mark.parametrize(
+    ("given", "folder", "file"), [(None, 0o700, 0o600), (0o700, 0o700, 0o600), (0o2770, 0o2770, 0o660), (0o750, 0o750, 0o640)]
+)
+def test_what_is_put_into_a_lake_is_open_to_those_to_whom_the_lake_is(tmp_path: Path, given: int | None, folder: int, file: int) -> None:
+    """A group shares a lake by the mode of its folder; without one its owner alone reads it, whatever the umask."""
+    root = tmp_path / "lake"
+    if given is not None:
+        root.mkdir()
+        root.chmod(given)
+    store, before = LocalStore(str(root)), os.umask(0)
+    try:
+        assert store.put_if_absent("drafts/run-1/part.parquet", b"x")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.rglob("*")}
+    assert modes == {"drafts": folder, "run-1": folder, "part.parquet": file}
+    assert stat.S_IMODE(root.stat().st_mode) == (folder if given is None else given)
+    assert as_nobody(root / "drafts/run-1/part.parquet") is False

@@ -1,6 +1,8 @@
 """Secrets are taken out of whatever is written down or raised, by value and by shape."""
 
+import base64
 import traceback
+from urllib.parse import quote
 
 import pytest
 
@@ -52,3 +54,28 @@ def test_an_error_comes_out_as_it_was_without_its_secrets_and_causes() -> None:
     assert clean.facts == {"retry_after": 2.0, "body": "[secret]"}
     assert KEY not in "".join(traceback.format_exception(clean)) + repr(clean) + str(clean.__reduce__())
     assert isinstance(Redactor().clean(KeyRefused("x")), KeyRefused)
+
+
+def test_a_secret_is_known_in_other_spellings_and_where_it_stands_among_others() -> None:
+    redactor = Redactor([KEY])
+    for before in ("", "u", "us", "user:", "Bearer "):
+        for behind in ("", "x", "\n"):
+            coded = base64.b64encode(f"{before}{KEY}{behind}".encode()).decode()
+            shown = redactor.hide(f"tried {coded} and failed")
+            assert "[secret]" in shown
+            left = [part for part in shown.split()[1].split("[secret]") if part]
+            assert all(len(part) <= len(base64.b64encode(before.encode())) + 4 for part in left), left
+    for told in (
+        KEY[::-1],
+        KEY.encode().hex(),
+        KEY.encode().hex().upper(),
+        quote("a b/" + KEY),
+        base64.urlsafe_b64encode(b"??>" + KEY.encode()),
+    ):
+        text = told.decode() if isinstance(told, bytes) else told
+        assert "[secret]" in redactor.hide(f"tried {text} and failed"), text
+
+
+def test_every_text_of_a_value_is_looked_at_and_the_rest_stays() -> None:
+    value = {"a": [KEY, 1, None, {KEY: True}], "b": "sk-iing is fun"}
+    assert Redactor([KEY]).hide_within(value) == {"a": ["[secret]", 1, None, {"[secret]": True}], "b": "sk-iing is fun"}

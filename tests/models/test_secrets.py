@@ -1,7 +1,9 @@
 """A key goes into one header and nowhere else: not into logs, ledger, journals, lake, errors, tracebacks, reprs or child processes."""
 
+import base64
 import contextlib
 import gc
+import json
 import logging
 import os
 import pickle
@@ -12,12 +14,18 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import EnvMillError
+from envmill.lake.journal import Journal
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch, open_lake
+from envmill.models.base import Completion, Message, Request, ToolCall
+from envmill.models.gateway import CallPolicy, Gateway
+from envmill.models.prompt import Prompt
+from envmill.models.redaction import Redactor
 from envmill.pipeline.line import STEPS
 from envmill.sandbox import Program, Reset
 from envmill.settings import Settings
 from flows.opening import open_walk
+from schemas.base import Contract
 from schemas.run import RunConfig
 from schemas.tables import TABLES
 from tests.models.vendors.launch import Loopback
@@ -156,3 +164,41 @@ async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(vendors: Loopbac
     assert any("Redactor" in one for one in shown)
     assert any("Endpoint" in one for one in shown)
     assert [one[:200] for one in shown if "secretsecret" in one] == []
+
+
+class Hello(Contract):
+    """Nothing is asked."""
+
+
+HELLO = Prompt("hello", "hello", "hash")
+
+
+class Echo:
+    """A server that puts the key it was sent into every field of a good reply."""
+
+    name, model = "openai", "m"
+
+    async def complete(self, request: Request) -> Completion:
+        call = ToolCall(id=KEY, name=f"look_{KEY}", arguments={"key": KEY}, raw=json.dumps({"key": KEY}))
+        coded = base64.b64encode(KEY.encode()).decode()
+        return Completion(
+            text=f"I was sent {KEY[::-1]}",
+            tool_calls=(call,),
+            reasoning=f"It is {coded}.",
+            model=KEY,
+            notes=(KEY,),
+            signed=({"thought": KEY},),
+        )
+
+    async def close(self) -> None: ...
+
+
+async def test_no_field_of_a_reply_brings_a_key_into_the_ledger(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    gateway = Gateway(Echo(), journal, {}, 0, discipline=CallPolicy(redactor=Redactor([KEY])))
+    completion = await gateway.open_session("s", "x").converse(HELLO, Hello(), [Message("user", "hello")])
+    await journal.close()
+    written = repr(completion) + "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "[secret]" in written
+    for told in (KEY, KEY[::-1], base64.b64encode(KEY.encode()).decode().rstrip("=")):
+        assert told not in written

@@ -38,8 +38,9 @@ class LocalStore:
         target = self.root / name
         part = target.parent / f".part-{uuid.uuid4().hex}"
         try:
-            make_folder(target.parent)
-            _write(part, content)
+            mode = _read_mode(self.root)
+            make_folder(target.parent, mode)
+            _write(part, content, mode & 0o666)
             return _link(part, target)
         except OSError as error:
             mend = _MENDS.get(error.errno or 0, "Mend the folder")
@@ -84,12 +85,21 @@ class LocalStore:
         return str(self.root / name)
 
 
-def make_folder(folder: Path) -> None:
+def _read_mode(root: Path) -> int:
+    """Who may read and write: those who may at the lake's own folder, its owner alone where it is yet to be made."""
+    try:
+        return root.stat().st_mode & 0o2777
+    except FileNotFoundError:
+        return 0o700
+
+
+def make_folder(folder: Path, mode: int = 0o700) -> None:
     """Make a folder and those above it, so that none is lost with the power."""
     if folder.is_dir():
         return
-    make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
+    make_folder(folder.parent, mode)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(mode)  # whatever the umask
     sync_folder(folder.parent)
 
 
@@ -102,8 +112,9 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _write(part: Path, content: bytes) -> None:
-    with part.open("xb") as file:
+def _write(part: Path, content: bytes, mode: int) -> None:
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), mode)  # whatever the umask
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
