@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
+from schemas.base import Json
 from schemas.scenario import UserContract
 
 
@@ -34,6 +35,6 @@ class RequestsInTurn:
         return replace(answer, text=self._asked[-1], end="")
 
     def _begin(self) -> Person:
-        told = self._knowledge.contract.model_dump() | {"opening": self._asked[-1], "later": []}
-        contract = UserContract.model_validate(told)
+        now: dict[str, Json] = {"opening": self._asked[-1], "later": []}
+        contract = UserContract.model_validate(self._knowledge.contract.model_dump() | now)
         return self._make(replace(self._knowledge, contract=contract, request="\n\n".join(self._asked)))

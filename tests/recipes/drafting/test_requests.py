@@ -9,7 +9,7 @@ from envmill.recipes.drafting.requests import list_part_complaints, share_calls
 from envmill.sandbox import Observation
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
-from schemas.chain import Chain, ChainStep, Filling, FromUser
+from schemas.chain import Chain, ChainStep, Filling, FromUser, Node
 from schemas.scenario import Fact, Verifier
 from schemas.typed_prompts import TopologyReply
 
@@ -20,7 +20,7 @@ CARD = Fact(name="card number", kind="text", value="C-7712")
 def write(*requests: tuple[str, str] | tuple[str, str, str, list[Fact]], said: dict[str, str] | None = None) -> TopologyReply:
     """Requests, each with the node that ends it, and perhaps its words and facts."""
     written = [dict(zip(("request", "until", "say", "tell"), one, strict=False)) for one in requests]
-    nodes = [ChainStep(id=step, tool="lend", arguments={"tool": FromUser()}) for step in STEPS]
+    nodes: list[Node] = [ChainStep(id=step, tool="lend", arguments={"tool": FromUser()}) for step in STEPS]
     told = {f"{step}.tool": "drill" for step in STEPS} | (said or {})
     given: dict[str, Any] = {"initial_state": {}, "chain": Chain(sampler="author", nodes=nodes), "filling": Filling(said=told)}
     return TopologyReply.model_validate(given | {"requests": written})
@@ -80,7 +80,7 @@ def test_each_request_is_of_use_told_and_asked_for_in_time(reply: TopologyReply,
 
 
 def test_a_request_takes_five_calls_at_most() -> None:
-    nodes = [ChainStep(id=f"s{place}", tool="lend") for place in range(1, 8)]
+    nodes: list[Node] = [ChainStep(id=f"s{place}", tool="lend") for place in range(1, 8)]
     given: dict[str, Any] = {"initial_state": {}, "chain": Chain(sampler="author", nodes=nodes)}
     for until, codes in ((2, []), (1, ["request_too_long"])):
         asked = [{"request": "One.", "until": f"s{until}"}, {"request": "Two.", "until": "s7"}]
