@@ -12,7 +12,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.toolgraph.references import walk_nodes
-from offline import errands, linking, rewording, sketching, tabling
+from offline import errands, growing, linking, rewording, sketching, tabling
 from offline.blueprint import write_blueprint
 from offline.chaining import find_whole, is_whole, list_touched, spread_samples, write_chain
 from offline.compose import compose_domain
@@ -354,6 +354,8 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "walk": _answer_walk,
     "topology": _answer_topology,
     "reword": rewording.answer_reword,
+    "grow": growing.answer_grow,
+    "natural": growing.answer_natural,
     "checks": _answer_checks,
     "tester": _answer_tester,
     "checker": _answer_checker,

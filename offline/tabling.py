@@ -51,6 +51,8 @@ PROMPTS = frozenset(
         "state",
         "metadata",
         "topology",
+        "grow",
+        "natural",
     )
 )
 """Prompts that speak of tables."""

@@ -126,6 +126,13 @@ class RunConfig(Contract):
     enlarge: int | None = Field(default=None, ge=1, le=5, title="Rounds of more records")
     """Rounds that enlarge a scenario over tables: each round adds a copy of every record under another name and with a history of its
     own. A round is kept if the reference path still does what it did. Empty adds no records."""
+    reach: int = Field(default=20, ge=0, le=100, title="Tools reached per scenario")
+    """Number of tools of which a call succeeds in the world of every scenario, or all tools of an environment that has fewer; for recipes
+    that grow worlds. Where a scenario's state does not have what the tools need, the author adds records. 0 leaves the worlds as they
+    are."""
+    natural: bool = Field(default=True, title="Judge added records")
+    """Ask the judge's model whether records that were added to a world belong there, the more often the more complex the world is. It is
+    asked where suspicions are put to a judge. Without it, execution alone decides."""
     seed: int | None = Field(default=None, title="Seed")
     """Number that decides everything left to chance. Empty uses the scheduled date, as a number like 20261121."""
     provider: ProviderName = Field(default="offline", title="Model provider")

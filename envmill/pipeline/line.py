@@ -165,7 +165,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", "chains", "fairness", *_LOOP),
+        settings=("scenarios", "polarities", "plan", "reward", "chains", "fairness", "reach", "natural", *_LOOP),
         prompts=(SUSPICION, READER, MAPPER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),

@@ -136,6 +136,8 @@ class Recipe:
     """In which ways requests are worded otherwise once they stand; none where they stay as they came."""
     tabled: bool = False
     """Whether its environments keep their state in tables, whose records a run may copy (`enlarge`)."""
+    grows: bool = False
+    """Whether the worlds of its scenarios are grown until enough tools succeed in them (`reach`)."""
     given: bool = False
     """Whether its environments ship with the factory, so that an earlier run is no copy."""
 

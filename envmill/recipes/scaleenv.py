@@ -21,6 +21,7 @@ from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import plan_block
+from envmill.recipes.drafting.growing import GROW, NATURAL
 from envmill.recipes.drafting.mending import Mended, match_tests, mend, sort_by_tool, take_test
 from envmill.recipes.drafting.rewording import REWORD
 from envmill.recipes.drafting.shortening import sample_rows
@@ -63,13 +64,14 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     return Recipe(
         name=NAME,
         tabled=True,
+        grows=True,
         operators=("goal_expansion",),
         prompts={
             "environments-mine": (theme,),
             "environments-generate": (toolset, rows),
             "environments-build": (code, cases, debug),
             "environments-verify": (TESTER, CHECKER),
-            "scenarios-generate": (errands, chain, REWORD),
+            "scenarios-generate": (errands, chain, REWORD, GROW, NATURAL),
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),

@@ -20,6 +20,8 @@ from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.growing import grow_world
+from envmill.stages.keeping import KeptPath
 from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import ScenarioVersion, execute, refuse, rehearse_draft
@@ -124,10 +126,19 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     told += offering.list_findings()
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
-    reworded, findings = await _reword(best.reply, best.draft, place, context, models)
-    draft, larger = await _enlarge(reworded, best.draft, place, context, models)
-    draft = waive(draft.model_copy(update={"overlap": best.draft.overlap}), best.draft.waived)
-    return Result((draft, *builds, *errand), (*told, *best.rehearsal.list_findings(), *findings, *larger))
+    draft, findings = await _finish(best, best.draft, place, context, models)
+    return Result((draft, *builds, *errand), (*told, *findings))
+
+
+async def _finish(
+    best: ScenarioVersion, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> tuple[Draft, tuple[Finding, ...]]:
+    """The draft in its last words, in the largest world in which its path does what it did."""
+    reworded, turns = await _reword(best.reply, first, place, context, models)
+    grown, reached = await grow_world(reworded, waive(reworded.draft or first, first.waived), place, context, models)
+    draft, larger = await _enlarge(grown, first, place, context, models)
+    seen = grown.rehearsal.list_findings() or best.rehearsal.list_findings()
+    return waive(draft.model_copy(update={"overlap": first.overlap}), first.waived), (*seen, *turns, *reached, *larger)
 
 
 def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:
@@ -184,31 +195,13 @@ async def _enlarge(
     posed: ScenarioVersion, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
     """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
-    stands, tables = posed.draft or first, place.environment.tables
-    larger = ScenarioVersion(posed.reply, stands)
+    stands = posed.draft or first
     if not context.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
         return stands, ()
-
-    async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
-        return await ask_judge(found, posed, context, models)
-
-    async def still_holds(state: dict[str, Json]) -> tuple[str, str] | None:
-        nonlocal larger
-        tried = await execute(posed.reply.model_copy(update={"initial_state": state}), place, context, models)
-        if tried.draft is None:
-            return tried.objection
-        if tried.draft.oracle != stands.oracle or tried.draft.changes != stands.changes:
-            return "does_otherwise", "on more records the reference path does something else"
-        if fault := await judge_words(
-            tried.draft, place.environment, GateContext(context.sandbox, seed=context.config.run_seed), ask_about
-        ):
-            return fault
-        larger = tried
-        return None
-
+    path = KeptPath(replace(posed, draft=stands), stands, place, context, models)
     chance = random.Random(f"{context.config.run_seed}/{place.environment.id}/{place.number}/enlarge")
-    _, rounds = await enlarge(stands.initial_state, tables, context.config.enlarge, chance, still_holds)
-    return larger.draft or stands, tuple(_describe_round(number, one) for number, one in enumerate(rounds, 1))
+    _, rounds = await enlarge(stands.initial_state, place.environment.tables, context.config.enlarge, chance, path.admit)
+    return path.draft, tuple(_describe_round(number, one) for number, one in enumerate(rounds, 1))
 
 
 def _describe_round(number: int, one: EnlargingRound) -> Finding:

@@ -156,6 +156,22 @@ def pose_reword(theme: str, number: int) -> dict[str, Any]:
     return about | {"operator": "compression", "method": ""} | {name: reply[name] for name in kept}
 
 
+def pose_grow(theme: str, number: int) -> dict[str, Any]:
+    """What two tools lack on a scenario's state."""
+    reply = ask_scenario(theme, number, 0).model_dump(mode="json")
+    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "number": 0}
+    tools = [{"name": each.name, "description": "", "parameters": {}, "effect": "change"} for each in compose(theme, number).changes[:2]]
+    unreached = [{"tool": tool, "tried": []} for tool in tools]
+    return about | {name: reply[name] for name in ("request", "initial_state", "oracle")} | {"unreached": unreached}
+
+
+def pose_natural(theme: str, number: int) -> dict[str, Any]:
+    """One addition."""
+    call = {"name": compose(theme, number).changes[0].name, "arguments": {}}
+    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "request": ""}
+    return about | {"added": [{"tool": call["name"], "description": "", "call": call, "rows": {}}]}
+
+
 LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "methods": pose_methods,
     "checks": pose_checks,
@@ -167,6 +183,8 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "cases": pose_cases,
     "debug": pose_debug,
     "reword": pose_reword,
+    "grow": pose_grow,
+    "natural": pose_natural,
     "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
 }
 """Prompts whose inputs hang on earlier replies."""

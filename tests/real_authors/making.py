@@ -45,10 +45,12 @@ class Made:
 def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunContext:
     """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's.
 
-    Nobody is asked which rule a tool enforces: no reader had been, when these replies were recorded.
+    Nobody is asked which rule a tool enforces, or for records that other tools need: no reader had been, when these replies were recorded.
     """
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
-    config = RunConfig(seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", coverage=False, fairness=False, chains="free")
+    config = RunConfig(
+        seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", coverage=False, fairness=False, chains="free", reach=0
+    )
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context
 
