@@ -65,7 +65,7 @@ class Ending:
     """Of several requests made in turn: how many messages had been said when each but the last was ended. Empty where all was asked at
     once."""
 
-    def hear(self, fact: Fact) -> Sequence[str]:
+    def find_messages(self, fact: Fact) -> Sequence[str]:
         """Messages in which a fact counts: of one that a request asks for, those before the next request was made."""
         if not fact.asked or not self.ended:
             return self.said
