@@ -93,6 +93,9 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
+    requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
+    """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
+    turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""

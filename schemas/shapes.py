@@ -93,10 +93,20 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
         "avoid:json variants:json origin:json"
     ),
+    ("drafts", 6): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "avoid:json variants:json waived:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
         "oracle_reward:double do_nothing_reward:double bounds:json? origin:json"
+    ),
+    ("scenarios", 2): _read(
+        "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
+        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
+        "oracle_reward:double do_nothing_reward:double bounds:json? say:string origin:json"
     ),
     ("rollouts", 1): _read(
         "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
@@ -211,7 +221,9 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 3): _add(variants={}),
     ("drafts", 4): _add(overlap=None),
     ("drafts", 5): _add(waived=[]),
+    ("drafts", 6): _add(parts=[]),
     ("scenarios", 1): _add(say=""),
+    ("scenarios", 2): _add(parts=[]),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),
     ("errands", 1): _add(parent="", levers=[], rates=[]),

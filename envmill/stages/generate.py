@@ -195,7 +195,7 @@ async def _reword(
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
         return await ask_words(environment, place.number, operator, now, models)
 
-    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" and not draft.parts else ()
     turns = await reword(reply, tried, ask, judge)
     kept = [turn.judged for turn in turns if turn.judged is not None]
     return (kept[-1] if kept else ScenarioVersion(reply, draft)), tuple(map(_describe_turn, turns))

@@ -14,6 +14,7 @@ from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief, describe_chain
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
+from envmill.recipes.drafting.requests import choose_requests
 from envmill.stages.context import RunContext
 from envmill.stages.errands import PlacedErrand
 from envmill.stages.places import ScenarioSlot, rank_place
@@ -117,7 +118,9 @@ class ChainOffering:
 
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot
-        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, self.context.config.results)
+        config = self.context.config
+        requests = choose_requests(config.requests, slot.number) if self.polarity == "achieve" else 1
+        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, config.results, requests)
         return await self.context.recipe.pose(brief, repair, models)
 
     async def _plan_again(self, models: ModelSession) -> None:
