@@ -7,6 +7,7 @@ It is plumbing and a generator in its own right; its pass rates say nothing abou
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from envmill.errors import SettingsError
@@ -24,10 +25,12 @@ from offline.following import follow, lead_along
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
-from offline.planning import keep_to_line, write_errands
+from offline.planning import keep_to_line, write_errands, write_harder
 from offline.polarities import Twins, make_twins, write_polar
 from offline.program import name_class, write_program
 from offline.renderings import RENDERINGS
+from offline.requests import share_wishes, write_requests
+from offline.scenario import LADDER
 from offline.tests import write_tests
 from schemas.base import Contract, Json
 from schemas.chain import Chain, ChainStep, Infeasible
@@ -60,7 +63,7 @@ _APART = 1_000_000
 _TRIES, _FURTHER = 12, 1_000 * _APART
 """A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
 
-_PLANNED = ("errand", "taken")
+_PLANNED = ("errand", "taken", "requests")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
 _NO_CHANCE = ("policy", "results", *_PLANNED)
 """The same of a first version; the policy document came from here."""
@@ -189,6 +192,10 @@ def _answer_errands(inputs: Json, domain: Domain, seed: int, sample: int) -> Con
     return write_errands(_write_scenario, inputs, domain, seed, sample, _APART)
 
 
+def _answer_harder(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    return write_harder(_write_scenario, inputs, domain, seed, sample, _APART)
+
+
 def _answer_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
     return keep_to_line(_write_scenario, inputs, domain, seed, sample)
 
@@ -223,6 +230,8 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
     told, asked = cut_offer(inputs), TopologyInput.model_validate(inputs)
+    if asked.requests > 1:
+        return _ask_in_turn(told, asked, domain, seed, sample)
     steps = _list_tools(asked.sampled) if asked.sampled else []
     try:
         if asked.binding and asked.sampled is not None:
@@ -232,6 +241,29 @@ def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
         return find_whole(tried, inputs["tools"])
     except SettingsError as error:
         return _write_no_chain(str(error), domain)
+
+
+def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int) -> Contract:
+    """Several requests, each for some of the wishes. A sampled chain leads where it can, and is given up where it would bind."""
+    led = domain
+    if asked.binding and asked.sampled is not None:
+        found = lead_along(domain, asked.sampled)
+        if isinstance(found, Infeasible):
+            return _write_no_chain("", domain).model_copy(update={"infeasible": found})
+        led = found
+    number = next(each for each in count(asked.number) if LADDER[each % len(LADDER)] >= asked.requests)
+    reply: Contract = _write_no_chain("There are too few wishes.", domain)
+    for each in spread_samples(sample):
+        try:
+            written = _answer_scenario(told | {"number": number, "results": False}, led, seed, each)
+        except SettingsError:
+            continue
+        found = follow(written, asked.sampled, led) if asked.binding and asked.sampled is not None else written
+        if isinstance(found, Infeasible):
+            reply = _write_no_chain("", domain).model_copy(update={"infeasible": found})
+        elif shares := share_wishes(written, found.oracle, domain, asked.requests):
+            return write_requests(write_chain(found, domain), shares)
+    return reply
 
 
 def _follow_chain(told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()) -> Contract:
@@ -269,7 +301,7 @@ def _write_no_chain(words: str, domain: Domain) -> ChainReply:
 
 def cut_offer(inputs: Json) -> Json:
     """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
-    return {name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out")}
+    return {name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out", "requests")}
 
 
 def _list_steps(chain: Chain) -> list[ChainStep]:
@@ -321,6 +353,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "methods": _answer_methods,
     "tests": _answer_tests,
     "errands": _answer_errands,
+    "harder": _answer_harder,
     "scenario": _answer_scenario,
     "chain": _answer_chain,
     "walk": _answer_walk,

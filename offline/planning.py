@@ -12,7 +12,7 @@ from envmill.errors import SettingsError
 from envmill.recipes.drafting.errands import find_left
 from offline.domain import Domain
 from schemas.base import Json
-from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsInput, ErrandsReply
+from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsInput, ErrandsReply, HarderInput, HarderLine, HarderReply
 from schemas.prompts import ScenarioInput, ScenarioReply
 
 Write = Callable[[Json, Domain, int, int], ScenarioReply]
@@ -54,6 +54,21 @@ def _write_line(
         about=about or [reply.request[:_LONGEST]],
         state=", ".join(f"{len(rows)} {name}" for name, rows in reply.initial_state.items())[:_LONGEST],
     )
+
+
+def write_harder(write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int) -> HarderReply:
+    """A line for each place: of the scenarios that it would write, the first that takes a tool which the easy one does not take."""
+    asked = HarderInput.model_validate(inputs)
+    plain = ErrandsInput.model_validate(asked.model_dump() | {"places": []})
+    effects = {tool.name: tool.effect for tool in asked.tools}
+    lines = list[HarderLine]()
+    for place in asked.places:
+        known = {call.name for call in place.parent.path}
+        samples = ((sample // apart + again) * apart for again in range(_TRIES))
+        drawn = [_write_line(write, plain, place, domain, seed, one, effects) for one in samples]
+        line = max(drawn, key=lambda one: (len({*one.tools} - known), -drawn.index(one)))
+        lines.append(HarderLine(**line.model_dump(), levers=["dependency", "exception"]))
+    return HarderReply(errands=lines)
 
 
 def keep_to_line(write: Write, inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:

@@ -17,6 +17,53 @@ class Past(Contract):
     """Cell, as `category/complexity/persona` → how many seeds were drawn from it."""
 
 
+class PolicyRate(Contract):
+    """How often a policy passed one scenario."""
+
+    policy: str = ""
+    """Policy, as rollouts name it; empty where nobody said."""
+    attempts: int
+    """Attempts that were judged."""
+    passes: int
+    """Of them, passed."""
+    calls: float | None = None
+    """Mean number of tool calls of the attempts that passed; null where this is not known."""
+
+    @property
+    def share(self) -> float:
+        return self.passes / self.attempts if self.attempts else 0.0
+
+
+class EasyParent(Contract):
+    """A scenario of an earlier run that is to get a harder one beside it."""
+
+    scenario: str
+    """Scenario id."""
+    environment: str
+    """Environment id."""
+    run: str
+    """Run that holds it."""
+    rates: list[PolicyRate]
+    """Pass rates as they were when the run was opened."""
+
+
+class GivenEnvironments(Contract):
+    """Environments of earlier runs that a run starts from."""
+
+    runs: list[str]
+    """Runs that they come from."""
+    known: list[str]
+    """Runs that hold scenarios of them."""
+    environments: list[str]
+    """Environment ids."""
+    first: dict[str, int]
+    """Environment → number of its first new scenario."""
+    parents: list[EasyParent] = Field(default_factory=list[EasyParent])
+    """Scenarios that get a harder one; empty where the run asks for more scenarios, not for harder ones."""
+    skipped: dict[str, int] = Field(default_factory=dict)
+    """Why other kept scenarios of these runs are no parents → how many."""
+
+
 class SeedChoice(Contract):
     """The choice of one run. Every process and every Retry of the run reads it."""
 
@@ -24,6 +71,8 @@ class SeedChoice(Contract):
     """Earlier runs as they were when the run was opened."""
     seeds: list[Seed] = Field(default_factory=list[Seed])
     """Seeds that the run starts from; empty where it mines or grows its themes first."""
+    given: GivenEnvironments | None = None
+    """Environments of earlier runs; null where the run makes its own."""
 
 
 NO_PAST = Past()

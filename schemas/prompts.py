@@ -8,7 +8,7 @@ from schemas.base import Contract, Json
 from schemas.calls import LISTED, WrittenCall, WrittenPattern
 from schemas.code import Code
 from schemas.environment import Call, Tool, ToolPlan
-from schemas.errand_plan import ErrandLine
+from schemas.errand_plan import ErrandLine, HarderErrand
 from schemas.rows import State
 from schemas.scenario import Change, Fact, Polarity
 from schemas.seed import Brief
@@ -162,7 +162,7 @@ class ScenarioInput(Contract):
     """What success must mean here."""
     results: bool = False
     """Whether arguments of the path may be results of earlier calls."""
-    errand: ErrandLine | None = None
+    errand: HarderErrand | ErrandLine | None = None
     """What it is to be about, as it was planned with the environment's other scenarios."""
     taken: list[str] = []
     """What those scenarios of the environment are about that were planned with it."""

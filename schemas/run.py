@@ -24,6 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
+_RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
 def number_of(day: date) -> int:
@@ -65,6 +66,22 @@ class RunConfig(Contract):
     Empty uses what such a recipe starts from otherwise, for example the documents that come with the factory."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """Least score that a mined theme must reach in usefulness and in modelability."""
+    environments_of: str = Field(default="", pattern=_RUNS, title="Environments of earlier runs")
+    """Runs, separated by commas, whose kept environments this run starts from. No environment is written again: `scenarios` more are
+    drafted for each, beside those that it has. All runs are of one recipe."""
+    harden: str = Field(default="", pattern=_RUNS, title="Make scenarios of earlier runs harder")
+    """Runs, separated by commas, whose easy scenarios get a harder one in the same environment. A scenario is easy if a policy passes it
+    more often than `above`. Nothing of the earlier runs changes, and no environment is written again."""
+    above: float = Field(default=0.9, ge=0.0, lt=1.0, title="Easy above")
+    """Pass rate above which a scenario is easy."""
+    for_policy: str = Field(default="", pattern=r"^\S*$", title="Easy for policy")
+    """Policy for which easy scenarios are made harder, as rollouts name it. Empty takes the policy with the best pass rate in the earlier
+    runs; `reference`, which knows the path, does not count."""
+    least_attempts: int = Field(default=3, ge=1, title="Least attempts at an easy scenario")
+    """Judged attempts of the policy that a scenario needs before it can count as easy."""
+    rates: str = Field(default="", title="Pass rates from a file")
+    """JSONL file of attempts that were made elsewhere, used instead of stored rollouts. A line holds `scenario`, `attempts` and `passes`,
+    or the `outcome` of one attempt, and, if known, `policy` and `calls`."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """Number of scenarios to draft for each kept environment."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
@@ -76,6 +93,9 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
+    requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
+    """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
+    turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""
@@ -223,6 +243,11 @@ class RunConfig(Contract):
     """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,
     `atif` trajectories in that format. Written like `sft,bundle`."""
+
+    @property
+    def given_by(self) -> list[str]:
+        """Earlier runs whose environments this run starts from; empty where it makes its own."""
+        return list(dict.fromkeys(run for run in (self.harden or self.environments_of).split(",") if run))
 
     @classmethod
     def read(cls, stored: Mapping[str, Json]) -> Self:

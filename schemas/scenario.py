@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.base import Contract, Json, Record, leave_out
 from schemas.chain import Chain, Overlap
@@ -34,10 +34,23 @@ class UserContract(Contract):
     """When they are content, in words."""
     wordings: dict[str, list[str]] = {}
     """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
+    later: list[str] = []
+    """Further requests, in order. The user makes each of them when the agent has ended the one before; the opening is the first."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings")
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later")
+
+
+class RequestPart(Contract):
+    """One request of a scenario that makes several over one state, and the part of the reference path that fulfils it."""
+
+    request: str
+    """What the user asks for."""
+    calls: int
+    """Calls of the reference path that fulfil it. They follow those of the request before."""
+    say: str = ""
+    """Last words of this part of the path."""
 
 
 class Change(Contract):
@@ -82,8 +95,15 @@ class Predicate(Contract):
     """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
 
 
+def _hide_asked(schema: dict[str, Any]) -> None:
+    """An author writes a fact under the request that asks for it, and is shown no number."""
+    schema["properties"].pop("asked")
+
+
 class Fact(Contract):
     """Something the user must be told."""
+
+    model_config = ConfigDict(json_schema_extra=_hide_asked)
 
     name: str
     """What it is, in words."""
@@ -99,6 +119,12 @@ class Fact(Contract):
     """Share among goals and facts."""
     where: Literal["last", "any"] = "last"
     """In which message: the last words, or any one."""
+    asked: int = 0
+    """Which of several requests asks for it, from 1: it must be told before the next one is made. Left out where the scenario has one."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "asked")
 
 
 class Draft(Record):
@@ -121,10 +147,11 @@ class Draft(Record):
         "avoid",
         "variants",
         "waived",
+        "parts",
     )
-    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "waived")
+    late: ClassVar[tuple[str, ...]] = ("say", "tell", "avoid", "variants", "waived", "parts")
 
-    schema_version: int = 6
+    schema_version: int = 7
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -162,6 +189,8 @@ class Draft(Record):
     """Text that the reference path writes → other wordings of it that are as good."""
     waived: list[str] = []
     """Look-ups that follow from the reference path and are not demanded, since a judge found that nobody needs them."""
+    parts: list[RequestPart] = []
+    """Of a scenario of several requests: each with its part of the path. `request` and `say` hold all of them. Empty for one request."""
     origin: Origin
     """Provenance."""
 
@@ -247,10 +276,11 @@ class Scenario(Record):
         "seed",
         "verifier",
         "say",
+        "parts",
     )
-    late: ClassVar[tuple[str, ...]] = ("say",)
+    late: ClassVar[tuple[str, ...]] = ("say", "parts")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Environment id."""
@@ -286,5 +316,7 @@ class Scenario(Record):
     """Error bounds; null means not measured."""
     say: str = ""
     """Last words of the reference path."""
+    parts: list[RequestPart] = []
+    """Of a scenario of several requests: each with its part of the path. Empty for one request."""
     origin: Origin
     """Provenance."""

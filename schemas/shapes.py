@@ -93,10 +93,20 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
         "avoid:json variants:json origin:json"
     ),
+    ("drafts", 6): _read(
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "avoid:json variants:json waived:json origin:json"
+    ),
     ("scenarios", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
         "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
         "oracle_reward:double do_nothing_reward:double bounds:json? origin:json"
+    ),
+    ("scenarios", 2): _read(
+        "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
+        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
+        "oracle_reward:double do_nothing_reward:double bounds:json? say:string origin:json"
     ),
     ("rollouts", 1): _read(
         "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
@@ -162,6 +172,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("tests", 1): _read(
         "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
     ),
+    ("errands", 1): _read(
+        "id:string schema_version:int64 environment:string number:int64 polarity:string who:string what:string tools:json about:json "
+        "state:string source:string reason:string"
+    ),
     ("verdicts", 1): _read(
         "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
     ),
@@ -207,9 +221,12 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("drafts", 3): _add(variants={}),
     ("drafts", 4): _add(overlap=None),
     ("drafts", 5): _add(waived=[]),
+    ("drafts", 6): _add(parts=[]),
     ("scenarios", 1): _add(say=""),
+    ("scenarios", 2): _add(parts=[]),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),
+    ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),

@@ -1,10 +1,10 @@
 """What the prompts of recipes with typed tools and rewritten requests are given and must answer, beside those that all recipes share."""
 
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, is_object, leave_out
 from schemas.calls import WrittenCall, WrittenPattern
 from schemas.chain import Chain, Filling
 from schemas.document_prompts import SelectedReply
@@ -13,7 +13,7 @@ from schemas.scenario import Fact, Polarity
 from schemas.seed import Brief
 from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
-from schemas.tool_prompts import ChainInput
+from schemas.tool_prompts import ChainInput, ChainReply
 
 Operator = Literal["goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"]
 
@@ -93,6 +93,55 @@ class MetadataReply(SelectedReply):
 
 class TopologyInput(ChainInput):
     """Write one scenario along a chain that was sampled from the graph of tools."""
+
+    requests: int = 1
+    """How many requests the person makes, one after the other."""
+
+
+class WrittenRequest(Contract):
+    """One of several requests."""
+
+    request: str = Field(min_length=1)
+    until: str
+    """Node of the chain with which it is fulfilled."""
+    say: str = ""
+    """Last words of this part of the path, where the user must be told something."""
+    tell: list[Fact] = []
+    """What those words must hold."""
+
+
+class TopologyReply(ChainReply):
+    """A scenario with a chain, for one request or several."""
+
+    request: str = ""
+    """What the person asks for. Left out where `requests` holds several."""
+    requests: list[WrittenRequest] = []
+    """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, given: Any) -> Any:
+        """What all requests say together, where none of it is said apart."""
+        if not is_object(given) or not given.get("requests") or given.get("request"):
+            return given
+        written = [WrittenRequest.model_validate(one) for one in given["requests"]]
+        return given | {
+            "request": "\n\n".join(one.request for one in written),
+            "say": " ".join(one.say for one in written if one.say),
+            "tell": [fact.model_copy(update={"asked": place, "where": "any"}) for place, one in enumerate(written, 1) for fact in one.tell],
+        }
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "requests")
+
+    @model_validator(mode="after")
+    def _ask_for_something(self) -> Self:
+        if not self.request.strip() and self.infeasible is None:
+            raise ValueError("`request` is empty, and so is `requests`")
+        if self.requests and (self.hidden or self.polarity != "achieve"):
+            raise ValueError("a scenario of several requests hides no facts, and its polarity is `achieve`")
+        return self
 
 
 class RewordInput(Contract):

@@ -3,7 +3,7 @@
 import random
 
 from envmill.agents.base import Actor
-from envmill.agents.reference import ScriptedPolicy
+from envmill.agents.reference import script
 from schemas.base import Json, is_object
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
@@ -20,13 +20,12 @@ class Careless:
 
     def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:  # noqa: ARG002
         dice = random.Random(f"{scenario.id}/{seed}")
-        calls: list[Call] = []
+        made: list[list[Call]] = []
         slip = min(_SLIP, _MOST_SLIPS / max(1, len(scenario.oracle)))
         for call in scenario.oracle:
             fate = dice.random() / slip
-            if fate >= 0.5:
-                calls.append(mix_up(call, scenario.initial_state, dice) if fate < 1 else call)
-        return ScriptedPolicy(calls, scenario.say)
+            made.append([mix_up(call, scenario.initial_state, dice) if fate < 1 else call] if fate >= 0.5 else [])
+        return script(scenario, made)
 
 
 def mix_up(call: Call, state: dict[str, Json], dice: random.Random) -> Call:

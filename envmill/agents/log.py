@@ -159,6 +159,16 @@ def read_words(transcript: Sequence[Json]) -> list[str]:
     return [entry["content"] for entry in transcript if entry["role"] == "assistant" and not entry.get("tool_calls")]
 
 
+def count_said(transcript: Sequence[Json], later: Sequence[str]) -> list[int]:
+    """How many messages the agent had written when the user made each of the later requests; those that were never made are missing."""
+    ends, said = list[int](), 0
+    for entry in transcript:
+        said += entry["role"] == "assistant" and not entry.get("tool_calls")
+        if entry["role"] == "user" and len(ends) < len(later) and said and entry["content"].startswith(later[len(ends)]):
+            ends.append(said)
+    return ends
+
+
 def _render_call(number: str, call: Call | MalformedCall) -> Json:
     """An actor is named where it is not the agent."""
     if isinstance(call, MalformedCall):

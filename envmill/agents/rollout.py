@@ -11,12 +11,13 @@ from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import RolloutLimits
-from envmill.agents.log import RolloutLog
+from envmill.agents.log import RolloutLog, count_said
 from envmill.agents.loop import MASKED, RolloutEnd, RolloutLoop
 from envmill.agents.model import ModelPolicy
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users import USERS, Person, UserKnowledge
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.requests import make_in_turn
 from envmill.agents.users.umpire import find_user_fault
 from envmill.errors import Outage, SettingsError
 from envmill.models.session import ModelSession
@@ -178,9 +179,11 @@ class _Show:
     def _open_person(self) -> Person | None:
         if self.form == "single":
             if needs_user(self.ground.scenario):
-                raise SettingsError("The user has to do something here themselves: play it as a conversation (form=conversation).")
+                raise SettingsError("The user acts here, or makes several requests in turn: play it as a conversation (form=conversation).")
             return None
-        return USERS[self.user](UserKnowledge.of(self.ground.scenario), self.models, self.attempt)
+        return make_in_turn(
+            UserKnowledge.of(self.ground.scenario), lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
+        )
 
 
 def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
@@ -223,7 +226,8 @@ async def _judge_end(
     if seen.state is None:
         return make_error(MASKED["environment_error"]), None
     scenario = ground.scenario
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled)
+    ended = count_said(tape.messages, scenario.user.later)
+    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended)
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":
         return verdict, None

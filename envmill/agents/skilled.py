@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from envmill.agents.base import Actor
 from envmill.agents.careless import mix_up
-from envmill.agents.reference import ScriptedPolicy
+from envmill.agents.reference import script
 from schemas.base import Json, is_object
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
@@ -38,14 +38,14 @@ class Skilled:
         dice = random.Random(f"{self.name}/{scenario.id}/{seed}")
         reads = {tool.name for tool in environment.tools if tool.effect == "query"}
         leniency = _SCALE * (1 - self.degree)
-        calls: list[Call] = []
+        made: list[Sequence[Call]] = []
         for call in scenario.oracle:
             hazard = leniency * find_hazard(call, scenario, call.name in reads)
-            calls += self._play(call, scenario, call.name in reads, dice) if not _falls(hazard, dice) else slip(call, scenario, dice)
+            made.append(self._play(call, scenario, call.name in reads, dice) if not _falls(hazard, dice) else slip(call, scenario, dice))
             if _falls(leniency * _PER_CALL * _shrink(scenario), dice):
-                return ScriptedPolicy(calls, scenario.say)
+                return script(scenario, made)
         told = _PER_FACT * len(scenario.verifier.facts)
-        return ScriptedPolicy(calls, misstate(scenario.say, dice) if _falls(leniency * told, dice) else scenario.say)
+        return script(scenario, made, (lambda words: misstate(words, dice)) if _falls(leniency * told, dice) else str)
 
     def _play(self, call: Call, scenario: Scenario, read: bool, dice: random.Random) -> list[Call]:
         """As it should be; a read perhaps after another one of its sort."""

@@ -28,7 +28,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     ),
     "oracle": (
         *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
-        *("path_short", "path_long"),
+        *("path_short", "path_long", "not_harder", "only_repeats"),
         *("records_unlike", "reference_lost", "state_not_kept"),
         *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
         *("check_not_idempotent", "flaky", "not_mended", "not_the_opposite", "same_place", "undeclared_change", "no_composition"),
@@ -40,6 +40,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
         *("oracle_misjudged", "do_nothing_misjudged", "words_alone_misjudged"),
     ),
     "reply": ("bad_reply",),
+    "given": ("not_there", "handed_over"),
     "loop": ("weakened", "not_repeated"),
     "review": ("rejected", "locked"),
     "licence": ("nothing_to_export",),

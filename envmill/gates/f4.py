@@ -21,10 +21,13 @@ SAME = 0.9
 0.12, of 18 that a real model wrote none 0.18."""
 
 
-def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False) -> Mapping[str, Finding]:
+def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()) -> Mapping[str, Finding]:
     """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept. Only what was
-    planned together has to differ in records and first states."""
+    planned together has to differ in records and first states. `earlier` are those that other runs kept of the same environments."""
     kept = _Kept(planned)
+    for scenario in sorted(earlier, key=lambda one: one.id):
+        words = split_words(scenario.request)
+        kept.add(scenario, words, list_runs(words, RUN))
     findings: dict[str, Finding] = {}
     for scenario in sorted(scenarios, key=lambda one: one.id):
         words = split_words(scenario.request)

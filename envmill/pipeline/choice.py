@@ -10,6 +10,7 @@ from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.lake.stores.base import ask_each
 from envmill.models.recording import is_file, read_past
+from envmill.pipeline.given import HandedLap, find_given
 from envmill.recipes.base import Recipe
 from schemas.choice import NO_PAST, Past, SeedChoice
 from schemas.run import RunConfig
@@ -28,7 +29,7 @@ seed; whether it was named by a model and worth building, and whether it was use
 
 def is_mined(config: RunConfig, recipe: Recipe) -> bool:
     """Whether themes are looked for before anything else: in a corpus, or in texts of the recipe's own."""
-    return bool(config.corpus or recipe.pick_texts(config, NO_PAST))
+    return not config.given_by and bool(config.corpus or recipe.pick_texts(config, NO_PAST))
 
 
 def pick_round(recipe: Recipe, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
@@ -46,6 +47,10 @@ def settle_choice(lake: Lake, run: str, config: RunConfig, recipe: Recipe) -> Se
     """The choice of the run: the stored one, or else a new one, which is stored before anything rests on it."""
     if (stored := find_choice(lake, run)) is not None:
         return stored
+    if config.given_by:
+        given = find_given(lake, config, recipe)
+        choice = SeedChoice(seeds=HandedLap(lake, given).list_seeds(), given=given)
+        return SeedChoice.model_validate(lake.fix(run, _NAME, choice.model_dump(mode="json")))
     if lake.files("attrition", run):  # work began before choices were stored: it goes on in the order of that time
         config = config.model_copy(update={"fresh": False})
     past = _find_past(lake, run, config) if config.fresh else NO_PAST
@@ -67,7 +72,8 @@ def read_lake(lake: Lake, config: RunConfig, apart: str = "") -> Past:
     """What the lake's runs of the recipe started from; the run `apart` is not counted."""
     others = [run for run in lake.runs() if run != apart]
     chosen = {run: choice for run, choice in zip(others, ask_each(lake.store, lambda run: find_choice(lake, run), others), strict=True)}
-    known = {run: choice.seeds for run, choice in chosen.items() if choice is not None and choice.seeds}
+    # Seeds of given environments were counted where they were first used.
+    known = {run: choice.seeds if choice.given is None else [] for run, choice in chosen.items() if choice is not None and choice.seeds}
     briefs = [seed.brief for seeds in known.values() for seed in seeds if seed.recipe == config.recipe]
     named: dict[str, str] = {}
     asked = {"recipe": config.recipe, "score": config.score, "known": [*known, apart]}

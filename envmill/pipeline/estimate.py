@@ -6,6 +6,7 @@ the run's own texts or seeds ─► the first step's prompts, rendered ─► co
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,11 +28,14 @@ from envmill.models.counting import Scales
 from envmill.models.gateway import ModelSession
 from envmill.models.parse import ParsedCompletion
 from envmill.models.prices import Prices
+from envmill.models.prompt import Prompt
 from envmill.models.prompt_statistics import count_characters
 from envmill.models.role_models import read_specs
 from envmill.models.spec import Spec
+from envmill.pipeline.given import find_given
 from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.errands import BLOCK
+from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.stages.corpus import Text, read_corpus
 from envmill.verifiers.ruling import PROMPT as RULING
 from schemas.run import RunConfig
@@ -45,7 +49,9 @@ _RUNS = """
     with past as (
         select run, (config ->> 'environments')::bigint as environments, environments * (config ->> 'scenarios')::bigint as scenarios,
                scenarios * (config ->> 'attempts')::bigint as attempts
-        from runs where recipe = $recipe and state = 'finished')"""
+        from runs where recipe = $recipe and state = 'finished'
+            and coalesce(config ->> 'harden', '') = '' and coalesce(config ->> 'environments_of', '') = '')"""
+"""Runs over the environments of others say nothing of how much an environment takes."""
 
 _PAST = f"""{_RUNS},
     mined as (select run, count(distinct subject) as texts from attrition where stage = 'mine' and gate = 'exit' group by run),
@@ -147,6 +153,8 @@ class _Load:
 
 async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None = None) -> list[Forecast]:
     """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no server is asked to count."""
+    if config.given_by:
+        return await _estimate_given(lake, config, recipe, prices, scales)
     rendered = await _render_first(recipe, config)
     # What models took replaces what scripts would.
     past = list(_read_past(lake, config))
@@ -159,6 +167,22 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
     return [
         await _price(lake, load, config, prices, scales) for load in sorted([*first, *known], key=lambda load: (load.step, load.prompt))
     ]
+
+
+async def _estimate_given(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None) -> list[Forecast]:
+    """Of the scenario lap alone: nothing is asked about the environments."""
+    given = find_given(lake, config, recipe)
+    homes = Counter(parent.environment for parent in given.parents) or Counter(dict.fromkeys(given.environments, config.scenarios))
+    each = config.model_copy(update={"environments": homes.total(), "scenarios": 1})
+    blocks = sum(math.ceil(places / BLOCK) for places in homes.values())
+    plain = recipe.prompts.get(_SCENARIOS, ())
+    planner = HARDER if given.parents else next((prompt for prompt in plain if prompt.name == _PLAN), None)
+    loads = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, each), *_foresee_judge(lake, each))}
+    loads |= {(load.step, load.prompt, load.role): load for load in _read_past(lake, each)}
+    asked = [load for load in loads.values() if _name_lap(load) == "scenarios" and load.prompt != _PLAN]
+    if planner is not None and (config.plan or given.parents):
+        asked += _foresee_blocks(lake, config, planner, blocks)
+    return [await _price(lake, load, config, prices, scales) for load in sorted(asked, key=lambda load: (load.step, load.prompt))]
 
 
 def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
@@ -198,7 +222,10 @@ def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_L
     prompt = next((one for one in recipe.prompts.get(_SCENARIOS, ()) if one.name == _PLAN), None)
     if prompt is None or not config.plan:
         return
-    calls = config.environments * math.ceil(config.scenarios / BLOCK)
+    yield from _foresee_blocks(lake, config, prompt, config.environments * math.ceil(config.scenarios / BLOCK))
+
+
+def _foresee_blocks(lake: Lake, config: RunConfig, prompt: Prompt, calls: int) -> Iterator[_Load]:
     for runs, known in fetch(lake, _KNOWN, {"recipe": config.recipe}):
         basis = f"one for each {BLOCK} scenarios of an environment, over the environments of {_describe_runs(runs)}"
         yield _Load(_SCENARIOS, _PLAN, "author", calls, known + len(prompt.text), None, basis)

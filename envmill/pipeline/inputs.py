@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeVar
 
 from envmill.errors import SettingsError
@@ -13,17 +14,20 @@ from envmill.interop.exporters.base import ExportSet, StepCount
 from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.pipeline.choice import find_choice, is_mined, pick_round
+from envmill.pipeline.given import EarlierScenarios, read_earlier
 from envmill.recipes.base import Recipe
+from envmill.recipes.drafting.errands import TakenLine
 from envmill.stages.context import EnvironmentWithTests, ExportInput, PlacedScenario, Subject
 from envmill.stages.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.stages.passing import name_content
-from envmill.stages.places import ScenarioSlot
+from envmill.stages.places import HardenedParent, ScenarioSlot
 from envmill.stages.rehearsal import read_held
 from envmill.stages.review import latest_judgements
 from envmill.stages.splits import assign_splits
 from schemas.base import Record, digest
-from schemas.choice import NO_PAST, Past, SeedChoice
+from schemas.choice import NO_PAST, GivenEnvironments, Past, SeedChoice
 from schemas.environment import Blueprint, Environment, Test
+from schemas.errand_plan import ErrandLine
 from schemas.ledger import Attack, Attrition, Evidence, GateOutcome
 from schemas.pair import Pair
 from schemas.quality import Quarantine, Withdrawal
@@ -37,6 +41,7 @@ TIERS: tuple[GateOutcome, ...] = ("suspected", "observed")
 
 R = TypeVar("R", bound=Record)
 
+_LINE = {*ErrandLine.model_fields}
 EXPORT = "scenarios-export"
 
 
@@ -51,6 +56,16 @@ class StepInputs:
     def choice(self) -> SeedChoice | None:
         """Seeds that were chosen when the run was opened; None if no run was opened."""
         return find_choice(self._lake, self.run)
+
+    @property
+    def given(self) -> GivenEnvironments | None:
+        """Environments of earlier runs that this one starts from."""
+        return choice.given if (choice := self.choice) is not None else None
+
+    @cached_property
+    def earlier(self) -> EarlierScenarios:
+        """What other runs kept of the given environments."""
+        return read_earlier(self._lake, self.given) if self.given is not None else EarlierScenarios({}, {})
 
     @property
     def past(self) -> Past:
@@ -167,16 +182,32 @@ def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
     environments = upstream.environments("environments-filter")
     tests = {each.record.environment.id: each.record.tests for each in _with_tests(upstream, environments)}
 
+    given = upstream.given
+
     def list_places(environment: Environment) -> list[ScenarioSlot]:
         count = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
         plan = plans.get(environment.blueprint)
         first = ScenarioSlot(environment, 0, count, tests=tests[environment.id])
+        if given is not None:
+            first = _go_on(first, given, upstream.earlier)
         if plan is not None:
             first = replace(first, requirements=tuple(plan.requirements), rows=plan.rows)
-        return [replace(first, number=number) for number in range(count)]
+        return [replace(first, number=number) for number in range(first.first, first.places)]
 
     places = [place for environment in environments for place in list_places(environment)]
     return [Subject(place.id, place.environment.id, place.environment.brief.theme, place) for place in places]
+
+
+def _go_on(slot: ScenarioSlot, given: GivenEnvironments, earlier: EarlierScenarios) -> ScenarioSlot:
+    """The first place of a given environment: numbers go on behind those of earlier runs, whose lines are taken."""
+    environment, first = slot.environment.id, given.first[slot.environment.id]
+    scenarios = {one.id: one for one in earlier.scenarios.get(environment, ())}
+    parents = tuple(HardenedParent(scenarios[one.scenario], one) for one in given.parents if one.environment == environment)
+    taken = tuple(
+        TakenLine(line.polarity, ErrandLine.model_validate(line.model_dump(include=_LINE))) for line in earlier.lines.get(environment, ())
+    )
+    count = len(parents) if given.parents else slot.places
+    return replace(slot, number=first, first=first, places=first + count, taken=taken, parents=parents)
 
 
 def enter_drafts(upstream: StepInputs) -> list[Subject[PlacedScenario[Draft]]]:
@@ -196,7 +227,7 @@ def enter_drafts(upstream: StepInputs) -> list[Subject[PlacedScenario[Draft]]]:
 def enter_scenarios(upstream: StepInputs) -> list[Subject[PlacedScenario[Scenario]]]:
     scenarios = upstream.made(Scenario, "scenarios-build")
     homes: dict[str, list[Scenario]] = defaultdict(list)
-    for one in scenarios:
+    for one in (*(old for each in upstream.earlier.scenarios.values() for old in each), *scenarios):
         homes[one.environment].append(one)
     # An errand's scenario is judged when its machine is built.
     held = read_held([*upstream.made(Evidence, "environments-build"), *upstream.made(Evidence, "scenarios-generate")])
@@ -213,7 +244,12 @@ def enter_sound(upstream: StepInputs) -> list[Subject[PlacedScenario[Scenario]]]
     for attack in sorted(upstream.made(Attack, "scenarios-verify"), key=lambda one: one.id):
         library[attack.environment].append(attack)
     placed = _place(upstream, _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept]))
-    return [replace(subject, record=replace(subject.record, attacks=tuple(library[subject.record.environment.id]))) for subject in placed]
+    earlier = upstream.earlier.scenarios
+
+    def know(found: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
+        return replace(found, attacks=tuple(library[found.environment.id]), siblings=earlier.get(found.environment.id, ()))
+
+    return [replace(subject, record=know(subject.record)) for subject in placed]
 
 
 def enter_probed(upstream: StepInputs) -> list[Subject[PlacedScenario[Scenario]]]:

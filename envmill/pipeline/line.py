@@ -34,6 +34,7 @@ from envmill.pipeline.inputs import (
     enter_texts,
     enter_verified,
 )
+from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.choosing import choose_seeds
 from envmill.stages.collect import collect_trajectories
@@ -106,7 +107,9 @@ def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], contex
 
 
 def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
-    return find_repeats([subject.record.record for subject in subjects], planned=context.config.plan and context.recipe.plans)
+    earlier = {one.id: one for subject in subjects for one in subject.record.siblings}
+    planned = bool(context.config.harden) or (context.config.plan and context.recipe.plans)
+    return find_repeats([subject.record.record for subject in subjects], planned=planned, earlier=list(earlier.values()))
 
 
 def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
@@ -166,7 +169,7 @@ STEPS: tuple[PipelineStep, ...] = (
         generate_draft,
         ("drafts", "builds", "errands"),
         settings=("scenarios", "polarities", "plan", "reward", "chains", "fairness", "reach", "natural", *_LOOP),
-        prompts=(SUSPICION, READER, MAPPER),
+        prompts=(SUSPICION, READER, MAPPER, HARDER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
     make_step(

@@ -24,7 +24,8 @@ from envmill.models.replay import open_playback
 from envmill.models.role_models import Opener, RoleModels, check_cast, open_cast, read_specs
 from envmill.models.spec import BATCH, Spec
 from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
-from envmill.pipeline.choice import settle_choice
+from envmill.pipeline.choice import find_choice, settle_choice
+from envmill.pipeline.given import find_given
 from envmill.pipeline.runner import Runner
 from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES, check_recipe
@@ -45,7 +46,7 @@ async def open_walk(
 ) -> AsyncGenerator[Runner]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(open_store(settings.lake))
-    _check(config, settings, lake, answer)
+    _check(run, config, settings, lake, answer)
     asked, (config, recipe, past) = config, _settle(run, config, lake)
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
@@ -133,12 +134,14 @@ def _open_house(
     return house | {f"{BATCH}{kind}": batch for kind in CARRIERS}
 
 
-def _check(config: RunConfig, settings: Settings, lake: Lake, answer: Author | None) -> None:
+def _check(run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author | None) -> None:
     """Before anything is fixed: a run that cannot start must not take its id along."""
     check_cast(config, settings)
     _check_author(config, settings, answer)
     check_terms(config, settings, lake)
     check_recipe(config)
+    if config.given_by and find_choice(lake, run) is None:
+        find_given(lake, config, RECIPES[config.recipe](read_themes(), config.whole))
     _check_recording(config, settings, lake)
 
 

@@ -26,6 +26,7 @@ from envmill.lake.lease import hold
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
 from envmill.pipeline.choice import is_mined
+from envmill.pipeline.given import HandedLap
 from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import MINE, STEPS, PipelineStep
 from envmill.recipes.base import Recipe
@@ -69,6 +70,8 @@ class Runner:
         self._upstream = StepInputs(lake, context.run, self.marks, context.config, context.recipe)
         self._entered: dict[str, Sequence[Subject[object]]] = {}
         self._decided: dict[str, Mapping[str, Finding]] = {}
+        given = self._upstream.given
+        self._handed = HandedLap(lake, given) if given is not None else None
         self._finished: set[str] = set()
         self._waiting: Counter[str] = Counter()
 
@@ -135,7 +138,8 @@ class Runner:
     def _enter(self, step: PipelineStep) -> Sequence[Subject[object]]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        decided: Mapping[str, Finding] = step.decide(subjects, self.context) if step.decide else {}
+        decide = None if self._is_handed(step) else step.decide
+        decided: Mapping[str, Finding] = decide(subjects, self.context) if decide else {}
         rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
         self._decided[step.name] = {**decided, **rejected}
         if step.stage in ("generate", "build"):
@@ -161,7 +165,10 @@ class Runner:
         if decided is not None and decided.outcome == "dropped":
             return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
         try:
-            result = await step.work(subject, self.context, models)
+            if self._handed is not None and self._is_handed(step):
+                result = self._handed.hand_over(step.name, subject)
+            else:
+                result = await step.work(subject, self.context, models)
         except _STOPS:
             raise
         except EnvMillError as error:
@@ -177,6 +184,10 @@ class Runner:
         if stop.outcome == "error":
             return end("error", stop.reason, stop.detail, Result(findings=result.findings))
         return end("dropped", stop.reason, stop.detail, result)
+
+    def _is_handed(self, step: PipelineStep) -> bool:
+        """Whether an earlier run did the step's work."""
+        return self._handed is not None and step.lap == "environments"
 
     def _let_pass(self, step: PipelineStep, found: Sequence[Finding]) -> Sequence[Finding]:
         """In a run that observes, what the gates of the filter would drop goes on; what a reviewer rejected does not."""

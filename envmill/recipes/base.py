@@ -171,6 +171,11 @@ class Recipe:
     """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each step that sifted them."""
 
     @property
+    def poses(self) -> bool:
+        """Whether an author writes its scenarios; what a kind composes comes with its environment."""
+        return self.pose is not _pose_nothing
+
+    @property
     def plans(self) -> bool:
         """Whether its scenarios are planned together; what a kind composes, and errands of machines, are not."""
         return self.plan_errands is not plan_nothing

@@ -46,8 +46,16 @@ from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Seed
 from schemas.table_prompts import SchemaReply
-from schemas.tool_prompts import ChainReply
-from schemas.typed_prompts import MetadataInput, MetadataReply, SketchedTool, SketchInput, SketchReply, StateInput, TopologyInput
+from schemas.typed_prompts import (
+    MetadataInput,
+    MetadataReply,
+    SketchedTool,
+    SketchInput,
+    SketchReply,
+    StateInput,
+    TopologyInput,
+    TopologyReply,
+)
 
 NAME: RecipeName = "envfactory"
 USER_SIDE = 4
@@ -62,7 +70,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
     state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
     metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
-    topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, ChainReply)
+    topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, TopologyReply)
     plan = TablePlan(
         require=_choose(partial(ask_requirements, requirements), partial(_ask_sketch, sketch)),
         design=_choose(partial(ask_schema, schema), partial(_ask_state, state)),
@@ -160,8 +168,11 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
     graph = await weave_environment(brief.environment)
     if brief.offered is None and (drawn := sample_for(brief.environment, graph, brief.number)):
         brief = replace(brief, offered=OfferedChain(drawn))
-    inputs = TopologyInput.model_validate(describe_offer(brief))
-    reply = await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
+    inputs = TopologyInput.model_validate(describe_offer(brief) | {"requests": brief.requests})
+    reply = await models.ask(prompt, inputs, TopologyReply, complaint=repair.render())
+    if reply.infeasible is None and (len(reply.requests) or 1) != brief.requests:
+        words = f"{brief.requests} requests are asked for, and `requests` holds {len(reply.requests)}"
+        raise BuildError(words, reason="other_requests")
     if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply

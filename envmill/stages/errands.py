@@ -19,9 +19,9 @@ from envmill.recipes.drafting.errands import (
     PlanErrands,
     TakenLine,
 )
-from envmill.stages.places import ScenarioSlot, choose_polarity
-from schemas.environment import Environment
-from schemas.errand_plan import ErrandPlace, PlannedErrand
+from envmill.recipes.drafting.hardening import describe_easy, describe_errand
+from envmill.stages.places import ScenarioSlot
+from schemas.errand_plan import ErrandPlace, HarderPlace, PlannedErrand
 from schemas.run import RunConfig
 
 _Key = tuple[str, int]
@@ -54,7 +54,7 @@ class ErrandPlans:
 
     async def find(self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession) -> PlacedErrand:
         """The place's line. The first place of a block asks for the plan and bears its cost; the others wait."""
-        if not config.plan or place.number >= place.places:
+        if not (config.plan or place.parents) or place.number >= place.places:
             return PlacedErrand()
         plan, _ = await self._find_plan(place, config, plan_errands, models)
         return _place(plan, place, config)
@@ -68,7 +68,7 @@ class ErrandPlans:
             return PlacedErrand()
         plan, taken = await self._find_plan(place, config, plan_errands, models)
         others = {number: line for number, line in plan.lines.items() if number != place.number}
-        block = _open_block(place, [place.number], [*taken, *_list_taken(replace(plan, lines=others), place.environment, config)], config)
+        block = _open_block(place, [place.number], [*taken, *_list_taken(replace(plan, lines=others), place, config)], config)
         drawn = await _ask(draw, block, models)
         return _place(replace(drawn, lines={**others, **drawn.lines}), place, config)
 
@@ -76,10 +76,10 @@ class ErrandPlans:
         self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession
     ) -> tuple[BlockPlan, list[TakenLine]]:
         """The plan of its block, and the lines of the blocks before."""
-        taken, block = list[TakenLine](), place.number // BLOCK
+        taken, block = list(place.taken), (place.number - place.first) // BLOCK
         for number in range(block):
             plan = await self._find_block(place, number, taken, config, plan_errands, models)
-            taken += _list_taken(plan, place.environment, config)
+            taken += _list_taken(plan, place, config)
         return await self._find_block(place, block, taken, config, plan_errands, models), taken
 
     async def _find_block(
@@ -90,7 +90,8 @@ class ErrandPlans:
             return known
         asking = self._asking.get(key)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
-            block = _open_block(place, range(number * BLOCK, min((number + 1) * BLOCK, place.places)), taken, config)
+            start = place.first + number * BLOCK
+            block = _open_block(place, range(start, min(start + BLOCK, place.places)), taken, config)
             asking = self._asking[key] = asyncio.ensure_future(_ask(plan, block, models))
         try:
             # Shielded: whoever waits may be cancelled without the others.
@@ -107,22 +108,33 @@ async def _ask(plan: PlanErrands, block: ErrandBlock, models: ModelSession) -> B
 
 
 def _open_block(place: ScenarioSlot, numbers: Iterable[int], taken: list[TakenLine], config: RunConfig) -> ErrandBlock:
-    wanted = [ErrandPlace(number=one, polarity=choose_polarity(config.polarities, place.environment.id, one)) for one in numbers]
+    wanted = [_open_place(place, one, config) for one in numbers]
     return ErrandBlock(place.environment, tuple(wanted), tuple(taken), place.requirements, config.results)
 
 
-def _list_taken(plan: BlockPlan, environment: Environment, config: RunConfig) -> list[TakenLine]:
-    return [TakenLine(choose_polarity(config.polarities, environment.id, one), line) for one, line in sorted(plan.lines.items())]
+def _open_place(place: ScenarioSlot, number: int, config: RunConfig) -> ErrandPlace:
+    polarity = place.ask_polarity(config.polarities, number)
+    if not place.parents:
+        return ErrandPlace(number=number, polarity=polarity)
+    parent = place.parents[number - place.first]
+    return HarderPlace(number=number, polarity=polarity, parent=describe_easy(parent.scenario, parent.easy.rates))
+
+
+def _list_taken(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> list[TakenLine]:
+    return [TakenLine(place.ask_polarity(config.polarities, one), line) for one, line in sorted(plan.lines.items())]
 
 
 def _place(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> PlacedErrand:
-    polarity = choose_polarity(config.polarities, place.environment.id, place.number)
-    line, others = plan.lines.get(place.number), _list_taken(plan, place.environment, config)
+    line, others = plan.lines.get(place.number), [*place.taken, *_list_taken(plan, place, config)]
     neighbours = tuple(one.render() for one in others if one.line.number != place.number)
     if line is None:
         refused = plan.refused.get(place.number)
         told = (pass_by(SOURCE, refused.code, refused.render()),) if refused else ()
         return PlacedErrand(ErrandBrief(None, neighbours), None, told)
-    told = line.model_dump()
-    record = PlannedErrand.model_validate(told | {"environment": place.environment.id, "polarity": polarity, "source": plan.source})
-    return PlacedErrand(ErrandBrief(line, neighbours), record)
+    polarity, parent = place.ask_polarity(config.polarities, place.number), place.parent
+    told = line.model_dump() | {"environment": place.environment.id, "polarity": polarity, "source": plan.source}
+    if parent is None:
+        return PlacedErrand(ErrandBrief(line, neighbours), PlannedErrand.model_validate(told))
+    hard = describe_errand(line, describe_easy(parent.scenario, parent.easy.rates))
+    told |= {"parent": parent.scenario.id, "rates": [one.model_dump() for one in parent.easy.rates]}
+    return PlacedErrand(ErrandBrief(hard, neighbours), PlannedErrand.model_validate(told))

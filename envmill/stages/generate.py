@@ -15,12 +15,14 @@ from envmill.kinds.authoring.repair import Repair, UnreadableVersion, describe_t
 from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
-from envmill.recipes.drafting.errands import find_left
+from envmill.recipes.drafting.errands import NO_LINE, SOURCE, find_left
+from envmill.recipes.drafting.hardening import plan_harder
 from envmill.recipes.drafting.length import find_length_fault
 from envmill.recipes.drafting.locked import REASON, Locked, render_facts, render_rules
 from envmill.recipes.drafting.rewording import RewordingRound, ask_words, pick_operators, reword
 from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.growing import grow_world
+from envmill.stages.hardening import HardnessRuler, open_ruler
 from envmill.stages.keeping import KeptPath
 from envmill.stages.offering import ChainOffering, give_in, plan_offered
 from envmill.stages.places import ScenarioSlot
@@ -94,8 +96,9 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
     place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
     turns, kind = count(), kind_of(place.environment)
-    planned = await context.plans.find(place, context.config, partial(plan_offered, place, context), models)
-    offering = await ChainOffering.prepare(place, planned, context)
+    offering, ruler = await _prepare(place, context, models)
+    if place.parents and offering.planned.record is None:
+        return Result((), (*offering.planned.findings, drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place")))
 
     async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
         nonlocal held
@@ -111,7 +114,7 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = _hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment)
+        posed = await ruler.hold(_hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment))
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
@@ -123,11 +126,18 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     errand, told = offering.planned.settle(best.reply.left if best is not None else "")
-    told += offering.list_findings()
+    told += (*offering.list_findings(), *ruler.list_findings(best))
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     draft, findings = await _finish(best, best.draft, place, context, models)
     return Result((draft, *builds, *errand), (*told, *findings))
+
+
+async def _prepare(place: ScenarioSlot, context: RunContext, models: ModelSession) -> tuple[ChainOffering, HardnessRuler]:
+    """What the author is offered, with the line of the place, and what a harder scenario is compared with."""
+    plan = plan_harder if place.parents else partial(plan_offered, place, context)
+    planned = await context.plans.find(place, context.config, plan, models)
+    return await ChainOffering.prepare(place, planned, context), await open_ruler(place, planned.record, context)
 
 
 async def _finish(
@@ -185,7 +195,7 @@ async def _reword(
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
         return await ask_words(environment, place.number, operator, now, models)
 
-    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" else ()
+    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" and not draft.parts else ()
     turns = await reword(reply, tried, ask, judge)
     kept = [turn.judged for turn in turns if turn.judged is not None]
     return (kept[-1] if kept else ScenarioVersion(reply, draft)), tuple(map(_describe_turn, turns))

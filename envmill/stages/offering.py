@@ -14,9 +14,10 @@ from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, ErrandBrief, describe_chain
 from envmill.recipes.drafting.offered import INFEASIBLE, OfferedChain, complain_of_infeasible
+from envmill.recipes.drafting.requests import choose_requests
 from envmill.stages.context import RunContext
 from envmill.stages.errands import PlacedErrand
-from envmill.stages.places import ScenarioSlot, choose_polarity, rank_place
+from envmill.stages.places import ScenarioSlot, rank_place
 from envmill.stages.posing import ScenarioVersion
 from envmill.toolgraph.linking import Link, list_link_kinds, list_links
 from envmill.toolgraph.offers import ChainOffers, find_offers
@@ -60,9 +61,11 @@ class ChainOffering:
     async def prepare(cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext) -> "ChainOffering":
         """Chains are drawn once for each environment."""
         recipe, config = context.recipe, context.config
-        polarity = choose_polarity(config.polarities, place.environment.id, place.number)
+        polarity = place.ask_polarity(config.polarities, place.number)
         if not recipe.samplers or config.chains == "free":
             return cls(place, polarity, planned, context)
+        if place.parent is not None:
+            return cls(place, polarity, planned, context, why="harder")
         if polarity != "achieve":
             # The path only reads there: a chain that changes something cannot be carried out.
             return cls(place, polarity, planned, context, why="only_reads")
@@ -115,7 +118,9 @@ class ChainOffering:
 
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot
-        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, self.context.config.results)
+        config = self.context.config
+        requests = choose_requests(config.requests, slot.number) if self.polarity == "achieve" else 1
+        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, config.results, requests)
         return await self.context.recipe.pose(brief, repair, models)
 
     async def _plan_again(self, models: ModelSession) -> None:
@@ -190,6 +195,7 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 
 
 _SAID = {
+    "harder": "A harder scenario follows what makes it harder: no sampled chain is offered, and the author chooses the path.",
     "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
     "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
     "all_infeasible": "The author found every chain infeasible that was offered, and chooses the path.",

@@ -3,11 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from envmill.recipes.drafting.errands import TakenLine
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.stages.review import name_place
 from schemas.base import Json, digest
+from schemas.choice import EasyParent
 from schemas.environment import Environment, Test
-from schemas.scenario import Polarity
+from schemas.scenario import Polarity, Scenario
+
+
+@dataclass(frozen=True)
+class HardenedParent:
+    """A scenario of an earlier run, with how often policies passed it, that a place has to be harder than."""
+
+    scenario: Scenario
+    easy: EasyParent
 
 
 @dataclass(frozen=True)
@@ -17,7 +27,13 @@ class ScenarioSlot:
     environment: Environment
     number: int
     places: int = 0
-    """How many the environment has; 0 where they are not planned together."""
+    """Number after the last place of the environment; 0 where they are not planned together."""
+    first: int = 0
+    """Number of the environment's first place; those before it belong to earlier runs."""
+    taken: tuple[TakenLine, ...] = ()
+    """Lines of the environment's scenarios in earlier runs."""
+    parents: tuple[HardenedParent, ...] = ()
+    """Scenarios that the places of the environment have to be harder than, one for each; empty in other runs."""
     requirements: tuple[str, ...] = ()
     """What the environment was designed from, where its recipe asked for that."""
     tests: tuple[Test, ...] = ()
@@ -31,13 +47,25 @@ class ScenarioSlot:
     def id(self) -> str:
         return name_place(self.environment.id, self.number)
 
+    @property
+    def parent(self) -> HardenedParent | None:
+        """The scenario that this one has to be harder than."""
+        return self.parents[self.number - self.first] if self.parents else None
+
+    def ask_polarity(self, shares: Mapping[Polarity, int], number: int) -> Polarity:
+        """The polarity that a place of the environment is asked for. A harder scenario has that of its parent."""
+        if self.parents:
+            return self.parents[number - self.first].scenario.polarity
+        return choose_polarity(shares, self.environment.id, number)
+
 
 def rank_place(shares: Mapping[Polarity, int], place: ScenarioSlot) -> tuple[int, int]:
     """How many places of its polarity come before it in its environment, and how many there are; its number and 0 where nobody knows."""
     if place.number >= place.places:
         return place.number, 0
-    asked = [choose_polarity(shares, place.environment.id, number) for number in range(place.places)]
-    return asked[: place.number].count(asked[place.number]), asked.count(asked[place.number])
+    asked = [place.ask_polarity(shares, number) for number in range(place.first, place.places)]
+    own = place.number - place.first
+    return asked[:own].count(asked[own]), asked.count(asked[own])
 
 
 def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:

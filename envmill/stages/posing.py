@@ -17,6 +17,7 @@ from envmill.recipes.drafting.contract import make_contract
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.recipes.drafting.offered import complain_of_left
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
+from envmill.recipes.drafting.requests import list_part_complaints
 from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
 from envmill.recipes.drafting.walked import list_bad_references, list_complaints
@@ -33,7 +34,7 @@ from schemas.chain import Chain
 from schemas.environment import Call, Environment, Fault
 from schemas.origin import Origin
 from schemas.prompts import ScenarioReply
-from schemas.scenario import Draft
+from schemas.scenario import Draft, RequestPart
 from schemas.tool_prompts import ChainReply
 
 _STATE_REASONS = ("state_not_kept", "records_unlike", "reference_lost")
@@ -104,14 +105,17 @@ async def execute(
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)
     program = Program.of(place.environment)
     try:
-        reply = await unfold(reply, place.environment, reset, context.sandbox, expanded)
+        unfolded = await unfold(reply, place.environment, reset, context.sandbox, expanded)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
+    reply, parts = unfolded.reply, unfolded.parts
     linked, bad = link(reply.oracle, place.environment.tools) if context.config.results else (reply.oracle, ())
     if bad:
         return ScenarioVersion(reply, None, list_bad_references(reply, bad))
     begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, linked), Look()])
     complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
+    if all(one.outcome == "ok" for one in (begun, kept, *seen)):
+        complaints = (*complaints, *list_part_complaints(reply, parts, [kept, *seen[:-1]]))
     if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
         match = place.offered.compare(settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]])
         complaints = (*complaints, *complain_of_left(match))
@@ -126,7 +130,7 @@ async def execute(
         chain = await _find_chain(reply, path, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
-    draft = _make_draft(place, reply, path, chain, seen[-1], seed, models)
+    draft = _make_draft(place, reply, path, parts, chain, seen[-1], seed, models)
     return ScenarioVersion(reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft)
 
 
@@ -144,7 +148,14 @@ async def _find_chain(reply: ScenarioReply, path: Sequence[Call], environment: E
 
 
 def _make_draft(
-    place: ScenarioSlot, reply: ScenarioReply, path: list[Call], chain: Chain | None, end: Observation, seed: int, models: ModelSession
+    place: ScenarioSlot,
+    reply: ScenarioReply,
+    path: list[Call],
+    parts: list[RequestPart],
+    chain: Chain | None,
+    end: Observation,
+    seed: int,
+    models: ModelSession,
 ) -> Draft:
     environment = place.environment
     asked = {"provider": models.provider, "model": models.model} | describe_prompt(models.last_asked)
@@ -154,7 +165,7 @@ def _make_draft(
         number=place.number,
         initial_state=reply.initial_state,
         request=reply.request,
-        user=make_contract(reply),
+        user=make_contract(reply, [part.request for part in parts]),
         oracle=path,
         chain=chain,
         polarity=reply.polarity,
@@ -162,6 +173,7 @@ def _make_draft(
         tell=reply.tell,
         avoid=reply.avoid,
         variants=reply.variants,
+        parts=parts,
         clock=CLOCK,
         seed=seed,
         changes=diff_states(reply.initial_state, end.state),

@@ -93,9 +93,10 @@ def compose_verifier(
 def find_objection(fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun) -> str:
     """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
     check_fact(fact)
-    if not communicates(fact, draft.say):
+    said, asked = _cut(draft, fact)
+    if not communicates(fact, said):
         raise BuildError(f"The reference path does not say the fact {fact.name!r}.")
-    if is_given(fact, draft.request):
+    if is_given(fact, asked):
         return GIVEN
     if is_given(fact, environment.policy_document):
         return DOCUMENTED
@@ -103,6 +104,13 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Orac
         return "anybody says it who refuses, whatever the reason"
     learned, again = (any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))
     return "it hangs on chance" if learned and not again else ""
+
+
+def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:
+    """The words that tell a fact, and what was asked by then: a later request may name what was told before."""
+    if not fact.asked:
+        return draft.say, draft.request
+    return draft.parts[fact.asked - 1].say, "\n".join(part.request for part in draft.parts[: fact.asked])
 
 
 def _prove(draft: Draft, environment: Environment, run: OracleRun, facts: Sequence[Fact]) -> list[Predicate]:

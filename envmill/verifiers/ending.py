@@ -9,6 +9,7 @@ from envmill.language.told import ReplyValues
 from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
+from schemas.scenario import Fact
 
 
 class CallObservation(Protocol):
@@ -60,6 +61,16 @@ class Ending:
     """What the agent told the user, in order; the last words last."""
     spelled: Spelled | None = None
     """Bytes of the state at the start, for those who judge many endings of one scenario."""
+    ended: Sequence[int] = ()
+    """Of several requests made in turn: how many messages had been said when each but the last was ended. Empty where all was asked at
+    once."""
+
+    def find_messages(self, fact: Fact) -> Sequence[str]:
+        """Messages in which a fact counts: of one that a request asks for, those before the next request was made."""
+        if not fact.asked or not self.ended:
+            return self.said
+        begins = (0, *self.ended, len(self.said))
+        return self.said[begins[fact.asked - 1] : begins[fact.asked]] if fact.asked < len(begins) else ()
 
     def describe(self) -> Json:
         """What was done and said, as generated checks are shown it."""

@@ -53,7 +53,7 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
     if missed:
         return _lose(show_check("goals", missed, ending.final))
     try:
-        shortfalls = ((fact, find_shortfall(fact, ending.said, verifier.facts)) for fact in verifier.facts)
+        shortfalls = ((fact, find_shortfall(fact, ending.find_messages(fact), verifier.facts)) for fact in verifier.facts)
         untold = next((show_fact(fact, shortfall) for fact, shortfall in shortfalls if shortfall is not None), None)
     except ValueError:
         return None
@@ -120,7 +120,7 @@ def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], key
         if not (number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)):
             yield show_check("goals", goal, final, [change for change in changes if change.op == "add"])
     for fact in verifier.facts:
-        if (shortfall := find_shortfall(fact, ending.said, verifier.facts)) is not None:
+        if (shortfall := find_shortfall(fact, ending.find_messages(fact), verifier.facts)) is not None:
             yield show_fact(fact, shortfall)
 
 

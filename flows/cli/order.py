@@ -38,6 +38,10 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
     for name in ("record", "recording", "corpus"):
         if (place := chosen.get(name)) and (name == "record" or is_file(place) or (name == "corpus" and place != OWN)):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
+    if rates := chosen.get("rates"):
+        chosen["rates"] = str(Path(rates).absolute())
+    if origin := chosen.get("harden") or chosen.get("environments_of"):
+        chosen = _read_origin(origin.partition(",")[0], home) | chosen
     if documents := chosen.get("documents"):
         chosen["documents"] = ",".join(map(_place_document, documents.split(",")))
     try:
@@ -50,6 +54,12 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
 
         check_recipe(config)
     return config
+
+
+def _read_origin(run: str, home: Home) -> dict[str, Any]:
+    """Recipe and number of the run that environments come from: what writes their scenarios is what wrote them."""
+    stored = Lake(home.settings.lake).find_fixed(run, "config") or {}
+    return {name: stored[name] for name in ("recipe", "seed") if stored.get(name) is not None}
 
 
 def _place_document(source: str) -> str:

@@ -63,10 +63,28 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
 
     for name, value in config.model_dump(mode="json", exclude_unset=True).items():
         print_text(f"{name} = {value}", err=True)
+    if config.given_by:
+        _show_given(home, config)
     show_estimate(home, config)
     if config.target is not None:
         print_text(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
     print_text("Nothing was started.", err=True)
+
+
+def _show_given(home: "Home", config: "RunConfig") -> None:
+    """What the run would start from."""
+    from envmill.lake.lake import Lake
+    from envmill.lake.stores import open_store
+    from envmill.pipeline.given import find_given
+    from envmill.recipes import RECIPES
+    from envmill.recipes.drafting.themes import read_themes
+
+    given = find_given(Lake(open_store(home.settings.lake)), config, RECIPES[config.recipe](read_themes()))
+    print_text(f"{len(given.environments)} environments of {', '.join(given.runs)}", err=True)
+    if config.harden:
+        print_text(f"{len(given.parents)} easy scenarios get a harder one", err=True)
+        for reason, count in given.skipped.items():
+            print_text(f"{count} kept scenarios {reason}", err=True)
 
 
 def _is_finished(home: "Home", run: str) -> bool:

@@ -1,5 +1,6 @@
 """Simulated users: what they understand, what they tell, and what none of them may do."""
 
+import asyncio
 import random
 from typing import Any
 
@@ -12,6 +13,7 @@ from envmill.agents.users.doing import bid, find_deeds, list_deeds
 from envmill.agents.users.hearing import understand
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.agents.users.model import ModelUser
+from envmill.agents.users.requests import make_in_turn
 from envmill.agents.users.scripted import ScriptedUser, render_fact
 from schemas.environment import Call
 from schemas.scenario import UserContract
@@ -301,3 +303,33 @@ async def test_a_model_may_do_what_it_is_bidden_alone(message: str, does: list[s
     assert answer.does == tuple(does)
     assert list_faults(ABLE, dialogue, answer)[:1] == ([fault] if fault else [])
     assert models.asked[0].request == ABLE.request
+
+
+IN_TURN = UserContract(opening="Please lend me the drill.", facts={"tool": "drill"}, later=["And the saw, too.", "When is it due?"])
+WHOLE = UserKnowledge(IN_TURN, "Please lend me the drill.\n\nAnd the saw, too.\n\nWhen is it due?")
+
+
+def answer_all(*messages: str) -> list[tuple[str, str]]:
+    person, dialogue = make_in_turn(WHOLE, ScriptedUser), [Utterance("user", IN_TURN.opening)]
+    answers: list[tuple[str, str]] = []
+    for message in messages:
+        dialogue.append(Utterance("agent", message))
+        answer = asyncio.run(person.answer(dialogue))
+        dialogue.append(Utterance("user", answer.text))
+        answers.append((answer.text, answer.end))
+    return answers
+
+
+def test_requests_are_made_in_turn_and_none_before_the_one_before_is_ended() -> None:
+    told = answer_all("Which tool shall I lend you?", "It is lent.", "What can I do for you?", "That is lent, too.", "On Friday.")
+    assert [end for _, end in told] == ["", "", "", "", "content"]
+    assert [text for text, _ in told if text in IN_TURN.later] == [IN_TURN.later[0], *[IN_TURN.later[0]], IN_TURN.later[1]]
+    assert "saw" not in told[0][0]
+    assert told[2][0] == IN_TURN.later[0], "asked what it wants, the user says the present request again"
+
+
+def test_a_user_who_has_had_enough_makes_no_further_request() -> None:
+    asks = "What is your favourite colour, may I ask?"
+    told = answer_all(asks, asks, asks)
+    assert told[-1][1] == "gave_up"
+    assert not {text for text, _ in told} & set(IN_TURN.later)

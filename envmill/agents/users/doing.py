@@ -22,8 +22,8 @@ _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
 
 
 def needs_user(scenario: Scenario) -> bool:
-    """Whether somebody else than the agent has to act: nothing that can be asked for in one message."""
-    return any(call.actor != "agent" for call in scenario.oracle)
+    """Whether a user has to be there: somebody else than the agent acts, or makes one request after the other."""
+    return bool(scenario.user.later) or any(call.actor != "agent" for call in scenario.oracle)
 
 
 def list_deeds(oracle: Sequence[Call]) -> dict[str, Call]:

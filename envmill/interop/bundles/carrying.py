@@ -21,7 +21,7 @@ from envmill.sandbox.vendor import CLIENT, list_runtime
 from envmill.settings import ROOT
 
 _HERE = Path(__file__).parent / CARRIED
-_ROOTS = ("envmill.verifiers.judge", "envmill.agents.users.scripted", "envmill.agents.users.missteps")
+_ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")))
 
 
 def list_carried(program: Program) -> dict[str, bytes]:

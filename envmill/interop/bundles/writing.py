@@ -86,7 +86,7 @@ def _describe_test(test: Test, names: dict[str, str], environment: Environment) 
 
 
 def _describe_scenario(scenario: Scenario, names: dict[str, str], folder: Folder) -> dict[str, str]:
-    told = scenario.model_dump(mode="json", exclude={"id", "schema_version", "environment", "verifier"})
+    told = leave_out(scenario.model_dump(mode="json", exclude={"id", "schema_version", "environment", "verifier"}), "parts")
     told["initial_state"] = names.get(canonical_json(scenario.initial_state), scenario.initial_state)
     if scenario.origin == folder.environment.origin:
         told.pop("origin")

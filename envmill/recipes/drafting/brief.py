@@ -20,3 +20,5 @@ class ScenarioBrief:
     """None where the author chooses the path."""
     results: bool = True
     """Whether its path may use results of earlier calls."""
+    requests: int = 1
+    """How many requests it is to make, where its recipe knows how."""

@@ -1,7 +1,7 @@
 """The user contract of a reply, held to itself: what is hidden is known, untold at first, and no other than what the request says."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from envmill.language.delegation import find_handed_over
 from envmill.language.mentions import is_exact, is_told
@@ -10,10 +10,11 @@ from schemas.prompts import ScenarioReply
 from schemas.scenario import UserContract
 
 
-def make_contract(reply: ScenarioReply) -> UserContract:
-    """Where nothing is hidden the whole request opens the conversation."""
+def make_contract(reply: ScenarioReply, requests: Sequence[str] = ()) -> UserContract:
+    """Where nothing is hidden the whole request opens the conversation; of several requests, the first."""
     return UserContract(
-        opening=reply.opening if reply.hidden else reply.request,
+        opening=requests[0] if requests else reply.opening if reply.hidden else reply.request,
+        later=[*requests[1:]],
         facts=reply.facts,
         persona=reply.persona,
         goals=reply.goals,

@@ -81,6 +81,7 @@ class ErrandBrief:
 
 
 PlanErrands = Callable[[ErrandBlock, ModelSession], Awaitable[BlockPlan]]
+FindLineFault = Callable[[ErrandLine, ErrandPlace, Environment, Sequence[TakenLine]], tuple[str, str] | None]
 SampleChain = Callable[[Environment, int], Awaitable[Chain | None]]
 """The chain that a recipe suggests for a scenario of an environment; none where there is none."""
 UNPLANNED = ErrandBrief()
@@ -106,16 +107,23 @@ async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBl
         # What is offered and binds comes before what a recipe suggests.
         found = [place if place.tools else describe_chain(place, await sample(block.environment, place.number)) for place in block.places]
         block = replace(block, places=tuple(found))
-    inputs, kept, complaint = _describe_block(block), dict[int, ErrandLine](), ""
-    refused: dict[int, Complaint] = {}
+
+    async def ask(complaint: str) -> Sequence[ErrandLine]:
+        return (await models.ask(prompt, _describe_block(block), ErrandsReply, complaint=complaint)).errands
+
+    return await ask_for_lines(block, ask, find_line_fault)
+
+
+async def ask_for_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Sequence[ErrandLine]]], find_fault: FindLineFault) -> BlockPlan:
+    """`ask` is given a complaint, empty at first. Lines that stand are kept word for word; the others are drawn again."""
+    kept, complaint, refused = dict[int, ErrandLine](), "", dict[int, Complaint]()
     for _ in range(1 + REDRAWS):
         try:
-            reply = await models.ask(prompt, inputs, ErrandsReply, complaint=complaint)
+            drawn = {line.number: line for line in await ask(complaint)}
         except BadReply as error:
             lacking = [place.number for place in block.places if place.number not in kept]
             return BlockPlan(kept, {one: refused.get(one, Complaint(SOURCE, BAD_REPLY, error.message)) for one in lacking})
-        drawn = {line.number: line for line in reply.errands}
-        kept, refused = sort_lines(block, drawn, kept)
+        kept, refused = sort_lines(block, drawn, kept, find_fault)
         if not refused:
             break
         complaint = _ask_again(refused)
@@ -160,7 +168,7 @@ def _ask_again(refused: Mapping[int, Complaint]) -> str:
 
 
 def sort_lines(
-    block: ErrandBlock, drawn: Mapping[int, ErrandLine], kept: Mapping[int, ErrandLine]
+    block: ErrandBlock, drawn: Mapping[int, ErrandLine], kept: Mapping[int, ErrandLine], find_fault: FindLineFault | None = None
 ) -> tuple[dict[int, ErrandLine], dict[int, Complaint]]:
     """The lines that stand, those of before unchanged; for every other place what is wrong with its line."""
     stands, refused = dict(kept), dict[int, Complaint]()
@@ -173,7 +181,7 @@ def sort_lines(
             refused[place.number] = Complaint(SOURCE, "line_missing", "there is no line for this number")
             continue
         others = [*block.taken, *(TakenLine(polarity[number], other) for number, other in stands.items())]
-        if fault := find_line_fault(line, place, block.environment, others):
+        if fault := (find_fault or find_line_fault)(line, place, block.environment, others):
             refused[place.number] = Complaint(SOURCE, *fault)
         else:
             # A chain that was sampled is offered apart, and may turn out to be another one: the line names no tools then.

@@ -67,12 +67,13 @@ async def _measure(prepared: Prepared, verifier: Verifier, sandbox: Sandbox) -> 
 def _make_scenario(prepared: Prepared, composed: ComposedVerifier, rewards: Sequence[float], split: Split) -> Scenario:
     draft = prepared.draft
     kept = draft.model_dump(
-        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
+        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "parts"}
     )
     return Scenario.model_validate(
         kept
         | {
             "draft": draft.id,
+            "origin": draft.origin,
             "verifier": composed.verifier,
             "features": find_features(draft, prepared.environment, composed),
             "split": split,
@@ -100,5 +101,6 @@ def find_features(draft: Draft, environment: Environment, composed: ComposedVeri
         **({"free": composed.verifier.free} if composed.verifier.free else {}),
         **({"worded": composed.verifier.worded} if composed.verifier.worded else {}),
         "polarity": draft.polarity,
+        **({"requests": len(draft.parts)} if draft.parts else {}),
         "request_length": len(draft.request),
     }

@@ -1,31 +1,42 @@
 """Unfolding: a scenario that came with a chain gets its reference path from carrying the chain out, and is held to the one validator of
 chains. An expansion is compared with the chain that was kept before it, carried out on its own state."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from envmill.errors import BuildError
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
 from envmill.recipes.drafting.rechecking import PlayedChain, hold, list_words
+from envmill.recipes.drafting.requests import share_calls
 from envmill.sandbox import Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted, enact
 from envmill.toolgraph.validity import limit_written
 from schemas.environment import Environment
 from schemas.prompts import ScenarioReply
+from schemas.scenario import RequestPart
 from schemas.tool_prompts import ChainReply
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A reply with its calls."""
+
+    reply: ScenarioReply
+    parts: list[RequestPart]
+    """Of several requests: each with its part of the path."""
 
 
 async def unfold(
     reply: ScenarioReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ScenarioReply | None = None
-) -> ScenarioReply:
+) -> Unfolded:
     """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for a chain that cannot stand.
 
     `old`: the scenario that this one expands.
     """
     if not isinstance(reply, ChainReply):
-        return reply
+        return Unfolded(reply, [])
     enacted = await _enact(reply, environment, reset, sandbox, old if isinstance(old, ChainReply) else None)
     await hold(reply.chain, environment, PlayedChain(enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)))
-    return reply.model_copy(update={"oracle": enacted.calls})
+    return Unfolded(reply.model_copy(update={"oracle": enacted.calls}), share_calls(reply, enacted.steps))
 
 
 async def _enact(reply: ChainReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:

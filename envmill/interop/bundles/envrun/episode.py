@@ -33,6 +33,7 @@ class Episode:
         self._dialogue: list[Message] = []
         self._misstep = ""
         self._done: set[str] = set()
+        self._ended: list[int] = []
         began = session.reset(scenario)
         self.state_hash: str = began["state_hash"]
         """Hash of the state as it is now; empty when it is unknown."""
@@ -76,6 +77,9 @@ class Episode:
         answer = self._court.answer(self.scenario, self._dialogue)
         said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"])]))
         self._dialogue.append({"who": "user", "text": said})
+        later = self.scenario["user"].get("later", [])[len(self._ended) : len(self._ended) + 1]
+        if later and said.startswith(later[0]):
+            self._ended.append(len(self._said))
         self._misstep = self._misstep or answer["misstep"]
         return {"text": said, "end": answer["end"]}
 
@@ -87,6 +91,7 @@ class Episode:
         if self._misstep:
             return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
         ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
+        ending["ended"] = self._ended
         return self._court.decide(self._verifier, ending, self.scenario["clock"])
 
     def close(self) -> None:

@@ -56,17 +56,19 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
     call = import_module("schemas.environment").Call
     told = request["ending"]
     deeds = [ending.CompletedCall(call(**one["call"]), one["outcome"], one["code"], one["parts"]) for one in told["deeds"]]
-    end = ending.Ending(told["initial"], told["final"], deeds, told["said"])
+    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()))
     return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
-    base, doing, scripted, missteps = (import_module(f"envmill.agents.users.{name}") for name in ("base", "doing", "scripted", "missteps"))
+    names = ("base", "doing", "scripted", "missteps", "requests")
+    base, doing, scripted, missteps, requests = (import_module(f"envmill.agents.users.{name}") for name in names)
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
     deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]])
     knowledge = base.UserKnowledge(contract.UserContract.model_validate(request["user"]), request["request"], deeds)
-    person, dialogue = scripted.ScriptedUser(knowledge), [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
+    person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
+    dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
     misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
