@@ -61,7 +61,7 @@ async def grow_world(
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
     """The scenario in a world that reaches more tools, where it could be made so; and what is reached now. It is never lost by this."""
     config, environment = context.config, place.environment
-    if not config.reach or not context.recipe.grows or not kind_of(environment).tabled:
+    if not config.reach or not kind_of(environment).tabled or not context.recipe.grows:
         return replace(posed, draft=draft), ()
     used, names = list(dict.fromkeys(call.name for call in draft.oracle)), [tool.name for tool in environment.tools]
     graph = await weave_environment(environment)
