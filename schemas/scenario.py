@@ -94,8 +94,8 @@ class Predicate(Contract):
     shows: list[Json] = []
     """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
     refused: list[CallPattern] = []
-    """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told why not.
-    Left out where there is none."""
+    """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told
+    why not. Left out where there is none."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Predicates over the deeds of a rollout: what was done on the way, whatever state it led to.
 
-Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names it, because it tells the rule. A predicate is broken with what was found instead, or kept.
+Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names the refused call, because it tells the rule.
+A predicate is broken with what was found instead, or kept.
 """
 
 from collections.abc import Mapping, Sequence
