@@ -102,7 +102,7 @@ def list_inner():
 
 def check(initial, final):
     SEARCH
-    return any(("only-the-other-" + "check-knows-this") in each for each in found)
+    return any("".join(["only-the-other-", "check-knows-this"]) in each for each in found)
 """
 
 
