@@ -93,6 +93,13 @@ class Predicate(Contract):
     """How often it may be made (`at_most`)."""
     shows: list[Json] = []
     """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
+    refused: list[CallPattern] = []
+    """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told
+    why not. Left out where there is none."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "refused")
 
 
 def _hide_asked(schema: dict[str, Any]) -> None:

@@ -146,7 +146,7 @@ def find_stranger(subject: ScenarioCase) -> tuple[str, str] | None:
     """(reason code, words) when a predicate is about a tool that is not there: it can never be broken, or never be kept."""
     tools, verifier = {tool.name for tool in subject.environment.tools}, subject.scenario.verifier
     for predicate in (*verifier.procedure, *verifier.harm):
-        for pattern in (predicate.call, predicate.first):
+        for pattern in (predicate.call, predicate.first, *predicate.refused):
             if pattern and pattern.name and pattern.name not in tools:
                 return "unknown_tool", f"{predicate.name!r} is about {pattern.name}, which is no tool of the environment"
     return None

@@ -3,7 +3,7 @@
 documents ─► sketches ─► graph, parted into domains ─► outlines: tools, tables, walks, licence      (one seed each)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from envmill.interop.importers.tools import read_sources
@@ -11,7 +11,9 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.themes import seed_theme
+from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.label import LabelEvidence
+from envmill.toolgraph.evidence.likeness import LikenessEvidence
 from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
 from schemas.choice import NO_PAST, Past
@@ -40,17 +42,26 @@ def load_schema() -> Prompt:
 def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
     """One text: domains are parted once, over all the documents. Earlier runs used some of them, so further ones are proposed."""
     wanted = (config.first + config.environments) * _SURPLUS + len(past.turns)
-    told = Source(documents=config.documents, seed=config.run_seed, wanted=wanted, tools=config.tools, collections=config.collections)
+    told = Source(
+        documents=config.documents,
+        seed=config.run_seed,
+        wanted=wanted,
+        tools=config.tools,
+        collections=config.collections,
+        candidates=config.candidates,
+        likeness=config.likeness,
+    )
     return [told.model_dump_json()]
 
 
 async def part_domains(text: str, models: ModelSession) -> list[ThemeReply]:
     """Every domain that is large enough; inside each a model is asked which tool rests on which."""
     source = Source.model_validate_json(text)
-    outlined = [outline_proposal(one, Size.of(source.tools, source.collections)) for one in await _propose(source)]
+    candidates = [LikenessEvidence(source.candidates, source.likeness)] if source.candidates != "names" else []
+    outlined = [outline_proposal(one, Size.of(source.tools, source.collections)) for one in await _propose(source, candidates)]
     # The largest of each domain first: a service of four hundred operations must not crowd out all others.
     turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][: source.wanted]
-    walked = [await add_walks(part, source.seed, (LabelEvidence(models),)) for part in turns]
+    walked = [await add_walks(part, source.seed, (*candidates, LabelEvidence(models))) for part in turns]
     names = dict[str, int]()
     return [_describe(part, names, source) for part in walked]
 
@@ -64,10 +75,10 @@ def seed_domain(recipe: RecipeName, theme: ThemeReply, licence: str, source: str
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief, "licence": theme.licence})
 
 
-async def _propose(source: Source) -> list[Proposal]:
+async def _propose(source: Source, evidence: Sequence[EvidenceSource]) -> list[Proposal]:
     """Domains of all documents together."""
     sketches = [sketch for harvest in read_sources(source.documents).values() for sketch in harvest.sketches]
-    return await propose_domains(sketches, seed=source.seed)
+    return await propose_domains(sketches, evidence, source.seed)
 
 
 def _describe(part: OutlinePart, names: dict[str, int], source: Source) -> Found:

@@ -123,7 +123,17 @@ def _prove(draft: Draft, environment: Environment, run: OracleRun, facts: Sequen
     if not knowledge:
         raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
     # What a judge waived is not demanded, but something is: words alone must not pass.
-    return [one for one in knowledge if one.name not in draft.waived] or knowledge
+    left = [one for one in knowledge if one.name not in draft.waived] or knowledge
+    return [one.model_copy(update={"refused": _list_telling(draft)}) for one in left]
+
+
+def _list_telling(draft: Draft) -> list[CallPattern]:
+    """Calls on a record whose refusal gives the reason that has to be told. Where more than the reason is asked for, the rest needs its
+    look-ups."""
+    if draft.polarity != "refuse" or len(draft.tell) != 1:
+        return []
+    keys = {key for rows in draft.initial_state.values() if is_object(rows) for key in rows}
+    return [pattern for pattern in draft.avoid if any(leaf in keys for leaf in list_leaves(pattern.arguments) if isinstance(leaf, str))]
 
 
 def _mask(predicate: Predicate, environment: Environment) -> Predicate:

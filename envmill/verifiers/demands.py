@@ -65,15 +65,21 @@ def render_step(step: Predicate, state: dict[str, Json]) -> str:
     call = _render_call(step.call, state)
     match step.op:
         case "required":
-            return f"The agent calls {call} at least once."
+            return f"The agent calls {call} at least once{_render_refused(step, state)}."
         case "seen":
-            return f"The agent looks up what shows {', '.join(_render_value(one, state) for one in step.shows)}, by whatever tool."
+            values = ", ".join(_render_value(one, state) for one in step.shows)
+            return f"The agent looks up what shows {values}, by whatever tool{_render_refused(step, state)}."
         case "before":
             return f"The agent calls {_render_call(step.first or CallPattern(name=''), state)} before every call of {call}."
         case "forbidden":
             return f"The agent never calls {call}."
         case _:
             return f"The agent calls {call} at most {step.most} times."
+
+
+def _render_refused(step: Predicate, state: dict[str, Json]) -> str:
+    tried = " or ".join(_render_call(call, state) for call in step.refused)
+    return f", or tries {tried} and is refused by a rule" if tried else ""
 
 
 def _render_call(call: CallPattern, state: dict[str, Json]) -> str:

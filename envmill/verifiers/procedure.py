@@ -1,6 +1,7 @@
 """Predicates over the deeds of a rollout: what was done on the way, whatever state it led to.
 
-Only calls that ended in `ok` happened. A predicate is broken with what was found instead, or kept.
+Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names the refused call, because it tells the rule.
+A predicate is broken with what was found instead, or kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,16 @@ from schemas.scenario import CallPattern, Predicate
 
 Broken: TypeAlias = list[Json] | None
 """What was found instead; None when the predicate holds."""
+_MALFORMED = frozenset({"invalid_arguments", "unknown_tool", "malformed_call"})
+"""Codes of refusals that come before any rule is looked at."""
 
 
 def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys) -> Broken:
     """Why a predicate does not hold of the deeds; None when it does."""
     done = [deed for deed in deeds if deed.outcome == "ok"]
     made = [place for place, deed in enumerate(done) if is_meant(predicate.call, deed, keys)]
+    if predicate.op in ("required", "seen") and _was_refused(predicate, deeds, keys):
+        return None
     if predicate.op == "required":
         return None if made else []
     if predicate.op == "seen":
@@ -36,6 +41,12 @@ def is_meant(pattern: CallPattern, deed: CompletedCall, keys: Keys) -> bool:
     if call.actor != pattern.actor or pattern.name not in ("", call.name):
         return False
     return all(name in call.arguments and fits(call.arguments[name], value, keys) for name, value in pattern.arguments.items())
+
+
+def _was_refused(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys) -> bool:
+    """Whether a rule refused one of the calls whose refusal shows what the predicate asks for."""
+    refused = [deed for deed in deeds if deed.outcome == "rejection" and deed.code not in _MALFORMED]
+    return any(is_meant(pattern, deed, keys) for pattern in predicate.refused for deed in refused)
 
 
 def shows(told: ReplyValues, values: Sequence[Json]) -> bool:

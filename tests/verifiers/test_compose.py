@@ -83,6 +83,29 @@ def test_another_route_to_the_same_rows_counts() -> None:
     assert {predicate.op for predicate in composed.verifier.procedure} == {"seen"}
 
 
+TRIED = CompletedCall(LEND.call, "rejection", "free")
+LENDING = CallPattern(name="lend", arguments={"tool_id": "T1"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "deeds", "outcome"),
+    [
+        pytest.param({}, (TRIED,), "pass", id="refused"),
+        pytest.param({}, (CompletedCall(LEND.call, "rejection", "invalid_arguments"),), "fail", id="malformed"),
+        pytest.param({}, (), "fail", id="not tried"),
+        pytest.param({"avoid": [CallPattern(name="lend")]}, (TRIED,), "fail", id="any call of a tool"),
+        pytest.param({"avoid": []}, (TRIED,), "fail", id="nothing to avoid"),
+        pytest.param({"tell": [DUE, TOOLS], "say": "At most 3; hers is due on 14 March 2026."}, (TRIED,), "fail", id="more is asked for"),
+        pytest.param({"polarity": "answer"}, (TRIED,), "fail", id="a question"),
+        pytest.param({"polarity": "clarify"}, (TRIED,), "fail", id="a question back"),
+    ],
+)
+def test_who_tried_and_was_refused_knows_the_reason(changes: Any, deeds: Any, outcome: str) -> None:
+    composed = compose(**({"polarity": "refuse", "avoid": [LENDING]} | changes))
+    assert paid(composed, READS, ["It is due on 14 March 2026; at most 3."])[0] == "pass"
+    assert paid(composed, deeds, ["It is due on 14 March 2026; at most 3."])[0] == outcome
+
+
 CLOCKS: dict[str, Any] = {"C1": {"name": "mantel clock", "wood": "walnut"}, "C2": {"name": "mantel clock", "wood": "cherry"}}
 PARTS: dict[str, Any] = {"P1": {"name": "mainspring", "stock": 4}, "P2": {"name": "escape wheel", "stock": 9}}
 FOUND = deed("list_tools", [dict(row, id=key) for key, row in CLOCKS.items()], query="mantel clock")

@@ -73,6 +73,29 @@ def test_a_predicate_holds_of_what_happened(one: Predicate, deeds: list[Complete
     assert (find_breach(one, deeds, {}) is None) is holds
 
 
+BOOKING = CallPattern(name="book", arguments={"order": "o1"})
+
+
+@pytest.mark.parametrize(
+    ("tried", "holds"),
+    [
+        pytest.param(deed("book", "rejection", order="o1"), True, id="refused by a rule"),
+        pytest.param(deed("book", "rejection", order="o1", note="x"), True, id="with an argument more"),
+        pytest.param(deed("book", "rejection", order="o2"), False, id="another record"),
+        pytest.param(deed("confirm", "rejection", order="o1"), False, id="another tool"),
+        pytest.param(deed("book", "rejection", actor="user", order="o1"), False, id="by the user"),
+        pytest.param(deed("book", "failure", order="o1"), False, id="a breakdown"),
+        pytest.param(deed("book", order="o1"), False, id="accepted"),
+        pytest.param(CompletedCall(Call(name="book", arguments={"order": "o1"}), "rejection", "invalid_arguments"), False, id="malformed"),
+        pytest.param(CompletedCall(Call(name="book", arguments={"order": "o1"}), "rejection", "unknown_tool"), False, id="no such tool"),
+    ],
+)
+@pytest.mark.parametrize("one", [SEEN, predicate("required")])
+def test_a_rule_that_refuses_what_was_asked_shows_the_reason(one: Predicate, tried: CompletedCall, holds: bool) -> None:
+    assert (find_breach(one.model_copy(update={"refused": [BOOKING]}), [tried], {}) is None) is holds
+    assert find_breach(one, [tried], {}) is not None
+
+
 def test_a_row_that_was_found_may_be_an_argument() -> None:
     one = predicate("required", arguments={"loan": {"$row": 0}})
     assert find_breach(one, [deed("confirm", loan="loan_a")], {0: "loan_a"}) is None
