@@ -67,7 +67,7 @@ def forget_argument(case: CasesCase, dice: random.Random) -> Spoilt | None:
     return _replace(case, number, test.model_copy(update={"call": call}), f"{test.name} lacks an argument.")
 
 
-def tell_half(case: CasesCase, dice: random.Random) -> Spoilt | None:
+def leave_out_part(case: CasesCase, dice: random.Random) -> Spoilt | None:
     """What an accepted call changes is told but for one part of it."""
     numbers = [place for place, test in enumerate(case.reply.tests) if test.after]
     if not numbers:
