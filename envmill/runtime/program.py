@@ -33,6 +33,11 @@ class ProgramImporter:
         if module not in self.codes:
             raise ProgramFault(f"The entry {entry!r} names module {module!r}, and there is no file {module}.py.")
 
+    def keep_only(self, name: str) -> None:
+        """Drop the code and the text of every other module."""
+        for other in self.codes.keys() - {name}:
+            linecache.cache.pop(self.codes.pop(other).co_filename, None)
+
     def load(self) -> type[Any]:
         """Execute the modules afresh and return the entry class."""
         if self not in sys.meta_path:

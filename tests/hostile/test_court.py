@@ -68,6 +68,94 @@ async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, na
     assert hostile.holds in (True, None)
 
 
+KNOWN_TO_ANOTHER = "only-the-other-check-knows-this"
+SEARCHES: dict[str, str] = {
+    "modules": "found = [str(vars(module)) for module in list(sys.modules.values())]",
+    "importers": "found = [read(code) for each in sys.meta_path for code in getattr(each, 'codes', {}).values()]",
+    "lines": "found = [str(linecache.cache)]",
+    "frames": "found = [str(frame.f_locals) + read(frame.f_code) for frame in list_frames()]",
+    "collector": "found = [read(each) for each in list_inner()]",
+    "classes": "found = [str(vars(each)) for each in object.__subclasses__()]",
+}
+"""Where a check looks for what another check of its verdict knows."""
+SEARCHING = """
+import gc, linecache, sys, types
+
+def read(each):
+    if not hasattr(each, "co_consts"): return str(each)
+    return "\\n".join(map(read, each.co_consts))
+
+def list_frames():
+    frame = sys._getframe(1)
+    while frame:
+        yield frame
+        frame = frame.f_back
+
+def list_inner():
+    # Texts and code are not tracked: what holds them is.
+    met = set()
+    for each in gc.get_objects():
+        for inner in gc.get_referents(each):
+            if id(inner) not in met and isinstance(inner, (str, types.CodeType)):
+                met.add(id(inner))
+                yield inner
+
+def check(initial, final):
+    SEARCH
+    return any("".join(["only-the-other-", "check-knows-this"]) in each for each in found)
+"""
+
+
+@pytest.mark.parametrize("where", SEARCHES)
+async def test_a_check_finds_nothing_of_another(jail: Sandbox, tmp_path: Path, where: str) -> None:
+    knowing = f"def check(initial, final):\n    return final['path'] == {KNOWN_TO_ANOTHER!r}\n"
+    searching = SEARCHING.replace("SEARCH", SEARCHES[where])
+    other, searched = await hear(jail, tmp_path, knowing, searching)
+    assert other.holds is False
+    assert searched.holds is False, searched
+
+
+@pytest.mark.parametrize("where", ["importers", "lines", "collector"])
+async def test_the_searches_find_what_is_there(jail: Sandbox, tmp_path: Path, where: str) -> None:
+    """The same search, in a check that itself holds the word."""
+    searching = SEARCHING.replace("SEARCH", SEARCHES[where]) + f"MINE = {KNOWN_TO_ANOTHER!r}\n"
+    (searched,) = await hear(jail, tmp_path, searching)
+    assert searched.holds is True, searched
+
+
+DECIDING = """
+import gc, sys
+
+YES = {"type": "json", "value": True}
+
+def list_objects():
+    frame = sys._getframe()
+    while frame:
+        yield from list(frame.f_globals.values())
+        yield from list(frame.f_locals.values())
+        frame = frame.f_back
+    yield from gc.get_objects()
+
+def check(initial, final):
+    for each in list_objects():
+        WAY
+    return False
+"""
+WAYS: dict[str, str] = {
+    "runs of every loop": "if hasattr(each, '_run_check'): type(each)._run_check = lambda self, name: {'parts': [YES]}",
+    "what an observation begins as": "if type(each) is dict and 'state_hash' in each: each['parts'] = [YES]",
+    "what renders": "if type(each) is dict and 'SessionLoop' in each: each['render'] = lambda told: b'{}'",
+}
+"""Objects of the judge that a check changes, found by frames and by the collector."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_a_check_changes_in_the_judge_decides_for_no_other(jail: Sandbox, tmp_path: Path, way: str) -> None:
+    hostile = DECIDING.replace("WAY", WAYS[way])
+    assert [one.holds for one in await hear(jail, tmp_path, NO, hostile, NO, YES)][::2] == [False, False]
+    assert [one.holds for one in await hear(jail, tmp_path, YES, NO)] == [True, False]
+
+
 @pytest.mark.parametrize(
     "module", ["ctypes", "_ctypes", "envmill.runtime.jail.judging", "envmill.runtime.jail", "envmill.runtime.jail.wire"]
 )

@@ -3,7 +3,10 @@
     reset (both states and the doings, as bytes) ──► check
 
 Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it was given, or leaves the
-interpreter other than it was, is a failure: never a yes, never a no.
+interpreter other than it was, is a failure: never a yes, never a no. Before it is imported, the code of the other checks is dropped.
+
+A check can find the objects of this module, by frames or by the garbage collector, and change them. That is worth as much to it as
+`return True`: nothing in its process decides about another check, and the process ends with its answer.
 """
 
 import base64
@@ -101,6 +104,7 @@ class JudgeLoop(SessionLoop):
             raise ProgramFault(f"A state cannot be read: {error}") from None
 
     def _run_check(self, name: str) -> Message:
+        self._source.keep_only(name)
         check = self._find(name)
         given = [self._initial, self._final, *([self._rollout] if _asks_for_rollout(check) else [])]
         copies = [one.copy() for one in given]
