@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "autoforge", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 _POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"

@@ -367,7 +367,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "reword": REWORD,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
-ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
+ALIKE = {"walk": "scenario", "topology": "chain", "dag": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
 
 
