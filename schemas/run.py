@@ -128,6 +128,9 @@ class RunConfig(Contract):
     """Most trajectories kept per scenario, so that easy scenarios do not dominate the data."""
     pairs: int = Field(default=1, ge=0, le=64, title="Preference pairs per scenario")
     """Most preference pairs kept per scenario and policy. A pair holds a passed and a failed attempt."""
+    exact: bool = Field(default=True, title="Whole changes in tests")
+    """Hold each accepted call of a stored test to the whole change that its author expects: what the test does not name stays as it was.
+    For recipes whose tests bring rows of their own. Without it, a test is held to the parts of the change that it names."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")

@@ -103,6 +103,10 @@ class MatchedTests(TestsReply):
     instances: list[dict[str, Json]]
     """Rows of each test, in the tests' order."""
 
+    @property
+    def exact(self) -> bool:
+        return True
+
     def begin(self, place: int) -> dict[str, Json]:
         return self.instances[place]
 

@@ -10,7 +10,7 @@ from envmill.language.told import ReplyValues
 from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
-from schemas.scenario import Fact, RequestPart
+from schemas.scenario import Draft, Fact, Scenario
 
 
 class CallObservation(Protocol):
@@ -22,15 +22,6 @@ class CallObservation(Protocol):
     def code(self) -> str: ...
     @property
     def parts(self) -> Sequence[Json]: ...
-
-
-class WordedPath(Protocol):
-    """A reference path with its words: a draft or a scenario."""
-
-    @property
-    def say(self) -> str: ...
-    @property
-    def parts(self) -> Sequence[RequestPart]: ...
 
 
 @dataclass(frozen=True)
@@ -83,12 +74,12 @@ class Ending:
         return self.said[begins[fact.asked - 1] : begins[fact.asked]] if fact.asked < len(begins) else ()
 
     @staticmethod
-    def list_words(path: WordedPath) -> tuple[str, ...]:
+    def list_words(path: Draft | Scenario) -> tuple[str, ...]:
         """What the agent says along a reference path: at its end, or at the end of each of its requests."""
         return tuple(say for say in ([part.say for part in path.parts] or [path.say]) if say)
 
     @staticmethod
-    def find_ended(path: WordedPath, said: Sequence[str]) -> tuple[int, ...]:
+    def find_ended(path: Draft | Scenario, said: Sequence[str]) -> tuple[int, ...]:
         """`ended` of an ending in which as much was said as along the reference path. Empty elsewhere: which message answers which
         request is not known then."""
         counts = list(accumulate(bool(part.say) for part in path.parts))

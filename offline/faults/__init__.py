@@ -297,6 +297,7 @@ CASES: dict[str, Plant[CasesReply]] = {
     "missing_value": casing.omit_value,
     "missing_argument": casing.forget_argument,
     "untested_tool": casing.test_nothing,
+    "change_half_told": casing.leave_out_part,
 }
 
 DEBUG: dict[str, Plant[DebugReply]] = {
