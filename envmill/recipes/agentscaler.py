@@ -88,7 +88,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_chain),
         pose=partial(_ask_walk, walk),
-        samplers=("weighted", "linked"),
+        samplers=("walk", "weighted", "linked"),
         write_checks=partial(ask_checks, checks),
         sift=sift,
     )

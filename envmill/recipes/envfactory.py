@@ -104,7 +104,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_chain),
         pose=partial(_ask_topology, topology),
-        samplers=("backward", "linked"),
+        samplers=("walk", "backward", "linked"),
         write_checks=partial(ask_checks, checks),
     )
 
