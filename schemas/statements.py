@@ -29,7 +29,7 @@ class Statement:
 
     def holds(self, value: Json) -> bool:
         """Whether a value is as stated. Null and an empty text are empty; numbers are compared as they are written."""
-        met = _spell(value) in self.values if self.values else value in (None, "")
+        met = _render(value) in self.values if self.values else value in (None, "")
         return met is not self.negated
 
 
@@ -48,6 +48,6 @@ def list_statements(texts: Iterable[str]) -> Iterator[Statement]:
     yield from (one for text in texts if (one := read_statement(text)))
 
 
-def _spell(value: Json) -> str:
+def _render(value: Json) -> str:
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
