@@ -55,7 +55,7 @@ from schemas.reading import ReaderInput
 from schemas.ruling import RulingInput
 from schemas.seed import Brief
 from schemas.suspicion import SuspicionInput
-from schemas.tool_prompts import ChainInput, ChainReply, SampledReply
+from schemas.tool_prompts import ChainInput, ChainReply, DagReply, SampledReply
 from schemas.typed_prompts import TopologyInput
 
 _APART = 1_000_000
@@ -243,6 +243,11 @@ def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
         return _write_no_chain(str(error), domain)
 
 
+def _answer_dag(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+    """The same as a graph in which every node is needed."""
+    return DagReply.model_validate(_answer_topology(inputs, domain, seed, sample).model_dump())
+
+
 def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int) -> Contract:
     """Several requests, each for some of the wishes. A sampled chain leads where it can, and is given up where it would bind."""
     led = domain
@@ -358,6 +363,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "chain": _answer_chain,
     "walk": _answer_walk,
     "topology": _answer_topology,
+    "dag": _answer_dag,
     "reword": rewording.answer_reword,
     "grow": growing.answer_grow,
     "natural": growing.answer_natural,

@@ -51,6 +51,7 @@ PROMPTS = frozenset(
         "state",
         "metadata",
         "topology",
+        "dag",
         "grow",
         "natural",
     )
@@ -108,7 +109,12 @@ def answer_interface(inputs: Json, domain: Domain, seed: int, _sample: int) -> C
     tools = [PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in write_blueprint(domain).tools]
     if brief.outline is None:
         return InterfaceReply(tools=tools)
-    return SelectedReply(tools=tools, left_out=compose_outline(brief, seed).left_out)
+    # Every tool that changes something returns the record as it stands then.
+    told = [
+        tool.model_copy(update={"description": f"{tool.description} Returns the record."}) if tool.effect == "change" else tool
+        for tool in tools
+    ]
+    return SelectedReply(tools=told, left_out=compose_outline(brief, seed).left_out)
 
 
 def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:

@@ -20,6 +20,10 @@ class Source(Contract):
     """Most tools of one; the usual number when nothing is said."""
     collections: int | None = None
     """Least tables of one, where its documents have as many."""
+    candidates: str = "names"
+    """What proposes pairs of tools besides names and tables; `names` is nothing else."""
+    likeness: float = 0.6
+    """Least cosine of a pair that an embedder proposes."""
 
 
 class Found(ThemeReply):

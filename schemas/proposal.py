@@ -27,7 +27,7 @@ class Outline(Contract):
     """As much of a proposal as one environment is made of, and as short as an author can be told it."""
 
     tools: list[ToolSketch]
-    """Its tools: plain inputs and lists of them, no outputs, one sentence on what each does."""
+    """Its tools: plain inputs and lists of them, the plain values that its document says it returns, one sentence on what each does."""
     tables: list[Table]
     """Tables that these tools speak of."""
     walks: list[list[str]]

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "autoforge", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 _POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"
@@ -60,10 +60,17 @@ class RunConfig(Contract):
     texts: int | None = Field(default=None, ge=1, title="Texts to mine")
     """Number of texts of the corpus to mine, from the first. Empty mines all."""
     documents: str = Field(
-        default="", pattern=r"^((openapi|mcp|botocore):[^,]+(,(openapi|mcp|botocore):[^,]+)*)?$", title="Documents of tools"
+        default="", pattern=r"^((openapi|mcp|botocore|list):[^,]+(,(openapi|mcp|botocore|list):[^,]+)*)?$", title="Documents of tools"
     )
-    """Documents that some recipes read tools from, as `reader:source` separated by commas: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`.
-    Empty uses what such a recipe starts from otherwise, for example the documents that come with the factory."""
+    """Documents that some recipes read tools from, as `reader:source` separated by commas: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`,
+    `list:FILE` for a file that names one such source a line. `list:services` ships with the factory: 29 documents in more
+    than twenty domains. Empty uses what such a recipe starts from otherwise, for example the documents that come with the factory."""
+    candidates: Literal["names", "lexical", "minilm"] = Field(default="names", title="Candidate pairs of tools")
+    """What proposes which tools of documents belong together, besides names and tables. `lexical` compares parameter lists by the words
+    they share, `minilm` by a small model in the extra `minilm`. A pair as like as `likeness` helps to part domains, and a walk follows it
+    if the author's model calls it strong or weak. `names` proposes no further pairs."""
+    likeness: float = Field(default=0.6, ge=0.0, le=1.0, title="Least likeness of a candidate pair")
+    """Least cosine of two parameter lists that makes the two tools a candidate pair."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """Least score that a mined theme must reach in usefulness and in modelability."""
     environments_of: str = Field(default="", pattern=_RUNS, title="Environments of earlier runs")
@@ -121,6 +128,9 @@ class RunConfig(Contract):
     """Most trajectories kept per scenario, so that easy scenarios do not dominate the data."""
     pairs: int = Field(default=1, ge=0, le=64, title="Preference pairs per scenario")
     """Most preference pairs kept per scenario and policy. A pair holds a passed and a failed attempt."""
+    exact: bool = Field(default=True, title="Whole changes in tests")
+    """Hold each accepted call of a stored test to the whole change that its author expects: what the test does not name stays as it was.
+    For recipes whose tests bring rows of their own. Without it, a test is held to the parts of the change that it names."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")

@@ -12,6 +12,9 @@ from schemas.environment import Blueprint
 
 LEAST, CHANGES = 6, 3
 """Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
+_RETURNS = re.compile(
+    r"\b(returns?|returned|returning|repl(y|ies)|gives?|responds?|tells?|shows?|lists?|outputs?|answers?)\b", re.IGNORECASE
+)
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
@@ -59,6 +62,11 @@ def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
     for name in sorted(planned - documented):
         if not name.startswith("find_"):
             yield f"The tool {name} stands in no document: only one named `find_<table>` may be added."
+    replying = {tool.name: list(tool.outputs.get("properties", {})) for tool in outline.tools if tool.outputs}
+    for tool in plan.tools if not plan.signatures else ():
+        if tool.name in replying and not _RETURNS.search(tool.description):
+            told = ", ".join(replying[tool.name]) or "a list"
+            yield f"The description of {tool.name} does not say what it returns. Its document says: {told}."
     changes = sum(tool.effect == "change" for tool in plan.tools)
     if len(plan.tools) < LEAST or changes < CHANGES:
         yield f"The tools planned are {len(plan.tools)}, {changes} of which write: at least {LEAST} and {CHANGES} are needed."

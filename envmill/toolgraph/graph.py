@@ -75,8 +75,9 @@ class ToolGraph:
         return labels
 
     def is_bound(self, first: int, then: int) -> bool:
-        """Whether some evidence ties the two without a value."""
-        return any(bond.strength for bond in self.bonds.get((first, then), ()))
+        """Whether some evidence ties the two without a value. A candidate does once a judge called the pair strong or weak."""
+        bonds = self.bonds.get((first, then), ())
+        return any(bond.strength for bond in bonds if not bond.is_candidate)
 
     @cached_property
     def weights(self) -> list[dict[int, float]]:

@@ -11,9 +11,11 @@ from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.evidence.tables import TableEvidence
+from envmill.toolgraph.parameters import flatten
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import LIMITS
 from envmill.toolgraph.weaving import weave
+from envmill.toolgraph.words import find_meaning, is_control
 from schemas.base import Json
 from schemas.chain import Chain, ChainStep
 from schemas.database import Table
@@ -31,7 +33,9 @@ ENOUGH = 12
 """Tools up to which tables join that nothing ties to the others."""
 WALKS = 24
 _SAID = 160
-"""Characters of a tool's description: the rest tells limits and errors of a service that nobody calls here."""
+"""Characters of a document's description: the rest tells limits and errors of a service that nobody calls here."""
+_REPLIED = 12
+"""Values of a documented reply that an outline keeps."""
 _PLAIN = ("string", "integer", "number", "boolean")
 _KEPT = ("type", "enum", "format", "minimum", "maximum")
 
@@ -142,7 +146,37 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
     inputs = {"type": "object", "properties": kept, "required": required}
     touched = {side: [name for name in getattr(tool, side) if name in tables] for side in ("reads", "writes")}
     said = tool.description.strip().partition(". ")[0][:_SAID].strip()
-    return tool.model_copy(update={"inputs": inputs, "outputs": {}, "description": said, "about": {}, "told": {}} | touched)
+    kept_words = {"inputs": inputs, "outputs": cut_outputs(tool.outputs), "description": said}
+    return tool.model_copy(update=kept_words | {"about": {}, "told": {}} | touched)
+
+
+def cut_outputs(schema: Json) -> Json:
+    """The plain values of a documented reply, at most `_REPLIED` of them: its own first, then those of its objects and of lists of objects.
+    Pages and tokens of a listing are no part of it."""
+    kept = [leaf for leaf in flatten(schema) if leaf.path and _is_plain(leaf.schema) and not is_control(find_meaning(leaf.path, ()))]
+    near = sorted(kept, key=lambda leaf: leaf.path.count("."))[:_REPLIED]
+    return _build_schema([(leaf.path.split("."), _shorten(leaf.schema)) for leaf in kept if leaf in near])
+
+
+def _build_schema(leaves: Sequence[tuple[list[str], Json]]) -> Json:
+    """A schema of the leaves at these paths; a part that ends with `[]` is a list."""
+    parts = dict[str, list[tuple[list[str], Json]]]()
+    for path, leaf in leaves:
+        parts.setdefault(path[0], []).append((path[1:], leaf))
+    listed = parts.pop("[]", None)
+    if listed is not None:
+        return {"type": "array", "items": _build_part(listed)}
+    properties = {name.removesuffix("[]"): _wrap(name, _build_part(found)) for name, found in parts.items()}
+    return {"type": "object", "properties": properties} if properties else {}
+
+
+def _build_part(leaves: Sequence[tuple[list[str], Json]]) -> Json:
+    deeper = [(path, leaf) for path, leaf in leaves if path]
+    return _build_schema(deeper) if deeper else leaves[0][1]
+
+
+def _wrap(name: str, schema: Json) -> Json:
+    return {"type": "array", "items": schema} if name.endswith("[]") else schema
 
 
 def is_plain(tool: ToolSketch) -> bool:

@@ -30,8 +30,9 @@ WALKS = 12
 async def propose_domains(
     tools: Sequence[ToolSketch], evidence: Sequence[EvidenceSource] = (), seed: int = 0, walks: int = WALKS, limits: ChainLimits = LIMITS
 ) -> list[Proposal]:
-    """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`."""
-    graph = await weave(tools, evidence or [NameEvidence(), TableEvidence(), SharingEvidence()])
+    """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`.
+    `evidence` is heard beside names, tables and sharing."""
+    graph = await weave(tools, [NameEvidence(), TableEvidence(), SharingEvidence(), *evidence])
     domains = find_domains(graph, seed)
     large = [domain for domain in domains if len(domain.tools) >= LEAST]
     small = {name: f"its domain has {len(one.tools)} tools, of {LEAST}" for one in domains if one not in large for name in one.tools}

@@ -11,26 +11,35 @@ import pytest
 
 import offline as author
 from envmill.errors import SettingsError
-from envmill.interop.importers.tools import read_sources
+from envmill.interop.importers.tools import list_sources, read_sources
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.plan import find_plan_faults
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
 from envmill.recipes import agentscaler
+from envmill.recipes.documents import part_domains
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
+from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
+from envmill.toolgraph.evidence.label import STRENGTHS
+from envmill.toolgraph.evidence.likeness import LikenessEvidence
+from envmill.toolgraph.outlining import outline_proposal
+from envmill.toolgraph.partition import find_domains
+from envmill.toolgraph.proposing import propose_domains
+from envmill.toolgraph.weaving import weave
 from offline.database import list_touches
 from offline.dice import make_dice
 from offline.documents import compose_outline
 from offline.domain import GONE
 from offline.population import begin
 from offline.truth import find_truth
-from schemas.document_prompts import Found
+from schemas.document_prompts import Found, Source
 from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 from schemas.seed import Seed
+from schemas.sketch import ToolSketch
 from tests.interop.bundles.five import check_five
 from tests.pipeline.test_runner import ask
 from tests.recipes.walks import check_chains, check_walk, walk_recipe
@@ -70,6 +79,68 @@ async def test_documents_become_domains_with_tables_walks_and_a_licence() -> Non
         known = {tool.name for tool in one.outline.tools}
         assert len(one.outline.walks) >= 12
         assert all(set(walk) <= known and len(walk) > 1 for walk in one.outline.walks)
+
+
+async def test_the_factory_names_documents_of_twenty_domains() -> None:
+    """Of service models and OpenAPI documents, by the one setting `--documents list:services`; each domain gives seeds."""
+    pytest.importorskip("botocore")
+    sketches = [sketch for harvest in read_sources("list:services").values() for sketch in harvest.sketches]
+    assert {sketch.source for sketch in sketches} == {"openapi", "botocore"}
+    domains = await propose_domains(sketches, walks=0)
+    assert sum(bool(outline_proposal(domain)) for domain in domains) >= 20
+    found, seeds, _ = await grow("list:services", 20)
+    assert len({(found_.outline.tools[0].service) for found_ in found}) >= 20
+    assert len({seed.id for seed in seeds}) == len(seeds) >= 40
+
+
+@pytest.mark.parametrize(("label", "walked"), [("strong", True), ("weak", True), ("independent", False), ("", False)])
+async def test_a_pair_that_an_embedder_proposes_is_walked_if_a_model_says_so(label: str, walked: bool) -> None:
+    """Nothing else ties the two tools: no name, no table."""
+    inputs = {"type": "object", "properties": {"berth_place": {"type": "string"}, "hull_length": {"type": "number"}}}
+    tools = [ToolSketch(name="measure_hull", inputs=inputs), ToolSketch(name="paint_mast", inputs=inputs)]
+    likeness = LikenessEvidence("lexical")
+    candidates = await weave(tools, [likeness])
+    assert [bond.is_candidate for bonds in candidates.bonds.values() for bond in bonds] == [True]
+    assert len(find_domains(candidates)) == 1
+    assert len(find_domains(await weave(tools, []))) == 2
+    assert candidates.labels == {}
+
+    class Judge:
+        name = "label"
+
+        async def find(self, _: EvidenceInput) -> list[ToolBond]:
+            return [ToolBond(0, 1, STRENGTHS[label], "label", label)] if label in STRENGTHS else []  # type: ignore[arg-type,index]
+
+    assert bool((await weave(tools, [likeness, Judge()])).labels) == walked
+
+
+async def test_parameter_lists_that_are_unlike_are_no_candidates() -> None:
+    shape = lambda *names: {"type": "object", "properties": {name: {"type": "string"} for name in names}}  # noqa: E731
+    tools = [
+        ToolSketch(name="measure_hull", inputs=shape("berth_place", "hull_length")),
+        ToolSketch(name="bake_bread", inputs=shape("oven_heat", "flour_kind")),
+        ToolSketch(name="list_all", inputs=shape()),
+    ]
+    assert (await weave(tools, [LikenessEvidence("lexical")])).bonds == {}
+
+
+async def test_a_run_names_what_proposes_pairs(tmp_path: Path) -> None:
+    """The setting reaches the graph: with it, what is proposed is another set of domains or walks."""
+    config = RunConfig(recipe="agentscaler", environments=2, candidates="lexical", likeness=0.5, seed=SEED)
+    (text,) = agentscaler.make(read_themes()).pick_texts(config)
+    assert Source.model_validate_json(text).candidates == "lexical"
+    models = cast(ModelSession, Answering())
+    assert await part_domains(text, models)
+    broken = Source.model_validate_json(text).model_copy(update={"candidates": "minilm"})
+    with pytest.raises(SettingsError, match="minilm"):
+        await part_domains(broken.model_dump_json(), models)
+
+
+def test_lists_of_documents_name_their_sources(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("# ours\nmcp:notes.json\n\nbotocore:sqs  # queues\n")
+    assert list_sources(f"openapi:a.json,list:{tmp_path}/own.txt") == ["openapi:a.json", f"mcp:{tmp_path}/notes.json", "botocore:sqs"]
+    with pytest.raises(SettingsError, match="services"):
+        list_sources("list:nothing")
 
 
 async def test_whatever_is_not_written_has_a_reason() -> None:
@@ -142,6 +213,21 @@ async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
     assert "close_ticket" in fault
     few = Blueprint.model_validate(plan.model_dump() | {"id": "", "tools": plan.tools[:4]})
     assert any("at least 6" in one for one in find_plan_faults(few))
+
+
+async def test_a_plan_says_what_each_tool_of_a_document_returns() -> None:
+    """The words are the author's own; a tool whose document says nothing of its reply is not asked."""
+    _, (seed, *_), models = await grow()
+    plan = await agentscaler.make(read_themes()).think_up(seed, FIRST, cast(ModelSession, models))
+    tools = [tool.model_copy(update={"description": "Open a ticket."}) if tool.name == "create_ticket" else tool for tool in plan.tools]
+    (fault,) = find_plan_faults(plan.model_copy(update={"tools": tools}))
+    assert "does not say what it returns" in fault
+    assert "ticket_id" in fault
+    assert plan.brief.outline is not None
+    silent = [tool.model_copy(update={"outputs": {}}) for tool in plan.brief.outline.tools]
+    outline = plan.brief.outline.model_copy(update={"tools": silent})
+    brief = plan.brief.model_copy(update={"outline": outline})
+    assert find_plan_faults(plan.model_copy(update={"tools": tools, "brief": brief})) == []
 
 
 async def test_tools_of_a_server_are_enough_and_what_tells_no_licence_has_none(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, is_plain, outline_proposal
+from envmill.models.rendering import render_value
+from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, cut_outputs, is_plain, outline_proposal
 from envmill.toolgraph.proposing import propose_domains
 from schemas.proposal import Proposal
 from schemas.sketch import ToolSketch
@@ -56,7 +57,31 @@ def test_an_author_is_told_plain_inputs_and_what_is_needed(shop: Proposal) -> No
         needed = set(tool.inputs.get("required") or [])
         assert needed <= tool.inputs["properties"].keys()
         assert all(one.get("type") not in ("object", "array") or name in needed for name, one in tool.inputs["properties"].items())
-        assert tool.outputs == {}
+
+
+def test_an_author_is_told_what_documents_say_a_tool_returns(shop: Proposal) -> None:
+    """Plain values alone, a dozen of them, and nothing of pages."""
+    line = {"type": "object", "properties": {"sku": {"type": "string"}, "count": {"type": "integer", "description": "How many."}}}
+    properties = {
+        "order": {"type": "object", "properties": {"order_id": {"type": "string"}, "lines": {"type": "array", "items": line}}},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "nextToken": {"type": "string"},
+        "anything": {"type": "object"},
+    }
+    tools = [tool.model_copy(update={"outputs": {"type": "object", "properties": properties}}) for tool in shop.tools]
+    (part, *_) = outline_proposal(shop.model_copy(update={"tools": tools}))
+    kept = part.outline.tools[0].outputs
+    assert kept["properties"].keys() == {"order", "tags"}
+    assert kept["properties"]["tags"] == {"type": "array", "items": {"type": "string"}}
+    assert kept["properties"]["order"]["properties"]["lines"]["items"]["properties"] == {
+        "sku": {"type": "string"},
+        "count": {"type": "integer"},
+    }
+    assert "lines?: {count?: integer, sku?: string}[]" in render_value(part.outline.tools)
+    assert cut_outputs({"type": "array", "items": line})["items"]["properties"].keys() == {"sku", "count"}
+    assert cut_outputs({}) == {}
+    many = {"type": "object", "properties": {f"value_{n}": {"type": "string"} for n in range(40)}}
+    assert len(cut_outputs(many)["properties"]) == 12
 
 
 async def test_walks_stay_within_a_part_and_come_out_the_same(shop: Proposal) -> None:

@@ -42,6 +42,8 @@ class ToolBond:
     evidence: str
     label: Label | None = None
     """A judgement that stands above what the graph would say itself."""
+    is_candidate: bool = False
+    """Whether a judge decides on it: it parts domains, and binds two tools only under a label `strong` or `weak`."""
 
 
 @dataclass(frozen=True)
