@@ -24,6 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
+DagCheck = Literal["derivable"]
 _RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
@@ -100,6 +101,9 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
+    dag: tuple[DagCheck, ...] = Field(default=("derivable",), title="Checks of graphs")
+    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
+    on it cannot be derived from the request and the other replies. Empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
@@ -273,9 +277,9 @@ class RunConfig(Contract):
         """The config with a number of its own: the one that was asked for, or else the day as a number."""
         return self if self.seed is not None else self.model_copy(update={"seed": number_of(day)})
 
-    @field_validator("exporters", mode="before")
+    @field_validator("exporters", "dag", mode="before")
     @classmethod
-    def _read_exporters(cls, given: Json) -> Json:
+    def _read_words(cls, given: Json) -> Json:
         return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
 
     @field_validator("polarities", "holdout", mode="before")
