@@ -30,7 +30,7 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
         in_company = not trial.code and all(one.expect == "rejection" for one in found)
         held, name = world.state if in_company else _match(world, trial), render_trial(trial)
         # It goes on counting: a row that the call makes must not take the id of one that was made before.
-        after = {} if trial.code else foretell(DomainWorld(domain, held, world.day, world.key, world.ids), trial.call)
+        after = {} if trial.code else foretell(DomainWorld(domain, held, world.day, world.key, world.ids), trial.call, whole=True)
         expect = "rejection" if trial.code else "success"
         found.append(MatchedTest(name=name, rows=settle_state(domain, held), call=trial.call, expect=expect, after=after))
     return found

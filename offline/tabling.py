@@ -51,6 +51,7 @@ PROMPTS = frozenset(
         "state",
         "metadata",
         "topology",
+        "dag",
         "grow",
         "natural",
     )

@@ -196,8 +196,11 @@ def _arrive(start: DomainWorld, trial: RuleTrial) -> DomainWorld:
     return world
 
 
-def foretell(world: DomainWorld, call: Call) -> dict[str, dict[str, Json]]:
-    """Values that a call which breaks no rule changes in rows that are there, numbers and words; what hangs on the day is left out."""
+def foretell(world: DomainWorld, call: Call, *, whole: bool = False) -> dict[str, dict[str, Json]]:
+    """Values that a call which breaks no rule changes in rows that are there, numbers and words; what hangs on the day is left out.
+
+    `whole`: all that it changes, rows that it makes and removes with it; `*` stands for a value that hangs on the day or on an id.
+    """
     before, operation = world.copy().state, world.domain.operations[call.name]
     if operation.effect == "query":
         return {}
@@ -208,9 +211,24 @@ def foretell(world: DomainWorld, call: Call) -> dict[str, dict[str, Json]]:
         for key, row in rows.items():
             old = before.get(collection, {}).get(key)
             changed = {name: value for name, value in row.items() if old is not None and value != old.get(name) and _is_plain(value)}
+            if whole and old is not None:
+                changed |= {name: "*" for name, value in row.items() if value != old.get(name) and name not in changed}
             if changed:
                 found.setdefault(collection, {})[key] = changed
-    return found
+    return found | _foretell_rows(before, world.state, found) if whole else found
+
+
+def _foretell_rows(before: State, after: State, found: dict[str, dict[str, Json]]) -> dict[str, dict[str, Json]]:
+    """What is foretold of the rows that are there, with the rows that are made, and those that are gone."""
+    told = dict(found)
+    for collection in sorted({*before, *after}):
+        old, new = before.get(collection, {}), after.get(collection, {})
+        made: list[Json] = [{name: value for name, value in new[key].items() if _is_plain(value)} for key in new if key not in old]
+        more: dict[str, Json] = {"*": made if len(made) > 1 else made[0]} if made else {}
+        more |= {key: None for key in old if key not in new}
+        if more:
+            told[collection] = found.get(collection, {}) | more
+    return told
 
 
 def _is_plain(value: Json) -> bool:

@@ -59,7 +59,19 @@ class Mention(Contract):
     sort: Sort
     """What it holds."""
     refers: str = ""
-    """Table whose key it always holds; empty where it is a value like any other, or may name nobody."""
+    """Table whose key it holds; empty where it is a value like any other."""
+    empty: bool = False
+    """Whether it may be null: unknown, or a reference to nobody."""
+    unique: bool = False
+    """Whether no two rows hold the same."""
+    values: list[str] = []
+    """All texts that it may hold; empty where any text is allowed."""
+    least: int | None = None
+    """Least number that it may hold."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "empty", "unique", "values", *(() if self.least is not None else ("least",)))
 
 
 class Promise(Contract):

@@ -196,10 +196,10 @@ class Test(Record):
     __test__: ClassVar[bool] = False
     table: ClassVar[str] = "tests"
     prefix: ClassVar[str] = "tst"
-    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect", "reply", "after")
-    late: ClassVar[tuple[str, ...]] = ("reply", "after")
+    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect", "reply", "after", "exact")
+    late: ClassVar[tuple[str, ...]] = ("reply", "after", "exact")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     environment: str
     """Id of the environment whose code this tests."""
@@ -216,7 +216,10 @@ class Test(Record):
     reply: Json = None
     """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
     after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made, or a list of such rows; null is a row
+    that is not there."""
+    exact: bool = False
+    """Whether `after` names the whole change: what it does not name is as it was before. There, the value `*` is any other than before."""
     origin: Origin
     """Provenance."""
 

@@ -141,6 +141,11 @@ class TestsReply(Contract):
     tests: Tests
     """Tool → its tests."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether `after` of what is accepted names the whole change."""
+        return False
+
     def begin(self, place: int) -> dict[str, Json]:  # noqa: ARG002
         """The state that a test starts from."""
         return self.initial_state

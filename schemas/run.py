@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "perturb", "endless_terminals"]
+RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "autoforge", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
 _POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"
@@ -24,6 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
+DagCheck = Literal["derivable"]
 _RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
@@ -100,6 +101,9 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
+    dag: tuple[DagCheck, ...] = Field(default=("derivable",), title="Checks of graphs")
+    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
+    on it cannot be derived from the request and the other replies. Empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
@@ -128,6 +132,9 @@ class RunConfig(Contract):
     """Most trajectories kept per scenario, so that easy scenarios do not dominate the data."""
     pairs: int = Field(default=1, ge=0, le=64, title="Preference pairs per scenario")
     """Most preference pairs kept per scenario and policy. A pair holds a passed and a failed attempt."""
+    exact: bool = Field(default=True, title="Whole changes in tests")
+    """Hold each accepted call of a stored test to the whole change that its author expects: what the test does not name stays as it was.
+    For recipes whose tests bring rows of their own. Without it, a test is held to the parts of the change that it names."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
@@ -274,9 +281,9 @@ class RunConfig(Contract):
         """The config with a number of its own: the one that was asked for, or else the day as a number."""
         return self if self.seed is not None else self.model_copy(update={"seed": number_of(day)})
 
-    @field_validator("exporters", mode="before")
+    @field_validator("exporters", "dag", mode="before")
     @classmethod
-    def _read_exporters(cls, given: Json) -> Json:
+    def _read_words(cls, given: Json) -> Json:
         return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
 
     @field_validator("polarities", "holdout", mode="before")

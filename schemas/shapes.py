@@ -172,6 +172,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("tests", 1): _read(
         "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
     ),
+    ("tests", 2): _read(
+        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string reply:json? "
+        "after:json origin:json"
+    ),
     ("errands", 1): _read(
         "id:string schema_version:int64 environment:string number:int64 polarity:string who:string what:string tools:json about:json "
         "state:string source:string reason:string"
@@ -226,6 +230,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("scenarios", 2): _add(parts=[]),
     ("builds", 1): _add(sent_back=[]),
     ("tests", 1): _add(reply=None, after={}),
+    ("tests", 2): _add(exact=False),
     ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("bundles", 1): _add(environments=[], scenarios=[]),

@@ -103,6 +103,10 @@ class MatchedTests(TestsReply):
     instances: list[dict[str, Json]]
     """Rows of each test, in the tests' order."""
 
+    @property
+    def exact(self) -> bool:
+        return True
+
     def begin(self, place: int) -> dict[str, Json]:
         return self.instances[place]
 
@@ -215,3 +219,11 @@ class ChainReply(SampledReply):
     @classmethod
     def _nothing(cls) -> dict[str, Json]:
         return {"chain": {"sampler": "author", "nodes": []}}
+
+
+class DagInput(ChainInput):
+    """Write one scenario as a graph of tool calls and of what is worked out between them."""
+
+
+class DagReply(ChainReply):
+    """A scenario whose chain is a graph in which every node is needed."""

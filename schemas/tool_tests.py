@@ -29,7 +29,8 @@ class ToolTest(Contract):
     reply: Json = None
     """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
     after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made, or a list of such rows;
+    null is a row that is not there."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from envmill.gates.exploring.equivalence import is_exempt
 from envmill.gates.exploring.trials import Attempt, Trials, list_writes
 from envmill.gates.reading.known_values import list_leaves
 from envmill.verifiers.diff import apply_changes, diff_states
+from envmill.verifiers.ending import Ending
 from envmill.verifiers.pattern import fits
 from schemas.base import Json
 from schemas.environment import Call
@@ -71,7 +72,7 @@ async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
 
 def plan_omissions(subject: ScenarioCase) -> list[Attempt]:
     """Writes, required reads, and facts, one at a time."""
-    oracle, said = subject.scenario.oracle, (subject.scenario.say,) if subject.scenario.say else ()
+    oracle, said = subject.scenario.oracle, Ending.list_words(subject.scenario)
     writes = list_writes(subject)
     required = [place for place, call in enumerate(oracle) if place not in writes and is_required(subject, call)]
     calls = [

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep, skip
 from envmill.gates.exploring.batches import find_program, play_plans
-from envmill.gates.exploring.expectations import find_unmet
+from envmill.gates.exploring.expectations import find_unmet, looks_after
 from envmill.gates.exploring.stored_tests import StoredTestReplay, replay_stored_tests, show_end
 from envmill.kinds.start import start_test
 from envmill.runtime.schema import find_fault
@@ -145,9 +145,9 @@ async def find_failures(environment: Environment, tests: Sequence[Test], sandbox
 
 async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
     """Each test in a session of its own, many sessions in a message; of those that expect something of the state, the last step has it."""
-    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call), *([Look()] if test.after else [])] for test in tests]
+    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call), *([Look()] if looks_after(test) else [])] for test in tests]
     played = await play_plans(find_program(environment), plans, sandbox)
-    return [(test, show_end(seen) if test.after else seen) for test, seen in zip(tests, played, strict=True)]
+    return [(test, show_end(seen) if looks_after(test) else seen) for test, seen in zip(tests, played, strict=True)]
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:
@@ -161,7 +161,9 @@ def list_failures(played: Sequence[Played]) -> list[Json]:
 
 
 def _describe_expected(test: Test) -> Json:
-    more = ({"reply": test.reply} if test.reply is not None else {}) | ({"after": test.after} if test.after else {})
+    more = ({"reply": test.reply} if test.reply is not None else {}) | (
+        {"after": test.after, "nothing else": test.exact} if test.after or test.exact else {}
+    )
     return {"end": test.expect, **more} if more else test.expect
 
 

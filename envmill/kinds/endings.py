@@ -81,7 +81,8 @@ async def _play(draft: Draft, environment: Environment, sandbox: Sandbox, reset:
         return f"the program cannot start or be read: {_describe_fault(broken[0])}"
     made = settle(draft.oracle, seen[1:-1])
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
-    return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
+    said = Ending.list_words(draft)
+    return Ending(draft.initial_state, seen[-1].state, deeds, said, ended=Ending.find_ended(draft, said))
 
 
 def _describe_fault(step: Observation) -> str:

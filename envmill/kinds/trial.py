@@ -62,7 +62,8 @@ async def try_calls(
         return Trial(seen, None, make_error(fault))
     words = said(seen[1:-1]) if callable(said) else said
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:-1], strict=True)]
-    ending = Ending(scenario.initial_state if reset is None else reset.state, seen[-1].state, deeds, words)
+    initial = scenario.initial_state if reset is None else reset.state
+    ending = Ending(initial, seen[-1].state, deeds, words, ended=Ending.find_ended(scenario, words))
     return Trial(seen, ending, await decide(sandbox, scenario.verifier, ending, scenario.clock))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from envmill.errors import SettingsError
-from envmill.recipes import agentscaler, awm, endless_terminals, envfactory, envscaler, perturb, scaleenv
+from envmill.recipes import agentscaler, autoforge, awm, endless_terminals, envfactory, envscaler, perturb, scaleenv
 from envmill.recipes.base import WHOLE, Recipe, Themes
 from schemas.run import RecipeName, RunConfig
 
@@ -23,6 +23,7 @@ RECIPES: Mapping[RecipeName, Make] = {
     "scaleenv": scaleenv.make,
     "agentscaler": agentscaler.make,
     "envfactory": envfactory.make,
+    "autoforge": autoforge.make,
     "perturb": perturb.make,
     "endless_terminals": endless_terminals.make,
 }

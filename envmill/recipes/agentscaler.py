@@ -8,14 +8,21 @@ walk ─► state, request, reference path along it ─► EXECUTED on a private
 from dataclasses import replace
 from functools import partial
 
-from envmill.errors import SettingsError
 from envmill.gates.funnel import sift
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
-from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.documents import (
+    leave_out,
+    load_requirements,
+    load_schema,
+    part_domains,
+    pick_source,
+    refuse_corpus,
+    seed_domain,
+)
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.offered import OfferedChain
@@ -39,7 +46,7 @@ from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from schemas.chain import Chain, ChainStep, Node
 from schemas.document_prompts import SelectedReply, WalkInput, WalkReply
 from schemas.environment import Blueprint, Environment, ToolPlan
-from schemas.prompts import ScenarioReply, ThemeReply
+from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName
 from schemas.table_prompts import InterfaceInput
 
@@ -72,7 +79,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
             "scenarios-build": (checks,),
         },
         pick_seeds=partial(pick_themes, NAME, themes),
-        find_theme=_find_no_theme,
+        find_theme=partial(refuse_corpus, NAME),
         pick_texts=pick_source,
         grow=part_domains,
         make_seed=partial(seed_domain, NAME),
@@ -81,14 +88,10 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_chain),
         pose=partial(_ask_walk, walk),
-        samplers=("weighted", "linked"),
+        samplers=("walk", "weighted", "linked"),
         write_checks=partial(ask_checks, checks),
         sift=sift,
     )
-
-
-async def _find_no_theme(_text: str, _account: ModelSession) -> ThemeReply:
-    raise SettingsError(f"Recipe {NAME} starts from documents of tools: leave `corpus` out, and name them under `documents`.")
 
 
 async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:

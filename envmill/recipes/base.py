@@ -164,7 +164,8 @@ class Recipe:
     pose: Callable[[ScenarioBrief, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
     """Brief → the scenario, not yet executed."""
     samplers: tuple[str, ...] = ()
-    """Samplers of the chains that authors of scenarios are offered, in turn; none where they choose their paths."""
+    """Samplers of the chains that authors of scenarios are offered, in turn; `walk` for the walks of an outline. None where authors choose
+    their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
     """Draft → a checklist as functions."""
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all

@@ -6,11 +6,13 @@ documents ─► sketches ─► graph, parted into domains ─► outlines: too
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from envmill.errors import SettingsError
 from envmill.interop.importers.tools import read_sources
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS
 from envmill.recipes.themes import seed_theme
+from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.label import LabelEvidence
 from envmill.toolgraph.evidence.likeness import LikenessEvidence
@@ -18,12 +20,13 @@ from envmill.toolgraph.outlining import OutlinePart, Size, add_walks, is_plain, 
 from envmill.toolgraph.proposing import propose_domains
 from schemas.choice import NO_PAST, Past
 from schemas.document_prompts import Found, Source
-from schemas.environment import Blueprint
+from schemas.environment import Blueprint, ToolPlan
 from schemas.prompts import ThemeReply
 from schemas.proposal import Proposal
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
 from schemas.table_prompts import RequirementsInput, RequirementsReply, SchemaInput, SchemaReply
+from schemas.typed_prompts import MetadataInput, MetadataReply, SketchedTool
 
 _SURPLUS = 3
 """Domains proposed per environment wanted: some are like another one, of some too few tools can be written."""
@@ -37,6 +40,15 @@ def load_requirements() -> Prompt:
 
 def load_schema() -> Prompt:
     return Prompt.load(PROMPTS / "documents" / "schema.md", SchemaInput, SchemaReply)
+
+
+def load_metadata() -> Prompt:
+    return Prompt.load(PROMPTS / "documents" / "metadata.md", MetadataInput, MetadataReply)
+
+
+async def refuse_corpus(recipe: RecipeName, _text: str, _account: ModelSession) -> ThemeReply:
+    """No theme is found in a text where documents say what there is."""
+    raise SettingsError(f"Recipe {recipe} starts from documents of tools: leave `corpus` out, and name them under `documents`.")
 
 
 def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
@@ -110,3 +122,27 @@ def leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
     if outline is None:
         return plan.brief
     return plan.brief.model_copy(update={"outline": outline.model_copy(update={"left_out": outline.left_out | dict(reasons)})})
+
+
+async def ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+    """Tools, each with its types and the tables it touches."""
+    known = plan.model_dump(include={"summary", "requirements", "rules"})
+    sketched = [] if plan.brief.outline is not None else list_sketched(plan)
+    inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
+    reply = await models.ask(prompt, inputs, MetadataReply, complaint=complaint)
+    sketches = {tool.name: tool for tool in sketched}
+    tools = [tool.settle(sketches.get(tool.name)) for tool in reply.tools]
+    return plan.model_copy(
+        update={
+            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in tools],
+            "touches": {tool.name: tool.touch for tool in tools},
+            "signatures": {tool.name: tool.signature for tool in tools},
+            "brief": leave_out(plan, reply.left_out),
+        }
+    )
+
+
+def list_sketched(plan: Blueprint) -> list[SketchedTool]:
+    """Tools whose types are known before their tables are settled."""
+    known = plan.signatures
+    return [SketchedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in plan.tools if tool.name in known]

@@ -13,7 +13,16 @@ from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
-from envmill.recipes.documents import leave_out, load_requirements, load_schema, part_domains, pick_source, seed_domain
+from envmill.recipes.documents import (
+    ask_metadata,
+    list_sketched,
+    load_metadata,
+    load_requirements,
+    load_schema,
+    part_domains,
+    pick_source,
+    seed_domain,
+)
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.offered import OfferedChain
@@ -35,21 +44,17 @@ from envmill.recipes.tables import (
     plan_tables,
 )
 from envmill.recipes.themes import find_theme, load_theme, pick_themes
-from envmill.runtime.program import SCHEMA
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from envmill.toolgraph.topology import find_chain_fault, sample_for, weave_environment
 from envmill.toolgraph.validity import limit_written
 from schemas.chain import Chain
 from schemas.choice import NO_PAST, Past
-from schemas.environment import Blueprint, Environment, ToolPlan
+from schemas.environment import Blueprint, Environment
 from schemas.prompts import ScenarioReply
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Seed
 from schemas.table_prompts import SchemaReply
 from schemas.typed_prompts import (
-    MetadataInput,
-    MetadataReply,
-    SketchedTool,
     SketchInput,
     SketchReply,
     StateInput,
@@ -66,16 +71,15 @@ _FOLDER = PROMPTS / NAME
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
     theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
-    requirements, schema, errands = load_requirements(), load_schema(), load_errands()
+    requirements, schema, metadata, errands = load_requirements(), load_schema(), load_metadata(), load_errands()
     sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
     state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
-    metadata = Prompt.load(_FOLDER / "metadata.md", MetadataInput, MetadataReply)
     topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, TopologyReply)
     plan = TablePlan(
         require=_choose(partial(ask_requirements, requirements), partial(_ask_sketch, sketch)),
         design=_choose(partial(ask_schema, schema), partial(_ask_state, state)),
         fill=partial(ask_rows, rows),
-        offer=partial(_ask_metadata, metadata),
+        offer=partial(ask_metadata, metadata),
         decides=requirements,
     )
     return Recipe(
@@ -100,7 +104,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         write_tests=partial(ask_trials, trials),
         plan_errands=partial(plan_block, errands, _sample_chain),
         pose=partial(_ask_topology, topology),
-        samplers=("backward", "linked"),
+        samplers=("walk", "backward", "linked"),
         write_checks=partial(ask_checks, checks),
     )
 
@@ -141,26 +145,8 @@ async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, models: M
 async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tables that hold what sketched tools take and give."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-    inputs = StateInput(brief=plan.brief, **known, tools=_list_sketched(plan))
+    inputs = StateInput(brief=plan.brief, **known, tools=list_sketched(plan))
     return add_schema(plan, await models.ask(prompt, inputs, SchemaReply, complaint=complaint))
-
-
-async def _ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
-    """Tools, each with its types and the tables it touches."""
-    known = plan.model_dump(include={"summary", "requirements", "rules"})
-    sketched = [] if plan.brief.outline is not None else _list_sketched(plan)
-    inputs = MetadataInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA], tools=sketched)
-    reply = await models.ask(prompt, inputs, MetadataReply, complaint=complaint)
-    sketches = {tool.name: tool for tool in sketched}
-    tools = [tool.settle(sketches.get(tool.name)) for tool in reply.tools]
-    return plan.model_copy(
-        update={
-            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in tools],
-            "touches": {tool.name: tool.touch for tool in tools},
-            "signatures": {tool.name: tool.signature for tool in tools},
-            "brief": leave_out(plan, reply.left_out),
-        }
-    )
 
 
 async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
@@ -181,8 +167,3 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
 async def _sample_chain(environment: Environment, number: int) -> Chain | None:
     """The one that the scenario is written along."""
     return sample_for(environment, await weave_environment(environment), number)
-
-
-def _list_sketched(plan: Blueprint) -> list[SketchedTool]:
-    known = plan.signatures
-    return [SketchedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in plan.tools if tool.name in known]

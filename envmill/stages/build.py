@@ -162,7 +162,7 @@ async def _write_version(
     if plan is None:
         plan = await context.recipe.write_tests(environment, None, FIRST, models, blueprint.rows)
         part = replace(part, plan=plan, plan_prompt=models.last_asked)
-    tests = (*store_tests(environment, plan, part.plan_prompt), *coverage.list_tests(environment))
+    tests = (*store_tests(environment, plan, part.plan_prompt, exact=context.config.exact), *coverage.list_tests(environment))
     trial = await _run_tests(environment, tests, before, context)
     if not trial.complaints and (more := await coverage.find_missing(EnvironmentCase(environment, tests), context, models)):
         tests = (*tests, *more)
@@ -334,8 +334,8 @@ def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> l
     return [tool.model_copy(update={"outputs": signed[tool.name]}) if tool.name in signed else tool for tool in tools]
 
 
-def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None) -> tuple[Test, ...]:
-    """Tests as they are kept, each call made by an actor who may make it."""
+def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None, *, exact: bool = True) -> tuple[Test, ...]:
+    """Tests as they are kept, each call made by an actor who may make it. Without `exact`, none names a whole change."""
     program = Program.of(environment)
 
     def sign(call: Call) -> Call:
@@ -352,6 +352,7 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
                 expect=test.expect,
                 reply=test.reply,
                 after=test.after,
+                exact=exact and plan.exact and test.expect == "success",
                 origin=environment.origin.model_copy(update=describe_prompt(prompt)),
             )
         )

@@ -30,6 +30,8 @@ class Enacted:
     """What each was answered."""
     state: dict[str, Json]
     """End state."""
+    derived: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
+    """Reasoning node → what it gave, each time."""
 
 
 async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, sandbox: Sandbox, most: int = WRITTEN.most) -> Enacted:
@@ -47,7 +49,7 @@ async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, 
     for step, seen, once_more in zip(walker.made_by, walker.observed, again, strict=True):
         if (seen.parts, seen.state_hash) != (once_more.parts, once_more.state_hash):
             raise _stick("unstable", f"the calls up to {step} do not answer alike twice")
-    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], end.state or {})
+    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], end.state or {}, walker.derived)
 
 
 @dataclass
@@ -66,6 +68,7 @@ class _Walker:
     """Node → what it gave; loop → the item it is at."""
     over: dict[str, str] = field(default_factory=dict[str, str])
     """Loop → path of its list."""
+    derived: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
 
     async def walk(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -73,6 +76,7 @@ class _Walker:
                 await self._call(node)
             elif isinstance(node, Reason):
                 self.known[node.id] = self._derive(node)
+                self.derived.setdefault(node.id, []).append(self.known[node.id])
             elif isinstance(node, Branch):
                 await self.walk(node.then if self._compare(node) else node.otherwise)
             else:

@@ -24,8 +24,10 @@ from schemas.base import Json
 from schemas.chain import Chain
 from schemas.environment import Environment, Test
 
-CHAINS = 20
-"""Chains drawn by each sampler, at most."""
+CHAINS, ALONE = 20, 60
+"""Chains drawn by each sampler, at most; by one that draws alone."""
+WALK = "walk"
+"""Stands among samplers for the walks of an environment's outline."""
 ENOUGH, SPARE, MOST = 6, 2, 16
 """Chains that are carried out: these, or one for each place and a few more, but no more than these."""
 WALKS = 12
@@ -117,11 +119,11 @@ def _takes_back(tried: RehearsedChain) -> bool:
 def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]) -> Iterator[Chain]:
     """Walks of the outline, then each sampler in turn; a chain that came already does not come again."""
     seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
-    outline = environment.brief.outline
-    walked = [_retrace(graph, walk, f"{seed} {walk}") for walk in (outline.walks[:WALKS] if outline else ())]
+    outline, most = environment.brief.outline, CHAINS if len(samplers) > 1 else ALONE
+    walked = [_retrace(graph, walk, f"{seed} {walk}") for walk in (outline.walks[:WALKS] if outline and WALK in samplers else ())]
     refused.update(one for one in walked if isinstance(one, str))
     found = [[one for one in walked if isinstance(one, Chain)]]
-    found += [sample_chains(graph, SAMPLERS[name], CHAINS, seed, SIZES).chains for name in samplers]
+    found += [sample_chains(graph, SAMPLERS[name], most, seed, SIZES).chains for name in samplers if name != WALK]
     for place in range(max(map(len, found), default=0)):
         for chains in found:
             if place < len(chains) and (tools := tuple(list_tools(chains[place]))) not in known:

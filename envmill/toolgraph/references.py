@@ -1,5 +1,6 @@
 """References: which nodes of a chain speak of which, and which of them wait for themselves."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,13 @@ def list_sources(node: Node) -> list[Source]:
 def list_references(node: Node) -> list[str]:
     """Ids of the nodes it speaks of."""
     return [one.node if isinstance(one, FromNode) else one.loop for one in list_sources(node) if isinstance(one, (FromNode, FromItem))]
+
+
+def is_meeting(chain: Chain) -> bool:
+    """Whether it is more than a line: some node takes from two others, or two others take from it."""
+    taken = [set(list_references(one.node)) for one in walk_nodes(chain.nodes)]
+    given = Counter(name for names in taken for name in names)
+    return any(len(names) > 1 for names in taken) or any(times > 1 for times in given.values())
 
 
 def find_circular(walked: Sequence[Walked]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Topology: the graph of a built environment by the types its tools say, a chain drawn from it, and any chain over it judged.
 
-tools with types ─► graph: names, tables ─► backward sampler ─► the validator ─► a chain for each scenario
+tools with types ─► graph: names, tables ─► a sampler ─► the validator ─► a chain for each scenario
 a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
 """
 
@@ -37,9 +37,9 @@ async def weave_environment(environment: Environment) -> ToolGraph:
     return await weave(sketch_environment(environment, {}, ACTORS), [NameEvidence(), TableEvidence()], environment.tables)
 
 
-def sample_for(environment: Environment, graph: ToolGraph, number: int) -> Chain | None:
+def sample_for(environment: Environment, graph: ToolGraph, number: int, sampler: str = "backward") -> Chain | None:
     """The chain of the n-th scenario; none where the graph has none."""
-    chains = _sample_chains(_Key(environment.id, graph))
+    chains = _sample_chains(_Key(environment.id, graph), sampler)
     return chains[number % len(chains)] if chains else None
 
 
@@ -58,9 +58,9 @@ class _Key:
 
 
 @lru_cache(maxsize=32)
-def _sample_chains(key: _Key) -> list[Chain]:
+def _sample_chains(key: _Key, sampler: str) -> list[Chain]:
     """By the environment's id alone, so that a scenario that is asked for again gets the same."""
-    return sample_chains(key.graph, SAMPLERS["backward"], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
+    return sample_chains(key.graph, SAMPLERS[sampler], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
 
 
 async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | None:

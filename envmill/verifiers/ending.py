@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, Protocol
 
 from envmill.language.told import ReplyValues
 from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
-from schemas.scenario import Fact
+from schemas.scenario import Draft, Fact, Scenario
 
 
 class CallObservation(Protocol):
@@ -71,6 +72,18 @@ class Ending:
             return self.said
         begins = (0, *self.ended, len(self.said))
         return self.said[begins[fact.asked - 1] : begins[fact.asked]] if fact.asked < len(begins) else ()
+
+    @staticmethod
+    def list_words(path: Draft | Scenario) -> tuple[str, ...]:
+        """What the agent says along a reference path: at its end, or at the end of each of its requests."""
+        return tuple(say for say in ([part.say for part in path.parts] or [path.say]) if say)
+
+    @staticmethod
+    def find_ended(path: Draft | Scenario, said: Sequence[str]) -> tuple[int, ...]:
+        """`ended` of an ending in which as much was said as along the reference path. Empty elsewhere: which message answers which
+        request is not known then."""
+        counts = list(accumulate(bool(part.say) for part in path.parts))
+        return tuple(counts[:-1]) if counts and counts[-1] == len(said) else ()
 
     def describe(self) -> Json:
         """What was done and said, as generated checks are shown it."""

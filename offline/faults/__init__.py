@@ -297,6 +297,7 @@ CASES: dict[str, Plant[CasesReply]] = {
     "missing_value": casing.omit_value,
     "missing_argument": casing.forget_argument,
     "untested_tool": casing.test_nothing,
+    "change_half_told": casing.leave_out_part,
 }
 
 DEBUG: dict[str, Plant[DebugReply]] = {
@@ -366,7 +367,7 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
     "reword": REWORD,
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
-ALIKE = {"walk": "scenario", "topology": "chain", "state": "schema"}
+ALIKE = {"walk": "scenario", "topology": "chain", "dag": "chain", "state": "schema"}
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
 
 

@@ -67,6 +67,19 @@ def forget_argument(case: CasesCase, dice: random.Random) -> Spoilt | None:
     return _replace(case, number, test.model_copy(update={"call": call}), f"{test.name} lacks an argument.")
 
 
+def leave_out_part(case: CasesCase, dice: random.Random) -> Spoilt | None:
+    """What an accepted call changes is told but for one part of it."""
+    numbers = [place for place, test in enumerate(case.reply.tests) if test.after]
+    if not numbers:
+        return None
+    number = dice.choice(numbers)
+    test = case.reply.tests[number].model_copy(deep=True)
+    table = dice.choice(sorted(test.after))
+    key = dice.choice(sorted(test.after[table]))
+    del test.after[table][key]
+    return _replace(case, number, test, f"{test.name} says nothing of {table} {key}.")
+
+
 def test_nothing(case: CasesCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """The tool is not tried at all."""
     return Spoilt({"tests": []}, words=f"{_name_tool(case)} has no test.")

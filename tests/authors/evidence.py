@@ -14,6 +14,7 @@ FOLDER/ends.jsonl          ends judged by both verifiers
 FOLDER/omissions.jsonl     what a hasty author left out on purpose, and what found it
 FOLDER/later.jsonl         the same in other worlds, with code that was changed since
 FOLDER/bugs.jsonl          natural bugs of first drafts, and what found them
+FOLDER/again/              the same of a later measurement, in other worlds
 """
 
 import json
@@ -90,6 +91,8 @@ class Evidence:
     omissions: Sequence[Flaw] = ()
     later: Sequence[Flaw] = ()
     bugs: Sequence[Flaw] = ()
+    again: "Evidence | None" = None
+    """A later measurement, in other worlds and with later code."""
 
 
 def read_evidence(folder: Path) -> Evidence:
@@ -107,6 +110,7 @@ def read_evidence(folder: Path) -> Evidence:
         omissions=read_records(folder / "omissions.jsonl", Flaw),
         later=read_records(folder / "later.jsonl", Flaw),
         bugs=read_records(folder / "bugs.jsonl", Flaw),
+        again=read_evidence(folder / "again") if (folder / "again").exists() else None,
     )
 
 

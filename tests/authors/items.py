@@ -6,7 +6,7 @@ seed ─► blueprint ─► environment ─► tier
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from envmill.lake.lake import Lake
@@ -50,6 +50,10 @@ class Item:
     calls: int
     """Calls of the reference path."""
     polarity: str = ""
+    parent: str = ""
+    """Scenario that this one was planned to be harder than."""
+    levers: tuple[str, ...] = ()
+    """What makes it harder, as its line says."""
 
     @property
     def built(self) -> bool:
@@ -61,7 +65,7 @@ class Item:
 
 
 def parse_item(told: dict[str, Any]) -> Item:
-    return Item(**{**told, "found": tuple(Found(**one) for one in told["found"])})
+    return Item(**{**told, "found": tuple(Found(**one) for one in told["found"]), "levers": tuple(told.get("levers", ()))})
 
 
 def list_items(lake: Lake, writers: dict[str, str]) -> list[Item]:
@@ -91,6 +95,12 @@ class _Run:
         self.drafts = {(one[1], one[2]): one[0] for one in ask("select id, environment, number from drafts where run = ?")}
         self.scenarios = {
             one[0]: one for one in ask("select draft, id, polarity, len(oracle::json[]), request from scenarios where run = ?")
+        }
+        self.parents = {
+            (environment, number): (parent, tuple(levers))
+            for environment, number, parent, levers in ask(
+                "select environment, number, parent, levers from errands where run = ? and parent <> ''"
+            )
         }
         self.repairs: dict[str, int] = defaultdict(int)
         for subject, repair in ask("select subject, max(repair) from builds where run = ? group by subject"):
@@ -131,7 +141,9 @@ class _Run:
                 yield self._lose("scenarios", subject, environment, "build", ended[0], Found(ended[3], ended[1], ended[0], ended[2][:SAYS]))
             else:
                 _, scenario, polarity, calls, request = told
-                yield self._follow("scenarios", scenario, environment, request, self.repairs[subject], calls, polarity)
+                item = self._follow("scenarios", scenario, environment, request, self.repairs[subject], calls, polarity)
+                parent, levers = self.parents.get((environment, int(subject.rpartition(":")[2])), ("", ()))
+                yield replace(item, parent=parent, levers=levers)
 
     def _follow(
         self, lap: Literal["environments", "scenarios"], subject: str, environment: str, name: str, repairs: int, calls: int, polarity: str

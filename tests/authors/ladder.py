@@ -6,6 +6,7 @@ scripts of several degrees, a careful model, a hasty model ─► attempts ─�
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import mean
 
 from envmill.agents import find_policy
@@ -84,6 +85,27 @@ def rate(attempts: Sequence[LadderAttempt]) -> dict[tuple[str, str], tuple[int, 
         if one.outcome != "error":
             found[one.scenario, one.policy].append(one.outcome == "pass")
     return {key: (sum(passed), len(passed)) for key, passed in found.items()}
+
+
+@dataclass(frozen=True)
+class RatedPair:
+    """A scenario and the harder one beside it, as one policy passes them."""
+
+    harder: Item
+    policy: str
+    easy_rate: float
+    harder_rate: float
+
+
+def pair_rates(items: Sequence[Item], attempts: Sequence[LadderAttempt]) -> Iterator[RatedPair]:
+    """Every policy that attempted both scenarios of a pair."""
+    rates = {key: passed / played for key, (passed, played) in rate(attempts).items()}
+    policies = sorted({policy for _, policy in rates})
+    for one in items:
+        for policy in policies if one.parent else ():
+            easy, harder = rates.get((one.parent, policy)), rates.get((one.id, policy))
+            if easy is not None and harder is not None:
+                yield RatedPair(one, policy, easy, harder)
 
 
 def list_between(rates: Mapping[tuple[str, str], tuple[int, int]], low: float = 0.1, high: float = 0.9) -> set[str]:

@@ -8,7 +8,7 @@ from envmill.agents import is_scripted
 from tests.authors.counts import measure_agreement
 from tests.authors.evidence import Evidence, Flaw
 from tests.authors.items import Item, pick
-from tests.authors.ladder import tabulate_ladder
+from tests.authors.ladder import pair_rates, tabulate_ladder
 from tests.authors.readings import GOOD
 from tests.authors.settling import judge_readings, pair_readings
 from tests.authors.targets import list_targets
@@ -32,6 +32,19 @@ def write_page(kept: Evidence) -> Iterator[str]:
         yield from _write_flaws("What a hasty writer left out of programs and tests of other worlds, with today's code", kept.later)
     yield from _write_flaws("What first drafts were sent back for", kept.bugs)
     yield from _write_drops(kept)
+    if kept.again:
+        yield from _write_again(kept.again)
+
+
+def _write_again(kept: Evidence) -> Iterator[str]:
+    """A later measurement: its worlds, its ladder, and what was made harder."""
+    yield "# Measured again, in other worlds\n"
+    yield from (f"{line}\n" for line in kept.about.get("lines", ()))
+    yield from _write_yield(kept)
+    yield from _write_gates(kept)
+    yield from _write_ladder(kept)
+    if any(one.parent for one in kept.items):
+        yield from _write_harder(kept)
 
 
 def summarise(kept: Evidence) -> Iterator[str]:
@@ -187,6 +200,35 @@ def _write_ladder(kept: Evidence) -> Iterator[str]:
             yield _row(group, policy, count, attempts, f"{rated:.2f}", *histogram)
         yield ""
     yield from _write_failures(kept)
+
+
+def _write_harder(kept: Evidence) -> Iterator[str]:
+    """Pass rates of harder scenarios beside those of the easy ones that they were planned from."""
+    children = [one for one in kept.items if one.parent]
+    built, fates = [one for one in children if one.built], Counter(one.fate for one in children)
+    pairs = list(pair_rates(built, kept.ladder))
+    yield "## Made harder\n"
+    yield (
+        f"{len(children)} scenarios were planned to be harder than one that a policy passes nearly always, in the same environment: "
+        f"{len(built)} were built, {fates['clean']} are clean. The pass rates of both, where a policy played both:\n"
+    )
+    yield _head(
+        "policy", "pairs", "mean of the easy ones", "mean of the harder ones", "harder ones with a lower rate", "with 0.1 ≤ p ≤ 0.9"
+    )
+    for policy in sorted({one.policy for one in pairs}):
+        own = [one for one in pairs if one.policy == policy]
+        lower, between = (sum(one.harder_rate < one.easy_rate for one in own), sum(0.1 <= one.harder_rate <= 0.9 for one in own))
+        means = (f"{mean(one.easy_rate for one in own):.2f}", f"{mean(one.harder_rate for one in own):.2f}")
+        yield _row(policy, len(own), *means, lower, between)
+    yield ""
+    calls, policies = {one.id: one.calls for one in kept.items}, sorted({one.policy for one in pairs if not is_scripted(one.policy)})
+    yield _head("harder scenario", "levers", "calls of both paths", "fate", *(f"{policy}, easy and harder" for policy in policies))
+    for child in built:
+        rates = {one.policy: f"{one.easy_rate:.2f}, {one.harder_rate:.2f}" for one in pairs if one.harder is child}
+        paths = f"{calls.get(child.parent, '?')}, {child.calls}"
+        told = (f"{child.recipe} {child.id[:10]}: {child.name[:90]}", ", ".join(child.levers), paths, child.fate)
+        yield _row(*told, *(rates.get(policy, "–") for policy in policies))
+    yield ""
 
 
 def _name_length(item: Item) -> str:

@@ -24,7 +24,7 @@ from tests.authors.attacks import AttackReply, Try, attack, search
 from tests.authors.counts import bound_above, bound_below, measure_agreement
 from tests.authors.evidence import Decided, Evidence, Flaw, Shown, read_evidence, read_records, write_items, write_records
 from tests.authors.items import Found, Item, list_items
-from tests.authors.ladder import LadderAttempt, climb, list_between, note, rate
+from tests.authors.ladder import LadderAttempt, climb, list_between, note, pair_rates, rate
 from tests.authors.page import write_page
 from tests.authors.publishing import render
 from tests.authors.readings import (
@@ -307,6 +307,26 @@ def test_a_page_is_written_of_whatever_was_measured(items: list[Item], tmp_path:
     assert "awm &#124; code" in page
     write_records(tmp_path / "packets.jsonl", kept.packets)
     assert read_records(tmp_path / "packets.jsonl", Shown) == kept.packets
+
+
+def test_harder_scenarios_stand_beside_the_easy_ones(tmp_path: Path) -> None:
+    easy, other, lost = make_item("e", "easy", "clean"), make_item("e", "other", "clean"), make_item("e", "lost", "lost")
+    child = replace(make_item("e", "child", "clean"), parent="easy", levers=("dependency",), calls=9)
+    unplayed = replace(make_item("e", "unplayed", "clean"), parent="other", levers=("several",))
+    items = [easy, other, child, unplayed, replace(lost, parent="easy")]
+    attempts = [make_attempt("easy", "careful", "pass")] * 4
+    attempts += [make_attempt("child", "careful", outcome) for outcome in ("pass", "fail", "fail", "error")]
+    attempts += [make_attempt("child", "hasty", "fail"), make_attempt("other", "careful", "pass")]
+    (pair,) = pair_rates(items, attempts)
+    assert (pair.harder.id, pair.policy, pair.easy_rate, pair.harder_rate) == ("child", "careful", 1.0, 1 / 3)
+    write_items(tmp_path / "again/items.jsonl", items)
+    write_records(tmp_path / "again/ladder.jsonl", attempts)
+    page = "\n".join(write_page(read_evidence(tmp_path)))
+    assert "3 scenarios were planned to be harder" in page
+    assert "2 were built, 2 are clean" in page
+    assert "| careful | 1 | 1.00 | 0.33 | 1 | 1 |" in page
+    assert "| dependency | 4, 9 | clean | 1.00, 0.33 |" in page
+    assert "Made harder" not in "\n".join(write_page(Evidence(again=Evidence(items=[easy]))))
 
 
 def test_our_own_page_and_the_readme_say_what_was_kept() -> None:

@@ -16,6 +16,9 @@ KEYED = Check(name="the booking has this key", op="equals", path=["bookings", "b
 ONCE = Predicate(name="looked up once", op="at_most", most=1, call=CallPattern(name="find_members"))
 FIRST = Predicate(name="money before seats", op="before", call=CallPattern(name="book_seats"), first=CallPattern(name="top_up"))
 LOUD = Fact(name="the balance", kind="pattern", value="has 60 euros")
+BERTH = Fact(name="the sail number", kind="text", value="GER 3140")
+YEAR = Fact(name="until when", kind="pattern", value=r"(?i)may 2026")
+THOUSANDS = Fact(name="the balance", kind="number", value=3140)
 RARE = Predicate(name="books once", op="at_most", most=1, call=CallPattern(name="book_seats"))
 
 CASES = {
@@ -40,6 +43,9 @@ CASES = {
         pose(verifier=derived(goals=[TODAY, *(goal for goal in derived().goals if goal.op != "present")]))
     ),
     "an answer": Case(answer(SIXTY)),
+    "a code that looks like a number": Case(answer(BERTH, say="Her boat is GER 3140.")),
+    "a year": Case(answer(YEAR, say="Until May 2026, and not longer.")),
+    "a large number": Case(answer(THOUSANDS, say="She has 3140 euros.")),
 }
 
 

@@ -45,7 +45,7 @@ GOLDEN: dict[str, RunConfig] = {
     for name, own in {
         "envscaler": {"environments": 3, "scenarios": 3},
         "awm": {},
-        "scaleenv": {},
+        "scaleenv": {"mistakes": 0.4},
         "agentscaler": {"seed": 13},
         "envfactory": {"seed": 7, "mistakes": 0.3},
         "perturb": {"environments": 1, "polarities": {"achieve": 1}},

@@ -118,7 +118,7 @@ def read_recorded() -> Iterator[tuple[str, ScenarioReply, set[str]]]:
         if stem in ("scenario", "walk"):
             reply = ScenarioReply.model_validate_json(path.read_bytes())
             yield f"{path.parent.name}/{path.stem}", reply, {call.name for call in reply.oracle}
-        elif stem in ("chain", "topology"):
+        elif stem in ("chain", "topology", "dag"):
             chained = ChainReply.model_validate_json(path.read_bytes())
             yield f"{path.parent.name}/{path.stem}", chained, {node.tool for node in chained.chain.nodes if isinstance(node, ChainStep)}
 

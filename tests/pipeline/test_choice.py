@@ -26,7 +26,7 @@ from tests.pipeline.test_runner import settings_in
 
 PICKED: tuple[RecipeName, ...] = ("envscaler", "scaleenv", "envfactory", "perturb", "endless_terminals")
 """Recipes whose seeds are picked; the others mine or grow theirs."""
-GROWN: tuple[RecipeName, ...] = ("awm", "agentscaler")
+GROWN: tuple[RecipeName, ...] = ("awm", "agentscaler", "autoforge")
 NIGHT: Mapping[str, Any] = {"environments": 4, "mistakes": 0.0}
 
 

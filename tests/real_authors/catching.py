@@ -23,7 +23,7 @@ from tests.real_authors.planted import list_lines
 
 CAUGHT = Path(__file__).parent / "caught.json"
 PAGE = ROOT / "docs/audit/planted-in-real-work.md"
-TARGET = 0.85
+TARGET = 0.92
 """Share that is to be caught."""
 INTRODUCTION = """
 One change of the syntax tree, or of the SQL in it, in one of nine programs that a strong model wrote (`tests/real_authors`). The list is

@@ -18,7 +18,7 @@ from schemas.environment import Call
 from schemas.seed import Brief, Seed
 
 ROOT = Path(__file__).parent
-POSING = ("scenario", "chain", "walk", "topology", "errand")
+POSING = ("scenario", "chain", "walk", "topology", "dag", "errand")
 """Prompts whose reply is, or becomes, a scenario."""
 
 

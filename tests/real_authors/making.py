@@ -46,10 +46,18 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's.
 
     Nobody is asked which rule a tool enforces, or for records that other tools need: no reader had been, when these replies were recorded.
+    Their tests name parts of a change.
     """
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(
-        seed=SEED, search=EPISODES, suspicions="judge" if judged else "keep", coverage=False, fairness=False, chains="free", reach=0
+        seed=SEED,
+        search=EPISODES,
+        suspicions="judge" if judged else "keep",
+        coverage=False,
+        fairness=False,
+        chains="free",
+        reach=0,
+        exact=False,
     )
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context

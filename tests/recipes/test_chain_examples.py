@@ -23,7 +23,7 @@ from schemas.tool_prompts import ChainReply
 from tests.toolgraph.parcels import STATE
 from tests.toolgraph.test_arguments import PLACE
 
-CHAINS = ("scaleenv/chain.md", "envfactory/topology.md")
+CHAINS = ("scaleenv/chain.md", "envfactory/topology.md", "autoforge/dag.md")
 RESET = Reset(STATE, CLOCK, 0)
 
 

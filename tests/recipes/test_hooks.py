@@ -40,7 +40,7 @@ NEUTRAL = ("pick_texts", "debug", "plan_errands", "sift")
 """Hooks whose default does nothing; the other defaults refuse."""
 SILENT = {("awm", "plan_errands")}
 """Hooks that a recipe fills without asking anybody."""
-REFUSED = {("agentscaler", "find_theme"): "^Recipe agentscaler starts from documents of tools"}
+REFUSED = {(name, "find_theme"): f"^Recipe {name} starts from documents of tools" for name in ("agentscaler", "autoforge")}
 """Hooks that a recipe fills to say in words of its own why they do not apply."""
 GIVES: Mapping[str, type] = {
     "pick_seeds": list,
@@ -172,7 +172,7 @@ async def call(recipe: Recipe, hook: str, noting: Noting) -> Any:
 
 
 def test_every_hook_is_called() -> None:
-    kept = {"name", "prompts", "operators", "samplers", "tabled", "given"}
+    kept = {"name", "prompts", "operators", "samplers", "tabled", "given", "grows"}
     assert set(GIVES) == {one.name for one in fields(Recipe)} - kept
 
 

@@ -1,5 +1,6 @@
 """Scenarios of several requests, written, played, judged, replayed and exported; and what an author is told who writes one only."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +15,8 @@ from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
 from envmill.errors import SettingsError
+from envmill.findings import GateContext, ScenarioCase
+from envmill.gates import GATES
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
@@ -28,7 +31,7 @@ from envmill.stages.places import ScenarioSlot
 from schemas.environment import Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
-from schemas.scenario import Scenario
+from schemas.scenario import Fact, Scenario
 from tests.recipes.test_awm import Scripted
 from tests.recipes.test_envfactory import RECIPE, SEED, THEME, build, read
 
@@ -121,3 +124,23 @@ async def test_a_bundle_makes_the_requests_in_turn(built: Environment, jail: San
         assert heard[:-1] == scenario.user.later
         assert (answer["end"], episode.score()["outcome"]) == ("content", "pass")
         episode.close()
+
+
+async def test_words_of_one_request_say_no_rival_of_another(built: Environment, jail: Sandbox) -> None:
+    """Gates judge a reference path request by request: a value that is right in one of them may be wrong in the next one."""
+    scenario = await finish_in_turn(jail, built)
+    first, second, *rest = scenario.parts
+    parts = [first.model_copy(update={"say": "It was 96."}), second.model_copy(update={"say": "Now it is 120."}), *rest]
+    facts = [
+        Fact(name="before", kind="number", value=96, rivals=[120], asked=1),
+        Fact(name="after", kind="number", value=120, rivals=[96], asked=2),
+    ]
+    verifier = scenario.verifier.model_copy(update={"facts": facts})
+    worded = scenario.model_copy(update={"parts": parts, "say": "It was 96.\nNow it is 120.", "verifier": verifier})
+    case = ScenarioCase(worded, built)
+    for gate in ("S1", "S6"):
+        found = await GATES[gate].check(case, GateContext(jail))
+        assert found.outcome == "kept", (gate, found)
+    swapped = [first.model_copy(update={"say": "It was 120."}), second.model_copy(update={"say": "Now it is 96."}), *rest]
+    wrong = worded.model_copy(update={"parts": swapped, "say": "It was 120.\nNow it is 96."})
+    assert (await GATES["S1"].check(replace(case, scenario=wrong), GateContext(jail))).outcome == "dropped"

@@ -36,6 +36,7 @@ PLANNED: Mapping[RecipeName, Sequence[tuple[str, str]]] = {
     "scaleenv": [("toolset", TOOLS_FAULT + "no"), ("rows", ROWS_FAULT + "no")],
     "envfactory": [("sketch", "There is no rule."), *_TYPED],
     "agentscaler": [("requirements", "There is no rule."), ("schema", SCHEMA_FAULT + "no"), *_DATABASE],
+    "autoforge": [("requirements", "There is no rule."), ("schema", SCHEMA_FAULT + "no"), *_TYPED[1:]],
     "endless_terminals": [("errand", "It asks for nothing.")],
 }  # fmt: skip
 """Recipe → each prompt of its plans, and a complaint that blames it."""
@@ -45,6 +46,7 @@ CODE: Mapping[RecipeName, tuple[str, str, str]] = {
     "scaleenv": ("code", "cases", "chain"),
     "envfactory": ("code", "trials", "topology"),
     "agentscaler": ("code", "trials", "walk"),
+    "autoforge": ("code", "trials", "dag"),
 }
 """Recipe → its prompts of a program, of tests and of scenarios."""
 PARTS: tuple[Part, ...] = ("initial_test", "image", "final_test", "solution")
@@ -104,7 +106,11 @@ def open_recipe(name: RecipeName) -> Recipe:
 
 
 async def think(recipe: Recipe, talk: Talk) -> tuple[Any, Blueprint]:
-    seed = (await grow())[1][0] if recipe.name == "agentscaler" else recipe.pick_seeds(RunConfig(recipe=recipe.name, environments=2))[1]
+    seed = (
+        (await grow())[1][0]
+        if recipe.name in ("agentscaler", "autoforge")
+        else recipe.pick_seeds(RunConfig(recipe=recipe.name, environments=2))[1]
+    )
     return seed, await recipe.think_up(seed, FIRST, talk.models)
 
 

@@ -47,6 +47,7 @@ WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
     "envfactory": Walked(35, runs=2, chains=True, few=3, acts=True),
+    "autoforge": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True, few=3, acts=True),
     "agentscaler": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True),
 }
 """Recipe → its soak."""

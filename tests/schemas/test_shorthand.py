@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from schemas.statements import list_statements, read_statement
 from schemas.tool_prompts import ToolsetReply
 
 COLUMNS = {
@@ -74,3 +75,61 @@ def test_the_long_form_is_read_as_before() -> None:
 def test_a_name_that_means_nothing_is_told(columns: Any, promise: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         read(columns, **promise)
+
+
+def test_what_the_database_keeps_is_said_after_the_sort() -> None:
+    columns = {
+        "tools": {"tag": "text unique", "status": "text: free | on loan", "owner_id": "members?"},
+        "members": {"age": "whole? >= -1", "name": "text"},
+    }
+    (tool,) = read(columns, looks_at=["tools", "members"]).tools
+    tag, status, owner, age, name = (one for one in tool.looks_at if not one.of.endswith(".id"))
+    assert (tag.unique, tag.empty, status.values) == (True, False, ["free", "on loan"])
+    assert (owner.sort, owner.refers, owner.empty, age.least, age.empty) == ("key", "members", True, -1, True)
+    assert name.model_dump() == {"of": "members.name", "sort": "text", "refers": ""}, "what is usual is left out"
+    assert ToolsetReply.model_validate_json(read(columns, looks_at=["members"]).model_dump_json()).tools[0].looks_at[1] == age
+
+
+@pytest.mark.parametrize(
+    ("holds", "ensures", "words"),
+    [
+        ("whole: 1 | 2", [], "only a text lists its values"),
+        ("text >= 1", [], "only a number has a least one"),
+        ("text, unique", [], "write key, text"),
+        ("things?", [], "or a table of `columns`"),
+        ("text: free | out", ["tools.status is lost"], "lists only free, out"),
+        ("text", ["tools.status is free"], "lists no values"),
+        ("text: free | out", ["tools.state is free"], "does not list"),
+    ],
+)
+def test_what_no_database_keeps_is_told(holds: str, ensures: list[str], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        read({"tools": {"status": holds}}, ensures=ensures)
+
+
+@pytest.mark.parametrize(
+    "said", ["tools.status is free", "tools.status is not out or free", "tools.status is empty", "The tool is free.", "tool status is x"]
+)
+def test_what_can_hold_is_taken(said: str) -> None:
+    assert read({"tools": {"status": "text: free | out"}}, requires=[said]).tools[0].requires == [said]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("t.c is free", {"free": True, "out": False, None: False}),
+        ("t.c is out or 'late'.", {"late": True, "out": True, "free": False}),
+        ("t.c is not free", {"free": False, "out": True, None: True}),
+        ("t.c is empty", {"": True, None: True, "x": False}),
+        ("t.c is not empty", {"": False, None: False, 0: True}),
+        ("t.c is 3", {3.0: True, 4: False}),
+    ],
+)
+def test_a_statement_holds_of_a_value_or_not(text: str, values: dict[Any, bool]) -> None:
+    statement = read_statement(text)
+    assert statement is not None
+    assert {value: statement.holds(value) for value in values} == values
+
+
+def test_prose_is_no_statement() -> None:
+    assert list(list_statements(["The tool is free", "t.c grows by the amount", "T.c is 1", "t.c isn't 1"])) == []

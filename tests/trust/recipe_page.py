@@ -28,7 +28,7 @@ _WHATS = {
     "schema": "schemas", "rows": "rows", "interface": "planned tools", "toolset": "promised tools", "code": "code over tables",
     "trials": "stored tests", "cases": "tests with rows of their own", "chain": "chains", "scenario": "scenarios",
     "checks": "written checks", "state": "tables of sketches",
-    "metadata": "typed tools", "topology": "sampled chains",
+    "metadata": "typed tools", "topology": "sampled chains", "dag": "graphs of calls",
 }  # fmt: skip
 
 

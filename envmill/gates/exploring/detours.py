@@ -4,7 +4,7 @@ order · reads · retry · undo_and_redo · wording
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -15,8 +15,10 @@ from envmill.gates.exploring.equivalence import outline
 from envmill.gates.exploring.trials import Attempt, list_writes
 from envmill.gates.mutating.near_misses import find_targets
 from envmill.kinds.trial import Trial
+from envmill.verifiers.ending import Ending
 from schemas.base import Json
 from schemas.environment import Call, Tool
+from schemas.scenario import Scenario
 
 _ORDERS, _UNDOS = 4, 8
 """How many swaps, and how many ways back, are tried."""
@@ -31,7 +33,7 @@ def plan_detours(subject: ScenarioCase) -> list[Attempt]:
     attempts = [replace(path, label="order", calls=calls) for calls in _reorder(subject)]
     attempts += [replace(path, label="reads", calls=calls) for calls in _read_more(subject)]
     attempts += [replace(path, label="retry", calls=calls, place=place) for calls, place in _slip(subject)]
-    attempts += [replace(path, label="wording", said=(words,)) for words in respell(subject.scenario.say)]
+    attempts += [replace(path, label="wording", said=words) for words in respell(_words(subject), _list_numbers(subject.scenario))]
     return attempts + [replace(path, label="undo", calls=calls, place=len(calls)) for calls in _take_back(subject)]
 
 
@@ -50,16 +52,24 @@ def plan_returns(subject: ScenarioCase, tried: Sequence[tuple[Attempt, Trial]], 
     return list(returns.values())
 
 
-def respell(say: str) -> Iterator[str]:
-    """The same last words in other spellings."""
-    if not say:
+def respell(said: tuple[str, ...], numbers: Collection[int]) -> Iterator[tuple[str, ...]]:
+    """The same words in other spellings. Of numbers only those that have to be told as numbers: other digits may be a code or a year."""
+    if not said:
         return
-    yield say.upper()
-    yield f"Hello again,\n\n{say.replace(' ', '  ')}\n\nIs there anything else I can do?"
-    if _THOUSANDS.search(say):
-        yield _THOUSANDS.sub(lambda one: f"{int(one[0]):,}", say)
-    if _ISO.search(say):
-        yield _ISO.sub(_render_date, say)
+    yield tuple(say.upper() for say in said)
+    yield tuple(f"Hello again,\n\n{say.replace(' ', '  ')}\n\nIs there anything else I can do?" for say in said)
+    yield from _change(said, lambda say: _THOUSANDS.sub(lambda one: f"{int(one[0]):,}" if int(one[0]) in numbers else one[0], say))
+    yield from _change(said, lambda say: _ISO.sub(_render_date, say))
+
+
+def _change(said: tuple[str, ...], respelled: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
+    changed = tuple(map(respelled, said))
+    if changed != said:
+        yield changed
+
+
+def _list_numbers(scenario: Scenario) -> set[int]:
+    return {int(fact.value) for fact in scenario.verifier.facts if fact.kind == "number" and isinstance(fact.value, int | float)}
 
 
 def _render_date(found: re.Match[str]) -> str:
@@ -132,4 +142,4 @@ def _render(calls: Sequence[Call]) -> str:
 
 
 def _words(subject: ScenarioCase) -> tuple[str, ...]:
-    return (subject.scenario.say,) if subject.scenario.say else ()
+    return Ending.list_words(subject.scenario)

@@ -1,4 +1,7 @@
-"""What a stored test expects to see: parts of the reply and of the state, each held against what was seen, with its path."""
+"""What a stored test expects to see: parts of the reply and of the state, each held against what was seen, with its path.
+
+Of a test that is `exact`, the parts of the state are the whole change: every other difference from its initial state is unmet, too.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,40 +9,98 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Test
 
 ANY = "*"
-"""Key of a row that the test made: such keys are not known beforehand."""
+"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a value that is another than before."""
 _SHOWN = 120
+_Rows = Mapping[str, Json]
 
 
 def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
-    """Each value that is expected and was not seen, in the order in which they are written."""
+    """Each value that is expected and was not seen, in the order in which they are written; then what nobody expected."""
     found = list(_hold(test.reply, reply, "reply")) if test.expect == "success" and test.reply is not None else []
     for collection, rows in test.after.items():
-        held: Mapping[str, Json] = key_rows(state.get(collection)) if is_object(state) else {}
+        held = _read_rows(state, collection)
         old = key_rows(test.initial_state.get(collection))
         made = {key: row for key, row in held.items() if key not in old}
         for key, row in rows.items():
-            found += _hold_row(row, made if key == ANY else held, key, f"after/{collection}/{key}")
-    return found
+            expected = _leave_out_any(row) if test.exact else row
+            found += _hold_row(expected, made if key == ANY else held, key, f"after/{collection}/{key}")
+    return found + list(_find_other_changes(test, state)) if test.exact else found
 
 
-def key_rows(collection: Json) -> Mapping[str, Json]:
+def looks_after(test: Test) -> bool:
+    """Whether the state after the call is needed to judge it."""
+    return test.exact or bool(test.after)
+
+
+def key_rows(collection: Json) -> _Rows:
     """Rows by their keys; those of a list by their `id`."""
     if is_array(collection):
         return {str(row["id"]): row for row in collection if is_object(row) and "id" in row}
     return collection if is_object(collection) else {}
 
 
-def _hold_row(row: Json, held: Mapping[str, Json], key: str, path: str) -> Iterator[str]:
+def _read_rows(state: Json, collection: str) -> _Rows:
+    return key_rows(state.get(collection)) if is_object(state) else {}
+
+
+def _hold_row(row: Json, held: _Rows, key: str, path: str) -> Iterator[str]:
     if row is None:
         there = bool(held) if key == ANY else key in held
         yield from (f"{path}: expected no such row, and there is one",) if there else ()
     elif key == ANY:
-        if not any(_fits(row, other) for other in held.values()):
-            yield f"{path}: expected a row with {_render(row)}, and none of {len(held)} new ones has that"
+        for one in _list_made(row):
+            if not any(_fits(one, other) for other in held.values()):
+                yield f"{path}: expected a row with {_render(one)}, and none of {len(held)} new ones has that"
     elif key not in held:
         yield f"{path}: expected a row, and there is none"
     else:
         yield from _hold(row, held[key], path)
+
+
+def _list_made(row: Json) -> list[Json]:
+    """What is expected of each row that a call makes."""
+    return list(row) if is_array(row) else [] if row is None else [row]
+
+
+def _leave_out_any(row: Json) -> Json:
+    if is_array(row):
+        return [_leave_out_any(one) for one in row]
+    return {name: value for name, value in row.items() if value != ANY} if is_object(row) else row
+
+
+def _find_other_changes(test: Test, state: Json) -> Iterator[str]:
+    """Differences from the initial state that a test does not name, and values that it expects to be others and that are not."""
+    for collection in sorted({*test.initial_state, *test.after, *(state if is_object(state) else ())}):
+        named, old, new = test.after.get(collection, {}), key_rows(test.initial_state.get(collection)), _read_rows(state, collection)
+        path = f"after/{collection}"
+        yield from _find_other_rows(named, old, new, path)
+        for key in sorted(old.keys() & new.keys()):
+            row: Json = named.get(key, {})
+            yield from _find_other_values(row if is_object(row) else {}, old[key], new[key], f"{path}/{key}")
+
+
+def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterator[str]:
+    made = [new[key] for key in sorted(new.keys() - old.keys() - named.keys())]
+    expected = _list_made(_leave_out_any(named.get(ANY)))
+    if len(made) != len(expected):
+        yield f"{path}: expected {len(expected)} new rows, saw {len(made)}"
+    for row in made if len(made) == len(expected) else ():
+        if not any(_fits(one, row) for one in expected):
+            yield f"{path}: no new row is expected to be {_render(row)}"
+    for key in sorted(old.keys() - new.keys()):
+        if key not in named:
+            yield f"{path}/{key}: the row is gone, and the test does not name it"
+
+
+def _find_other_values(named: _Rows, old: Json, new: Json, path: str) -> Iterator[str]:
+    """A value that the test does not write in its initial state is unknown, so it can change unseen."""
+    if not is_object(old) or not is_object(new):
+        return
+    for name in sorted(old.keys() & new.keys()):
+        if old[name] != new[name] and name not in named:
+            yield f"{path}/{name}: expected no change, saw {_render(old[name])} become {_render(new[name])}"
+        elif old[name] == new[name] and named.get(name) == ANY:
+            yield f"{path}/{name}: expected another value than {_render(old[name])}, and it is the same"
 
 
 def _hold(expected: Json, seen: Json, path: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from envmill.gates.base import EnvironmentCase, GateContext
 from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.expectations import looks_after
 from envmill.gates.exploring.memory import RecentCache
 from envmill.gates.exploring.session_plans import SessionPlan
 from envmill.gates.exploring.start_states import find_starts, name_built
@@ -72,9 +73,9 @@ def list_drills(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
     changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}
     for test in built.tests:
         writes = test.expect == "success" and test.call.name in changes
-        if writes or test.setup or test.after:
+        if writes or test.setup or looks_after(test):
             yield StoredTestReplay(
-                SessionPlan(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes or bool(test.after)), (test,)
+                SessionPlan(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes or looks_after(test)), (test,)
             )
         else:
             still.setdefault(id(starts.of(test)), []).append(test)

@@ -117,7 +117,7 @@ class Trials:
         return Attempt("oracle", tuple(self.scenario.oracle), self.last_words())
 
     def last_words(self) -> tuple[str, ...]:
-        return (self.scenario.say,) if self.scenario.say else ()
+        return Ending.list_words(self.scenario)
 
     async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False) -> list[Trial]:
         """All of them, in as few messages as their length allows; what was played is not played again for other words.
@@ -162,7 +162,8 @@ class Trials:
         made = settle(attempt.calls, seen[1:-1])
         deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
-        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None)
+        ended = Ending.find_ended(self.scenario, words)
+        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None, ended)
         if attempt.brief and (found := glance(self.scenario.verifier, ending)):
             return Trial(seen, ending, found)
         return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere))

@@ -14,6 +14,7 @@ from envmill.gates.base import ScenarioCase
 from envmill.gates.exploring.trials import Attempt, list_writes
 from envmill.gates.reading.known_values import read_day
 from envmill.language import regex
+from envmill.verifiers.ending import Ending
 from schemas.base import Json
 from schemas.environment import Call, Tool
 from schemas.scenario import Fact
@@ -142,7 +143,7 @@ def _insert(subject: ScenarioCase, place: int, call: Call, label: str) -> Attemp
 
 
 def _words(subject: ScenarioCase) -> tuple[str, ...]:
-    return (subject.scenario.say,) if subject.scenario.say else ()
+    return Ending.list_words(subject.scenario)
 
 
 def _replace(call: Call, name: str, value: Json) -> Call:

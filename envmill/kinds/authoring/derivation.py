@@ -126,7 +126,15 @@ def _label(column: str, one: Mention) -> Policy | float | None:
 
 def _write_table(table: str, columns: Mapping[str, Mention]) -> str:
     lines = [f'    "{KEY}" TEXT PRIMARY KEY']
-    for name, one in columns.items():
-        if name != KEY:
-            lines.append(f'    "{name}" {_TYPES[one.sort]} NOT NULL' + (f' REFERENCES "{one.refers}" ("{KEY}")' if one.refers else ""))
+    lines += [_write_column(name, one) for name, one in columns.items() if name != KEY]
     return f'CREATE TABLE "{table}" (\n' + ",\n".join(lines) + "\n);"
+
+
+def _write_column(name: str, one: Mention) -> str:
+    words = [f'    "{name}" {_TYPES[one.sort]}', "" if one.empty else "NOT NULL", "UNIQUE" if one.unique else ""]
+    if one.values:
+        listed = ", ".join("'" + value.replace("'", "''") + "'" for value in one.values)
+        words.append(f'CHECK ("{name}" IN ({listed}))')
+    words.append(f'CHECK ("{name}" >= {one.least})' if one.least is not None else "")
+    words.append(f'REFERENCES "{one.refers}" ("{KEY}")' if one.refers else "")
+    return " ".join(filter(None, words))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from envmill.toolgraph.course import Course
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import ToolParameter
+from envmill.toolgraph.references import is_meeting
 from envmill.toolgraph.samplers.backward import work_back
 from envmill.toolgraph.samplers.walk import WeightedSampler
 from envmill.toolgraph.validity import ChainLimits
@@ -17,7 +18,7 @@ SHARE = 0.5
 
 
 class MergeSampler:
-    """A DAG: what one of the two chains gives, the other one may take. At least one argument rests on a thought."""
+    """A DAG: what one of the two chains gives, the other one may take. It is no line, and at least one argument rests on a thought."""
 
     name = "merge"
 
@@ -31,7 +32,9 @@ class MergeSampler:
             return "too_long" if len(course.steps) > limits.most else "too_short"
         chain = course.finish(self.name)
         thought = chain.model_copy(update={"nodes": _add_reasoning(graph, chain.nodes, chance)})
-        return thought if any(isinstance(node, Reason) for node in thought.nodes) else "no_reasoning"
+        if not any(isinstance(node, Reason) for node in thought.nodes):
+            return "no_reasoning"
+        return thought if is_meeting(thought) else "no_meeting"
 
 
 def _begin(course: Course, limits: ChainLimits) -> str:

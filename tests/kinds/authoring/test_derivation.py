@@ -6,12 +6,17 @@ import pytest
 
 from envmill.kinds.authoring.derivation import derive_database, find_promise_faults
 from envmill.kinds.sql import derive_tables
+from envmill.kinds.sql.database import ROWS_FAULT, find_database_faults
 from envmill.recipes.drafting.themes import read_themes
 from envmill.runtime.program import SCHEMA
+from envmill.sandbox import Sandbox
 from offline.compose import compose_domain
 from offline.database import list_policies, list_touches, write_schema
 from offline.promising import list_promises
+from schemas.base import Json
 from schemas.database import Mention, Policy, Promise, Touch
+from schemas.environment import Blueprint, ToolPlan
+from schemas.origin import Origin
 from schemas.seed import Brief
 from tests.soak import count
 
@@ -90,3 +95,52 @@ def test_the_tables_of_a_known_domain_are_found_again() -> None:
         assert not list(find_promise_faults(promises, list(domain.operations)))
         assert read(derived.ddl, derived.policies) == read(write_schema(domain), list_policies(domain)), theme
         assert derived.touches == list_touches(domain)
+
+
+KEPT = {
+    "find_tools": Promise(
+        looks_at=[
+            ID,
+            NAME.model_copy(update={"unique": True}),
+            Mention(of="tools.status", sort="text", values=["free", "member's"]),
+            Mention(of="tools.days", sort="whole", least=1),
+            Mention(of="tools.next_id", sort="key", refers="tools", empty=True),
+        ],
+    )
+}
+ROW = {"id": "t1", "name": "Saw", "status": "free", "days": 1, "next_id": None}
+
+
+@pytest.mark.parametrize(
+    ("row", "taken"),
+    [
+        (ROW | {"id": "t2", "name": "Axe", "status": "member's", "next_id": "t1"}, True),
+        (ROW | {"id": "t2"}, False),
+        (ROW | {"id": "t2", "name": "Axe", "status": "lost"}, False),
+        (ROW | {"id": "t2", "name": "Axe", "days": 0}, False),
+        (ROW | {"id": "t2", "name": "Axe", "next_id": "t9"}, False),
+        (ROW | {"id": "t2", "name": None}, False),
+    ],
+)
+async def test_a_derived_database_keeps_what_its_tools_say(row: dict[str, Json], taken: bool, jail: Sandbox) -> None:
+    derived = derive_database(KEPT)
+    plan = Blueprint(
+        kind="sql",
+        brief=Brief(theme="shed", text="", number=0),
+        name="",
+        summary="",
+        collections={},
+        rules=[],
+        tools=[ToolPlan(name="find_tools", description="", effect="query")],
+        policy_document="",
+        files={SCHEMA: derived.ddl},
+        policies=derived.policies,
+        touches=derived.touches,
+        promises=KEPT,
+        rows={"tools": {"t1": ROW, "t2": row}},
+        licence="",
+        origin=Origin(recipe="scaleenv", seed="", provider="", model="", prompt="", prompt_hash=""),
+    )
+    faults = await find_database_faults(plan, jail)
+    assert (not faults) is taken, faults
+    assert all(fault.startswith(ROWS_FAULT) for fault in faults)
