@@ -104,7 +104,6 @@ def pick(number: int, **config: Any) -> list[Seed]:
 
 
 def of(category: str) -> Seed:
-    """One that asks for one thing."""
     return next(seed for seed in pick(90) if seed.brief.theme == category and seed.brief.cell and seed.brief.cell.steps == 1)
 
 
