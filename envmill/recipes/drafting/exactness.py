@@ -116,7 +116,7 @@ class _Player:
 
     def describe(self, done: Enacted, state: Mapping[str, Json]) -> _Outcome:
         made = list_keys(done.state) - list_keys(dict(state))
-        calls = [(step, _spell(call, made)) for step, call in zip(done.steps, done.calls, strict=True)]
+        calls = [(step, _render_call(call, made)) for step, call in zip(done.steps, done.calls, strict=True)]
         derived = {name: canonical_json(_blank(values, made)) for name, values in done.derived.items()}
         return _Outcome(calls, derived, sorted(self._list_changes(state, done.state, made)))
 
@@ -134,7 +134,7 @@ def _keep(held: Json, keys: Sequence[str]) -> Json:
     return {key: row for key, row in held.items() if key in keys} if is_object(held) else held
 
 
-def _spell(call: Call, made: set[str]) -> str:
+def _render_call(call: Call, made: set[str]) -> str:
     return canonical_json([call.name, _blank(call.arguments, made)])
 
 
