@@ -31,6 +31,7 @@ from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.covering import BREAKS, Coverage
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import rehearse_reply
+from envmill.stages.promises import PromiseCheck, PromiseKeeper
 from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blame, rehearse
 from envmill.toolgraph.siblings import choose_siblings
 from envmill.verifiers.compose import ComposedVerifier
@@ -66,6 +67,8 @@ class _Version:
     mended_prompt: Prompt | None = None
     rehearsal: GateFindings = UNASKED
     """What the gates found, where it got as far as them."""
+    promised: PromiseCheck | None = None
+    """What its tools promise, held against what they do; None where it did not get as far, or nothing is promised."""
 
     @property
     def is_weakened(self) -> bool:
@@ -112,6 +115,7 @@ async def build_environment(subject: Subject[Blueprint], context: RunContext, mo
 async def _write_program(blueprint: Blueprint, context: RunContext, models: ModelSession) -> BuildResult:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     locks, tried, guard, coverage = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard(), Coverage()
+    keeper = PromiseKeeper(blueprint.promises) if context.config.promises and blueprint.promises else None
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
@@ -121,6 +125,9 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
             version = await _review(version, context, models)
         if weakened and not version.complaints:
             return replace(version, complaints=weakened, fault="test")
+        if keeper is not None and not version.complaints and version.environment is not None:
+            promised, broken = await keeper.check(version.environment, version.tests, context.sandbox)
+            version = replace(version, promised=promised, complaints=broken, fault="code" if broken else version.fault)
         return version if version.complaints else await _rehearse(version, context, models)
 
     versions = await strive(write, models, lambda: locks.render() if tried else [])
@@ -130,7 +137,8 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
         return BuildResult(builds, (drop("build", *give_up(versions)),))
     best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
-    return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.list_findings())
+    promised = (best.promised.report(),) if best.promised else ()
+    return BuildResult((*builds, best.environment, *best.tests), (*best.rehearsal.list_findings(), *promised))
 
 
 def _show_gates(version: _Version) -> EnvironmentCase:
