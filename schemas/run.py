@@ -24,6 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
+DagCheck = Literal["derivable", "reasoning", "exact"]
 _RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
@@ -100,6 +101,11 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
+    dag: tuple[DagCheck, ...] = Field(default=("derivable", "reasoning", "exact"), title="Checks of graphs")
+    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
+    on it cannot be derived from the request and the other replies. `reasoning`: some of it works something out, and gives
+    what its author says. `exact`: the rows that the author names as needed carry the graph alone, and no fewer do. Written like
+    `derivable,exact`; empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
@@ -199,6 +205,10 @@ class RunConfig(Contract):
     """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model` for the model
     that `policy` names (the author's if it names none). `auto` uses the model, or `careless` if that is the offline author, a recording
     or a batch of files."""
+    pass_at: int | None = Field(default=None, ge=2, le=64, title="Pass at")
+    """Number of probe attempts of which a model has to pass one (pass@16 > 0 with 16), in place of `attempts`. All of
+    them are made, so that the view `pass_rate` estimates pass@16. The probe policy must be a model or `skilled@…`. Empty makes
+    `attempts` probes."""
     weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
     """Policy by which gate F2 labels a scenario as too easy, named like the probe policy. Empty uses the probe policy."""
     trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
@@ -276,9 +286,9 @@ class RunConfig(Contract):
         """The config with a number of its own: the one that was asked for, or else the day as a number."""
         return self if self.seed is not None else self.model_copy(update={"seed": number_of(day)})
 
-    @field_validator("exporters", mode="before")
+    @field_validator("exporters", "dag", mode="before")
     @classmethod
-    def _read_exporters(cls, given: Json) -> Json:
+    def _read_words(cls, given: Json) -> Json:
         return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
 
     @field_validator("polarities", "holdout", mode="before")
@@ -296,6 +306,13 @@ class RunConfig(Contract):
         role = "user" if info.field_name == "person" else "policy"
         player = str(info.data.get(role) or author).partition(":")[0]
         return _SCRIPTS[str(info.field_name)] if player in _SILENT or author == "replay" else "model"
+
+    @field_validator("pass_at")
+    @classmethod
+    def _check_pass_at(cls, given: int | None, info: ValidationInfo) -> int | None:
+        if given is not None and info.data.get("probe") in ("reference", "careless"):
+            raise ValueError("pass_at counts what a model solves, and the probe is a script: name a model, like --policy openai:NAME")
+        return given
 
     @field_validator("holdout")
     @classmethod

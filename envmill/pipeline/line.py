@@ -168,7 +168,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", "chains", "fairness", "reach", "natural", *_LOOP),
+        settings=("scenarios", "polarities", "plan", "reward", "chains", "dag", "requests", "fairness", "reach", "natural", *_LOOP),
         prompts=(SUSPICION, READER, MAPPER, HARDER),
     ),
     make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),

@@ -42,7 +42,7 @@ def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_
     shared = {name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")}
     assert shared == {
         "all/suspicion": "environments-build", "all/coverage": "environments-build",
-        "all/reader": "scenarios-generate", "all/mapper": "scenarios-generate",
+        "all/reader": "scenarios-generate", "all/mapper": "scenarios-generate", "all/harder": "scenarios-generate",
         "all/user": "scenarios-filter", "all/user_fault": "scenarios-filter", "all/ruling": "scenarios-filter",
     }  # fmt: skip
 

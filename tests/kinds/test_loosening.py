@@ -223,7 +223,9 @@ async def test_gates_know_what_is_left_open(sandbox: Sandbox) -> None:
     environment = make_bees()
     path = [LEND, INSPECT, HARVEST, widen(SHARE, reason="Thanks for the winter")]
     draft = make_draft(environment, path)
-    kept = draft.model_dump(exclude={"id", "schema_version", "chain", "changes", "gold_hash", "tell", "avoid", "variants", "overlap"})
+    kept = draft.model_dump(
+        exclude={"id", "schema_version", "chain", "changes", "gold_hash", "tell", "avoid", "variants", "overlap", "waived"}
+    )
     rest = {"draft": draft.id, "features": {}, "split": "train", "oracle_reward": 1.0, "do_nothing_reward": 0.0}
     scenario = Scenario.model_validate(kept | rest | {"verifier": await derive(environment, draft, sandbox)})
     assert (scenario.verifier.free, scenario.verifier.worded) == (["inspections.note"], ["honey_shares.reason"])

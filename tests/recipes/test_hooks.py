@@ -172,7 +172,7 @@ async def call(recipe: Recipe, hook: str, noting: Noting) -> Any:
 
 
 def test_every_hook_is_called() -> None:
-    kept = {"name", "prompts", "operators", "samplers", "tabled", "given"}
+    kept = {"name", "prompts", "operators", "samplers", "tabled", "given", "grows"}
     assert set(GIVES) == {one.name for one in fields(Recipe)} - kept
 
 

@@ -11,7 +11,7 @@ from shlex import quote
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.errors import BuildError, SettingsError
 from envmill.interop.bundles import Folder
 from envmill.interop.harbor.grading import find_unfit
 from envmill.interop.harbor.layout import ENVIRONMENT, INSTRUCTION, RECIPE, RECORDS, SOLUTION, SOLVE, STEPS, TESTS
@@ -21,6 +21,7 @@ from envmill.interop.harbor.validating import find_faults, read_config
 from envmill.interop.harbor.writing import TAIL, is_judging, list_breaks, write_instruction, write_solution
 from envmill.interop.importers.base import Harvest, Remark
 from envmill.interop.importers.machines import LONGEST, Described, make_folder, read_texts
+from envmill.kinds.terminal import derive_tables
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import MACHINE
 from schemas.base import Json
@@ -76,8 +77,11 @@ def _read_own(name: str, tree: Tree, harvest: Harvest) -> Folder | tuple[str, st
         files = {**_gather(tree), MACHINE: told[MACHINE]}
         environment = Environment.model_validate({**told["environment"], "files": files})
         scenario = Scenario.model_validate({**told["scenario"], "environment": environment.id})
+        derive_tables(files, {})
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         return "unreadable", f"{RECORDS} holds no records: {str(error)[:200]}"
+    except BuildError as error:
+        return "no_machine", error.message
     for path, wanted in {
         INSTRUCTION: write_instruction(environment, scenario),
         SOLVE: write_solution(scenario),

@@ -23,6 +23,8 @@ class Unfolded:
     reply: ScenarioReply
     parts: list[RequestPart]
     """Of several requests: each with its part of the path."""
+    enacted: Enacted | None = None
+    """What its chain came to; None where it has none."""
 
 
 async def unfold(
@@ -36,7 +38,7 @@ async def unfold(
         return Unfolded(reply, [])
     enacted = await _enact(reply, environment, reset, sandbox, old if isinstance(old, ChainReply) else None)
     await hold(reply.chain, environment, PlayedChain(enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)))
-    return Unfolded(reply.model_copy(update={"oracle": enacted.calls}), share_calls(reply, enacted.steps))
+    return Unfolded(reply.model_copy(update={"oracle": enacted.calls}), share_calls(reply, enacted.steps), enacted)
 
 
 async def _enact(reply: ChainReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:

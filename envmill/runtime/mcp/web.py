@@ -208,6 +208,7 @@ class Handler(BaseHTTPRequestHandler):
     """One socket's requests."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: a client that delays its acknowledgement would cost 40 ms a call
     timeout = _PATIENCE
     asked: Any = None
     """The id of the request under way."""

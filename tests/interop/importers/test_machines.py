@@ -83,6 +83,13 @@ async def test_what_was_exported_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (again.environment.id, [one.id for one in again.scenarios]) == (SHARE.id, [BROKEN.id])
 
 
+async def test_an_own_folder_that_makes_no_machine_any_more_is_refused(tmp_path: Path) -> None:
+    tree = make_tree(environment__Dockerfile="FROM envmill/base:1\nFROM envmill/base:1\n")
+    harvest = await IMPORTERS["harbor"](write_tree(tmp_path / "task", tree), NOBODY)
+    assert harvest.folders == {}
+    assert ("", "no_machine") in [(one.part, one.code) for one in harvest.remarks]
+
+
 async def test_what_was_edited_is_told(tmp_path: Path) -> None:
     tree = make_tree(instruction_DOT_md="Do something else.\n", environment__root__srv__survey__README="Another page.\n")
     harvest = await IMPORTERS["harbor"](write_tree(tmp_path / "task", tree), NOBODY)

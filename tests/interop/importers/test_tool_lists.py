@@ -173,6 +173,22 @@ def test_documents_of_the_second_and_the_newest_version(tmp_path: Path) -> None:
     assert {("place_order", "two_of_a_name"), ("place_order", "type"), ("till_reset", "renamed")} <= codes(harvest, "changed")
 
 
+def test_a_link_is_followed_where_it_was_named_and_not_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text(json.dumps(TOOLS))
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/linked.json").symlink_to(tmp_path / "real.json")
+    (tmp_path / "inside/endless.json").symlink_to("/dev/zero")
+    assert TOOL_LISTS["mcp"]([str(tmp_path / "inside/linked.json")]).sketches
+    harvest = TOOL_LISTS["mcp"]([str(tmp_path / "inside")])
+    assert (harvest.sketches, codes(harvest, "refused")) == ([], {("linked.json", "unreadable"), ("endless.json", "unreadable")})
+
+
+@pytest.mark.parametrize("text", ['{"tools": NaN}', '{"tools": "\\ud800"}', "[" + "[]," * 5_000_000 + "[]]"], ids=["nan", "half", "many"])
+def test_what_is_no_json_or_too_much_is_a_remark(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert codes(TOOL_LISTS["mcp"]([str(tmp_path)]), "refused") == {("a.json", "unreadable")}
+
+
 def test_a_document_that_asks_for_billions_is_cut(tmp_path: Path) -> None:
     """Each schema refers to the next thirty times over; and the same by aliases of YAML."""
     schemas = {

@@ -92,7 +92,7 @@ class Shaper:
                 found = self._merge(found, (*trail, str(part.get("$ref", ""))) if is_object(part) else trail)
             if is_object(found):
                 properties = take_object(merged, "properties") | take_object(found, "properties")
-                required: list[str] = [*take_array(merged, "required"), *take_array(found, "required")]
+                required = [name for part in (merged, found) for name in take_array(part, "required") if isinstance(name, str)]
                 merged |= found
                 merged |= {"properties": properties} if properties else {}
                 merged |= {"required": list(dict.fromkeys(required))} if required else {}
@@ -114,7 +114,7 @@ class Shaper:
     def _shape_type(self, schema: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
         given = schema.get("type", "object" if "properties" in schema else [])
         types = [given] if isinstance(given, str) else list(given) if is_array(given) else []
-        known = [one for one in types if one in TYPES]
+        known = [one for one in types if isinstance(one, str) and one in TYPES]
         if len(known) < len(types):
             self._tell("type", str(given)[:40])
         if schema.get("nullable") is True and known and "null" not in known:
@@ -137,7 +137,7 @@ class Shaper:
             kept = {name: part for name, part in properties.items() if not self._is_left_out(part)}
             yield "properties", {name: self.shape(part, trail, depth - 1) for name, part in kept.items()}
             wanted = schema.get("required")
-            required = [name for name in wanted if name in kept] if is_array(wanted) else []
+            required = [name for name in wanted if isinstance(name, str) and name in kept] if is_array(wanted) else []
             if required:
                 yield "required", required
         if is_object(schema.get("items")):

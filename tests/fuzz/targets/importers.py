@@ -1,0 +1,95 @@
+"""Releases of others: an importer gives folders and remarks or refuses the whole in words; what it gives can be reported and written."""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import cast
+
+from envmill.errors import EnvMillError, SettingsError
+from envmill.interop.bundles import read_folder, write_folder
+from envmill.interop.importers import IMPORTERS
+from envmill.interop.importers.base import is_folder_name
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.mutating import Mutator
+from tests.fuzz.targets.trees import SECRET, Files, make_tree, read_files, write_tree
+from tests.interop.harbor.machines import make_tree as make_harbor
+from tests.interop.importers import awm_rows, release, test_envfactory, test_machines
+
+NOBODY = cast(Sandbox, None)
+"""Importers of machines run nothing."""
+OF_PROGRAMS = ("envscaler", "awm", "envfactory")
+
+
+class ImportersTarget:
+    """Every importer, and a jail for those that run programs."""
+
+    def __init__(self) -> None:
+        self._releases = _make_releases()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sandbox: Sandbox | None = None
+
+    def make(self, mutator: Mutator) -> bytes:
+        system = mutator.rng.choice(list(self._releases))
+        return system.encode() + b"\n" + make_tree(mutator, self._releases[system])
+
+    def play(self, content: bytes) -> str:
+        system, _, tree = content.partition(b"\n")
+        home = Path(tempfile.mkdtemp())
+        self._loop = self._loop or asyncio.new_event_loop()
+        try:
+            (home / "release").mkdir()
+            write_tree(tree, home / "release")
+            return f"{system.decode()} {self._loop.run_until_complete(self._bring(system.decode(), home))}"
+        finally:
+            shutil.rmtree(home)
+
+    async def _bring(self, system: str, home: Path) -> str:
+        sandbox = await self._open() if system in OF_PROGRAMS else NOBODY
+        try:
+            harvest = await IMPORTERS[system](home / "release", sandbox)
+        except SettingsError as error:
+            return _refused(error)
+        report = json.dumps(harvest.report(system), ensure_ascii=False, allow_nan=False).encode()
+        if SECRET.encode() in report or b"root:x:0" in report:
+            raise BrokenPromise("it read a file outside of the folder")
+        for name, folder in harvest.folders.items():
+            if not is_folder_name(name):
+                raise BrokenPromise(f"a folder named {name!r}")
+            write_folder(home / "out" / name, folder)
+            read_folder(home / "out" / name)
+        return "mapped" if harvest.folders else "mapped nothing"
+
+    async def _open(self) -> Sandbox:
+        # Left open: it ends with this process.
+        if self._sandbox is None:
+            self._opening = Sandbox.open(Settings.read({"ENVMILL_HOME": tempfile.mkdtemp()}), drivers=1)
+            self._sandbox = await self._opening.__aenter__()
+        return self._sandbox
+
+
+def _refused(error: EnvMillError) -> str:
+    if SECRET in error.message:
+        raise BrokenPromise("it read a file outside of the folder")
+    return "refused"
+
+
+def _make_releases() -> dict[str, Files]:
+    home = Path(tempfile.mkdtemp())
+    try:
+        release.write_release(home / "envscaler", release.make_environments(), [release.make_scenario()])
+        awm_rows.write_release(home / "awm", awm_rows.make_release())
+        test_envfactory.write_release(home / "envfactory")
+        found = {system: read_files(home / system) for system in OF_PROGRAMS}
+    finally:
+        shutil.rmtree(home)
+    ours = {path: file.content for path, file in make_harbor().files.items()}
+    theirs, endless = ({path: text.encode() for path, text in files.items()} for files in (test_machines.FOREIGN, test_machines.ENDLESS))
+    return found | {"harbor": ours, "endless": endless} | {"harbor": theirs | ours if len(ours) < 10 else ours}
+
+
+def open_target() -> ImportersTarget:
+    return ImportersTarget()
