@@ -30,16 +30,23 @@ class PromiseCheck:
     """What came of holding a version to its promises."""
 
     complaints: tuple[Complaint, ...] = ()
+    new: tuple[Complaint, ...] = ()
+    """Those that are to be sent back."""
     told: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many statements there are, were compared with some call, and are prose."""
 
-    def report(self) -> Finding:
+    def list_findings(self) -> tuple[Finding, ...]:
         """For the ledger. A promise that is still broken drops nothing: agents never read it."""
+        if not self.told:
+            return ()
         if not self.complaints:
-            return keep(GATE, dict(self.told))
-        first = self.complaints[0]
+            return (keep(GATE, dict(self.told)),)
         words = [one.render() for one in self.complaints]
-        return replace(pass_by(GATE, first.code, words[0]), evidence={**self.told, "broken": words})
+        return (replace(pass_by(GATE, self.complaints[0].code, words[0]), evidence={**self.told, "broken": words}),)
+
+
+UNPROMISED = PromiseCheck()
+"""Of a version that did not get as far, or of which nothing is promised."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +63,10 @@ class PromiseKeeper:
         self._promises = promises
         self._told = set[tuple[str, str]]()
 
-    async def check(self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> tuple[PromiseCheck, tuple[Complaint, ...]]:
+    async def check(self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> PromiseCheck:
         """What is broken, and what of it is to be sent back."""
+        if not self._promises:
+            return UNPROMISED
         calls = await self._play(environment, tests, sandbox)
         found = [*_find_broken(calls), *await _find_unrefused(environment, calls, sandbox)]
         first = {(one.tool, one.statement): one for one in reversed(found)}
@@ -68,8 +77,7 @@ class PromiseKeeper:
         }
         texts = [text for one in self._promises.values() for text in (*one.requires, *one.ensures)]
         counts = {"statements": len(texts), "compared": len(checked), "prose": sum(read_statement(text) is None for text in texts)}
-        check = PromiseCheck(tuple(one.complaint for one in first.values()), counts)
-        return check, tuple(one.complaint for one in new)
+        return PromiseCheck(tuple(one.complaint for one in first.values()), tuple(one.complaint for one in new), counts)
 
     async def _play(self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[PromisedCall]:
         accepted = [test for test in tests if test.expect == "success" and not test.setup and test.call.name in self._promises]

@@ -61,7 +61,7 @@ async def build(theme: str, sandbox: Sandbox) -> tuple[EnvironmentCase, dict[str
 
 
 async def hold(environment: Environment, tests: Sequence[Test], promises: dict[str, Promise], sandbox: Sandbox) -> list[str]:
-    check, _ = await PromiseKeeper(promises).check(environment, tests, sandbox)
+    check = await PromiseKeeper(promises).check(environment, tests, sandbox)
     return [f"{one.tool} {one.code}" for one in check.complaints]
 
 
@@ -116,13 +116,13 @@ async def test_a_broken_promise_is_told_once_and_stays_in_the_ledger(jail: Sandb
     keeper = PromiseKeeper(
         promises | {"suspend_member": promises["suspend_member"].model_copy(update={"ensures": ["members.status is active"]})}
     )
-    first, told = await keeper.check(built.environment, built.tests, jail)
-    again, untold = await keeper.check(built.environment, built.tests, jail)
-    assert [(one.tool, one.code) for one in told] == [("suspend_member", BROKEN)]
-    assert "members.status is active" in told[0].render()
-    assert untold == ()
-    assert [one.report().reason for one in (first, again)] == [BROKEN, BROKEN]
-    assert first.report().outcome == "not_applicable"
+    first = await keeper.check(built.environment, built.tests, jail)
+    again = await keeper.check(built.environment, built.tests, jail)
+    assert [(one.tool, one.code) for one in first.new] == [("suspend_member", BROKEN)]
+    assert "members.status is active" in first.new[0].render()
+    assert again.new == ()
+    assert [one.list_findings()[0].reason for one in (first, again)] == [BROKEN, BROKEN]
+    assert first.list_findings()[0].outcome == "not_applicable"
 
 
 async def test_a_call_that_is_accepted_before_what_it_requires_is_told(jail: Sandbox) -> None:
@@ -130,6 +130,6 @@ async def test_a_call_that_is_accepted_before_what_it_requires_is_told(jail: San
     wrong = promises | {"suspend_member": promises["suspend_member"].model_copy(update={"requires": ["members.status is suspended"]})}
     assert await hold(built.environment, built.tests, wrong, jail) == [f"suspend_member {NOT_HELD}"]
     prose = {name: one.model_copy(update={"requires": ["It is open"], "ensures": []}) for name, one in promises.items()}
-    check, _ = await PromiseKeeper(prose).check(built.environment, built.tests, jail)
-    assert check.report().outcome == "kept"
+    check = await PromiseKeeper(prose).check(built.environment, built.tests, jail)
+    assert check.list_findings()[0].outcome == "kept"
     assert check.told == {"statements": len(prose), "compared": 0, "prose": len(prose)}
