@@ -236,7 +236,7 @@ class Handler(BaseHTTPRequestHandler):
             self._check_head()
             self._check_sender()
             self._check_token()
-            if urlsplit(self.path).path != PATH:
+            if _read_path(self.path) != PATH:
                 raise RequestRefused(404, f"There is nothing but {PATH} here.")
             serve()
             return
@@ -338,6 +338,13 @@ def serve_web(server: Server) -> None:
     finally:
         server.server_close()
         server.sessions.end_all()
+
+
+def _read_path(target: str) -> str:
+    try:
+        return urlsplit(target).path
+    except ValueError:
+        return ""
 
 
 def _read_host(url: str) -> str:

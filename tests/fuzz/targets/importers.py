@@ -13,7 +13,7 @@ from envmill.interop.importers import IMPORTERS
 from envmill.interop.importers.base import is_folder_name
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, Files, make_tree, read_files, write_tree
 from tests.interop.harbor.machines import make_tree as make_harbor
@@ -24,7 +24,7 @@ NOBODY = cast(Sandbox, None)
 OF_PROGRAMS = ("envscaler", "awm", "envfactory")
 
 
-class ImportersTarget:
+class ImportersTarget(Target):
     """Every importer, and a jail for those that run programs."""
 
     def __init__(self) -> None:
@@ -91,5 +91,5 @@ def _make_releases() -> dict[str, Files]:
     return found | {"harbor": ours, "endless": endless} | {"harbor": theirs | ours if len(ours) < 10 else ours}
 
 
-def open_target() -> ImportersTarget:
+def open_target() -> Target:
     return ImportersTarget()

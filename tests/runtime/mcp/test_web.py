@@ -86,6 +86,7 @@ def test_sessions_are_apart_and_end_when_told(server: Server, client: Web) -> No
         pytest.param({"content": None, "verb": "DELETE"}, 400, id="ending none"),
         pytest.param({"content": None, "verb": "GET"}, 405, id="a stream"),
         pytest.param({"content": BEGIN, "path": "/"}, 404, id="another path"),
+        pytest.param({"content": BEGIN, "path": "//[/mcp"}, 404, id="a path that is none"),
         pytest.param({"content": BEGIN, "Origin": "http://evil.example"}, 403, id="a page from elsewhere"),
         pytest.param({"content": BEGIN, "Origin": "null"}, 403, id="a page from nowhere"),
         pytest.param({"content": BEGIN, "Origin": "http://[x"}, 403, id="an origin that is none"),
