@@ -4,13 +4,14 @@ import asyncio
 import json
 import shutil
 import tempfile
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import cast
 
 from envmill.errors import EnvMillError, SettingsError
-from envmill.interop.bundles import read_folder, write_folder
+from envmill.interop.bundles import write_folder
 from envmill.interop.importers import IMPORTERS
-from envmill.interop.importers.base import is_folder_name
+from envmill.interop.importers.base import drop_unreadable, is_folder_name
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from tests.fuzz.hunting import BrokenPromise, Target
@@ -30,6 +31,7 @@ class ImportersTarget(Target):
     def __init__(self) -> None:
         self._releases = _make_releases()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening: AbstractAsyncContextManager[Sandbox] | None = None
         self._sandbox: Sandbox | None = None
 
     def make(self, mutator: Mutator) -> bytes:
@@ -47,6 +49,12 @@ class ImportersTarget(Target):
         finally:
             shutil.rmtree(home)
 
+    def close(self) -> None:
+        if self._loop:
+            if self._opening:
+                self._loop.run_until_complete(self._opening.__aexit__(None, None, None))
+            self._loop.close()
+
     async def _bring(self, system: str, home: Path) -> str:
         sandbox = await self._open() if system in OF_PROGRAMS else NOBODY
         try:
@@ -60,11 +68,12 @@ class ImportersTarget(Target):
             if not is_folder_name(name):
                 raise BrokenPromise(f"a folder named {name!r}")
             write_folder(home / "out" / name, folder)
-            read_folder(home / "out" / name)
-        return "mapped" if harvest.folders else "mapped nothing"
+        mapped = len(harvest.folders)
+        # What an importer should have refused itself is counted: the command leaves it out.
+        drop_unreadable(harvest)
+        return "unreadable" if len(harvest.folders) < mapped else "mapped" if mapped else "mapped nothing"
 
     async def _open(self) -> Sandbox:
-        # Left open: it ends with this process.
         if self._sandbox is None:
             self._opening = Sandbox.open(Settings.read({"ENVMILL_HOME": tempfile.mkdtemp()}), drivers=1)
             self._sandbox = await self._opening.__aenter__()
