@@ -3,11 +3,11 @@
 cell ─► errand (request, truth) ─► initial test ─► final test ─► image ─► solution
 """
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from schemas.base import Contract
+from schemas.base import Contract, leave_out
 from schemas.cell import Cell
 from schemas.seed import Brief
 from schemas.system import Service
@@ -29,6 +29,12 @@ class Errand(Contract):
     """Absolute paths, files or folders, where doing it may change or make something."""
     answers: list[str] = []
     """Values that have to be worked out, and so can be read neither in the request nor on the machine."""
+    restarts: list[str] = []
+    """Services of the machine that have to be started again for what is asked to hold; left out when empty."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "restarts")
 
 
 class Image(Contract):
@@ -78,6 +84,7 @@ class FinalTestInput(Contract):
     request: str
     at_first: str
     at_the_end: str
+    restarts: list[str] = []
     initial_test: str
 
 
@@ -96,6 +103,7 @@ class SolutionInput(Contract):
     request: str
     at_first: str
     at_the_end: str
+    restarts: list[str] = []
     final_test: str
 
 

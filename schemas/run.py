@@ -200,6 +200,10 @@ class RunConfig(Contract):
     """Policy that filter probes scenarios with: `reference`, `careless`, `skilled@0.7` (a degree from 0 to 1), or `model` for the model
     that `policy` names (the author's if it names none). `auto` uses the model, or `careless` if that is the offline author, a recording
     or a batch of files."""
+    pass_at: int | None = Field(default=None, ge=2, le=64, title="Pass at")
+    """Number of probe attempts of which a model has to pass one (pass@16 > 0 with 16), in place of `attempts`. All of
+    them are made, so that the view `pass_rate` estimates pass@16. The probe policy must be a model or `skilled@…`. Empty makes
+    `attempts` probes."""
     weak: PolicyName | Literal[""] = Field(default="", title="Weak policy")
     """Policy by which gate F2 labels a scenario as too easy, named like the probe policy. Empty uses the probe policy."""
     trivial: float = Field(default=1.0, gt=0.0, le=1.0, title="Too easy from")
@@ -297,6 +301,13 @@ class RunConfig(Contract):
         role = "user" if info.field_name == "person" else "policy"
         player = str(info.data.get(role) or author).partition(":")[0]
         return _SCRIPTS[str(info.field_name)] if player in _SILENT or author == "replay" else "model"
+
+    @field_validator("pass_at")
+    @classmethod
+    def _check_pass_at(cls, given: int | None, info: ValidationInfo) -> int | None:
+        if given is not None and info.data.get("probe") in ("reference", "careless"):
+            raise ValueError("pass_at counts what a model solves, and the probe is a script: name a model, like --policy openai:NAME")
+        return given
 
     @field_validator("holdout")
     @classmethod

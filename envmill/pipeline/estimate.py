@@ -200,16 +200,18 @@ def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
             continue
         scenarios = config.environments * config.scenarios
         units = texts if step == "environments-mine" else scenarios if step.startswith("scenarios-") else config.environments
-        units *= config.attempts if role in _ACTORS else 1
+        probes = config.pass_at or config.attempts
+        units *= (probes if step == "scenarios-filter" else config.attempts) if role in _ACTORS else 1
         if units:
             yield _Load(step, prompt, role, calls * units, sent, got, _describe_runs(runs))
 
 
 def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     """What attempts took that scripts made; how long a model's replies are, they cannot tell."""
-    attempts = config.environments * config.scenarios * config.attempts
+    scenarios = config.environments * config.scenarios
     for step, group in ((step, group) for step, groups in _GROUPS.items() for group in groups):
         for runs, acted, told, transcript, known in fetch(lake, _PLAYED, {"recipe": config.recipe, "group": group}):
+            attempts = scenarios * (config.pass_at or config.attempts if group == "probe" else config.attempts)
             basis = f"the {group}'s attempts in {_describe_runs(runs)}"
             if getattr(config, group) == MODEL:
                 yield _Load(step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis)

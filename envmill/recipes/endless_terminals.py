@@ -113,7 +113,7 @@ async def _ask_part(
     """Each is shown what it may know, and no more."""
     errand = read_errand(blueprint.files)
     known, told = {"brief": blueprint.brief, "at_first": errand.at_first}, repair.render()
-    end = {"request": errand.request, "at_the_end": errand.at_the_end}
+    end = {"request": errand.request, "at_the_end": errand.at_the_end, "restarts": errand.restarts}
     match part:
         case "initial_test":
             return (await models.ask(prompts.initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source

@@ -52,10 +52,12 @@ async def _probe(
 ) -> list[Rollout]:
     """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
     play = make_player(find_policy(policy), placed.record, placed.environment, context.sandbox, group, models, context.config, bench)
-    most = context.config.attempts
+    asked = context.config.pass_at if group == "probe" else None
+    most = asked or context.config.attempts
 
     def enough(made: Sequence[Rollout]) -> bool:
-        return len(made) >= FEWEST and is_settled(made, most)
+        # pass@k is estimated without bias only where all attempts were made.
+        return asked is None and len(made) >= FEWEST and is_settled(made, most)
 
     probes = [rollout async for rollout in attempt(play, enough, most)]
     require_reached(probes)

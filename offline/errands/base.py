@@ -33,6 +33,8 @@ class ErrandGoal:
     """Commands that do it; each is needed."""
     answers: tuple[str, ...] = ()
     """What has to be worked out."""
+    restarts: tuple[str, ...] = ()
+    """Services that have to be started again for it."""
     unless: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Another deed → functions that pass when this one did not do that one, too; asked where that one is not wanted."""
 
@@ -88,6 +90,7 @@ def load_deeds(category: str) -> tuple[ErrandGoal, ...]:
             told["test"].strip("\n"),
             tuple(step.strip("\n") for step in told["steps"]),
             tuple(told.get("answers", ())),
+            tuple(told.get("restarts", ())),
             {other: test.strip("\n") for other, test in told.get("unless", {}).items()},
         )
         for name, told in raw.items()

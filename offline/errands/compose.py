@@ -102,6 +102,7 @@ def _write_errand(world: ErrandWorld, deeds: Sequence[ErrandGoal], cell: Cell, s
         at_the_end="\n".join(render(each.end, world.values) for each in deeds),
         places=list(dict.fromkeys(places)),
         answers=[render(answer, world.values) for each in deeds for answer in each.answers],
+        restarts=list(dict.fromkeys(render(name, world.values) for each in deeds for name in each.restarts)),
     )
 
 

@@ -104,7 +104,7 @@ def pick(number: int, **config: Any) -> list[Seed]:
 
 
 def of(category: str) -> Seed:
-    return next(seed for seed in pick(15) if seed.brief.theme == category)
+    return next(seed for seed in pick(90) if seed.brief.theme == category and seed.brief.cell and seed.brief.cell.steps == 1)
 
 
 async def plan(seed: Seed) -> Blueprint:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from pydantic import ValidationError
 
 from envmill.agents.transcript import weigh_messages
 from envmill.recipes import RECIPES
@@ -155,3 +156,17 @@ async def test_what_is_contaminated_is_not_played(sandbox: Sandbox, settings: Se
     found = await work(filter_scenario, asked, sandbox, protecting)
     assert [(one.gate, one.reason) for one in found.findings] == [("F3", "quotation")]
     assert found.records == ()
+
+
+async def test_pass_at_makes_all_its_attempts_with_a_policy_that_is_no_script(sandbox: Sandbox, settings: Settings) -> None:
+    """Without it probing ends as soon as the attempts that are left could change no label."""
+    early = await work(filter_scenario, LEND, sandbox, settings, probe="skilled@0.5", attempts=16)
+    assert len(early.records) < 16
+    whole = await work(filter_scenario, LEND, sandbox, settings, probe="skilled@0.5", attempts=2, pass_at=16)
+    assert len(whole.records) == 16
+    hopeless = make_scenario(SHED, oracle=[])
+    never = await work(filter_scenario, hopeless, sandbox, settings, probe="skilled@0.9", attempts=2, pass_at=5)
+    assert ("F1", "unsolved", 5) in [(one.gate, one.reason, len(never.records)) for one in never.findings]
+    with pytest.raises(ValidationError, match="the probe is a script"):
+        RunConfig(pass_at=16)
+    assert RunConfig(pass_at=16, policy="openai:strong").probe == "model"

@@ -2,8 +2,9 @@
 
 from envmill.lake.views.base import View
 
-K = 4
-"""Attempts in a group of pass@k and pass^k: what a run makes of each scenario where nothing else is said."""
+K, MANY = 4, 16
+"""Attempts in a group of pass@k and pass^k: what a run makes of each scenario where nothing else is said; and of
+pass@16, which needs as many."""
 Z = 1.959963984540054
 """Of the standard normal distribution: 95 % lie within."""
 
@@ -15,10 +16,10 @@ def _bound(sign: str) -> str:
     return f"least(1, greatest(0, ({centre} {sign} {reach}) / {weight}))"
 
 
-def _share(chosen: str) -> str:
-    """SQL: of all groups of K of a scenario's judged attempts, the share that lies wholly in `chosen` of them; null for fewer than K."""
-    log = f"lgamma({chosen} + 1) - lgamma({chosen} - {K} + 1) + lgamma(judged - {K} + 1) - lgamma(judged + 1)"
-    return f"case when judged < {K} then null when {chosen} < {K} then 0 else exp({log}) end"
+def _share(chosen: str, k: int) -> str:
+    """SQL: of all groups of k of a scenario's judged attempts, the share that lies wholly in `chosen` of them; null for fewer than k."""
+    log = f"lgamma({chosen} + 1) - lgamma({chosen} - {k} + 1) + lgamma(judged - {k} + 1) - lgamma(judged + 1)"
+    return f"case when judged < {k} then null when {chosen} < {k} then 0 else exp({log}) end"
 
 
 PASS_RATE = View(
@@ -27,10 +28,11 @@ PASS_RATE = View(
         select run, theme, policy, form, rollout_group, attempts, passed, attempts - judged as errors,
                passed / nullif(judged, 0) as pass_rate,
                case when judged > 0 then {_bound("-")} end as low, case when judged > 0 then {_bound("+")} end as high,
-               pass_at_{K}, pass_all_{K}, scenarios, calls / nullif(judged, 0) as steps
+               pass_at_{K}, pass_all_{K}, pass_at_{MANY}, scenarios, calls / nullif(judged, 0) as steps
         from (select run, theme, policy, form, rollout_group,
                      sum(attempts)::bigint as attempts, sum(passed)::bigint as passed, sum(judged)::bigint as judged,
-                     avg(1 - {_share("(judged - passed)")}) as pass_at_{K}, avg({_share("passed")}) as pass_all_{K},
+                     avg(1 - {_share("(judged - passed)", K)}) as pass_at_{K}, avg({_share("passed", K)}) as pass_all_{K},
+                     avg(1 - {_share("(judged - passed)", MANY)}) as pass_at_{MANY},
                      count(*) as scenarios, sum(calls) as calls
               from (select rollouts.run, environments.brief ->> 'theme' as theme, policy, form, rollout_group, scenario,
                            count(*) as attempts,
@@ -58,6 +60,7 @@ plumbing, never difficulty.""",
         "high": "Upper end of its 95 % interval.",
         f"pass_at_{K}": f"Chance that of {K} attempts at a scenario one passes; null where no scenario has {K} judged attempts.",
         f"pass_all_{K}": f"Chance that all of {K} attempts at a scenario pass.",
+        f"pass_at_{MANY}": f"Chance that of {MANY} attempts one passes, over scenarios with so many judged; see `pass_at`.",
         "scenarios": "Scenarios attempted.",
         "steps": "Mean tool calls of a judged attempt.",
     },

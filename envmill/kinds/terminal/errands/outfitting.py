@@ -123,6 +123,8 @@ async def _try_machine(
         healthy = read_image(image, blueprint.brief.theme, blueprint.summary, blueprint.licence)
     except BuildError as error:
         return _Version(made, ErrandTrial("bad_image", error.message, "image"))
+    if absent := sorted({*errand.restarts} - healthy.system.services.keys()):
+        return _Version(made, ErrandTrial("bad_image", f"The machine runs no service named {', '.join(absent)}: add it.", "image"))
     healthy = healthy._replace(exams={INITIAL: made["initial_test"]})
     trial = await try_machine(healthy, errand.answers, sandbox, _is_doubted(before, "image"))
     return _Version(made, trial, healthy)

@@ -4,6 +4,7 @@ image ─► built? ─► initial test ─► machine
 final test ─► fails untouched? ─► solution ─► passes, also after a restart, and nothing else was changed
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,11 +17,16 @@ from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.baseline import Examination, examine, take_reference
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
-from envmill.sandbox.machines.healthy import Healthy
-from envmill.sandbox.machines.machine import NoRoomError, check_health, pack, put, run, write_set_up
+from envmill.sandbox.machines.healthy import SERVICES, Healthy
+from envmill.sandbox.machines.machine import NoRoomError, check_health, must_run, pack, put, run, write_set_up
 from schemas.errand import Errand, Part
 
 SECONDS = 120
+_RESTART = re.compile(r"\bservices\s+(restart|stop|start)\b")
+_IDLE = f"""mv {SERVICES} {SERVICES}.kept
+printf '#!/bin/bash\ncase $1 in start|stop|restart) exit 0 ;; esac\nexec {SERVICES}.kept "$@"\n' >{SERVICES}
+chmod 755 {SERVICES}"""
+"""`services` that says what runs, and starts and stops nothing."""
 SHOWN = 2000
 """Characters of a log that are sent back, from its end: the failure stands there."""
 
@@ -76,7 +82,34 @@ async def try_solution(healthy: Healthy, errand: Errand, commands: Sequence[str]
             return ErrandTrial("step_fails", failure, "solution", goals)
         found = await examine(container, healthy, errand.places, reference, FINAL)
     reason, failure, second = _judge(found)
+    if not reason and errand.restarts and (unseen := await _try_without_restart(healthy, errand, commands, sandbox)):
+        return unseen._replace(goals=goals)
     return ErrandTrial(reason, failure, "final_test" if doubted and second else "solution", goals)
+
+
+async def _try_without_restart(healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox) -> ErrandTrial | None:
+    """The same path where `services` starts nothing again: a final test that passes then cannot tell that a restart happened."""
+    names = ", ".join(errand.restarts)
+    if not any(_RESTART.search(command) for command in commands):
+        return ErrandTrial(
+            "restart_missing", f"The request needs {names} to be started again, and no command runs `services restart`.", "solution"
+        )
+    async with lend_container(sandbox) as container:
+        if failure := await _build(container, healthy):
+            raise SandboxError(f"A machine that was built before is not built again: {failure}")
+        # A service that is still starting would read what the path has changed by then.
+        await _ask(container, healthy, INITIAL)
+        await must_run(container, _IDLE, "take the restarts out")
+        # A command that fails without the restart tells of it, too.
+        if await _walk(container, commands):
+            return None
+        said, failure = await _ask(container, healthy, FINAL)
+    if failure or any(said.values()):
+        return None
+    words = (
+        f"Every test passes although {names} was never started again. Ask what the running service answers, or how long its process runs."
+    )
+    return ErrandTrial("restart_unseen", words, "final_test")
 
 
 async def _build(container: Container, healthy: Healthy) -> str:
