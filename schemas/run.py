@@ -24,7 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
-DagCheck = Literal["derivable"]
+DagCheck = Literal["derivable", "reasoning", "exact"]
 _RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
@@ -101,9 +101,11 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
-    dag: tuple[DagCheck, ...] = Field(default=("derivable",), title="Checks of graphs")
+    dag: tuple[DagCheck, ...] = Field(default=("derivable", "reasoning", "exact"), title="Checks of graphs")
     """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
-    on it cannot be derived from the request and the other replies. Empty checks nothing."""
+    on it cannot be derived from the request and the other replies. `reasoning`: some of it works something out, and gives
+    what its author says. `exact`: the rows that the author names as needed carry the graph alone, and no fewer do. Written like
+    `derivable,exact`; empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
