@@ -137,6 +137,9 @@ class RunConfig(Contract):
     exact: bool = Field(default=True, title="Whole changes in tests")
     """Hold each accepted call of a stored test to the whole change that its author expects: what the test does not name stays as it was.
     For recipes whose tests bring rows of their own. Without it, a test is held to the parts of the change that it names."""
+    promises: bool = Field(default=True, title="Hold tools to their plan")
+    """Compare what the plan says of each tool, what it requires before and ensures after a call, with what the program does, and send
+    back what differs. For recipes whose plans say it."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")
