@@ -9,7 +9,7 @@ _SHAPES = {"step": ('["', '"]'), "reason": ('{{"', '"}}'), "if": ('{"', '"}'), "
 """Kind of node → what its name stands between."""
 
 
-def draw_chain(chain: Chain) -> Iterator[str]:
+def render_chain(chain: Chain) -> Iterator[str]:
     """Lines of a flowchart. What the user says stands in the node that it goes into."""
     yield "flowchart TD"
     walked = list(walk_nodes(chain.nodes))

@@ -116,10 +116,10 @@ def _render(value: Any) -> str:
 
 def describe_chain(chain: Any, _: Any) -> Iterator[str]:
     """As a flowchart in Mermaid."""
-    from envmill.toolgraph.picture import draw_chain
+    from envmill.toolgraph.picture import render_chain
     from schemas.chain import Chain
 
-    yield from draw_chain(Chain.model_validate(chain))
+    yield from render_chain(Chain.model_validate(chain))
 
 
 TOLD: dict[tuple[str, str], Told] = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from envmill.toolgraph.picture import draw_chain, embed
+from envmill.toolgraph.picture import embed, render_chain
 from flows.cli.telling import TOLD
 from schemas.chain import Chain
 from tests.recipes.test_chain_examples import read_example
@@ -24,7 +24,7 @@ flowchart TD
 
 def test_a_chain_is_drawn_with_the_way_of_each_value() -> None:
     chain = read_example("autoforge/dag.md")["chain"]
-    drawn = list(draw_chain(Chain.model_validate(chain)))
+    drawn = list(render_chain(Chain.model_validate(chain)))
     assert drawn == LINES.strip("\n").splitlines()
     assert list(TOLD["drafts", "chain"](chain, {})) == drawn, "`envmill show` prints it"
     assert embed(drawn).splitlines()[0] == "```mermaid"
@@ -44,4 +44,4 @@ def test_what_stands_in_a_loop_or_a_branch_hangs_on_it(line: str) -> None:
     loop = {"kind": "each", "id": "e1", "over": {"kind": "node", "node": "s1", "path": "orders[]"}, "body": [branch]}
     note = {"kind": "step", "id": "s3", "tool": "note", "arguments": {"text": {"kind": "record", "table": "texts", "column": "body"}}}
     chain = {"sampler": "author", "nodes": [{"kind": "step", "id": "s1", "tool": "list"}, loop, note]}
-    assert f"    {line}" in list(draw_chain(Chain.model_validate(chain)))
+    assert f"    {line}" in list(render_chain(Chain.model_validate(chain)))
