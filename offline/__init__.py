@@ -12,7 +12,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.toolgraph.references import walk_nodes
-from offline import errands, growing, linking, rewording, sketching, tabling
+from offline import errands, growing, linking, rewording, sketching, systems, tabling
 from offline.blueprint import write_blueprint
 from offline.chaining import find_whole, is_whole, list_touched, spread_samples, write_chain
 from offline.compose import compose_domain
@@ -79,6 +79,8 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
     """
     if prompt in errands.WRITERS:
         return errands.answer(prompt, inputs, seed, sample, mistakes, talk)
+    if prompt in systems.WRITERS:
+        return systems.answer(prompt, inputs, seed, sample, mistakes, talk)
     case = _open_case(prompt, inputs, seed, sample, talk)
     fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
     return fault.text if fault else render_reply(case.reply)
@@ -88,6 +90,8 @@ def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, 
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
     if prompt in errands.WRITERS:
         return errands.planted(prompt, inputs, seed, sample, mistakes, talk)
+    if prompt in systems.WRITERS:
+        return systems.planted(prompt, inputs, seed, sample, mistakes, talk)
     fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk)
     return fault.kind if fault else ""
 
