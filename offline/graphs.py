@@ -1,11 +1,28 @@
-"""A chain as a graph without twins: a look-up that was made before, with the same arguments, is made once, and all takers take from it."""
+"""A chain as a graph: look-ups that are made once, what its reasoning gives, and the rows that it cannot do without.
+
+chain ─► without twins ─► carried out by the domain model ─► what each choice gives
+                                 ▲                      └──► the same without a row? then it is a distractor
+                                 └─────── rows left out ─────┘
+"""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
 
-from offline.domain import Domain
-from schemas.base import canonical_json
-from schemas.chain import ChainStep, FromNode, Node, Reason, Source
-from schemas.tool_prompts import ChainReply
+from envmill.errors import BuildError
+from envmill.kinds.endings import list_keys
+from envmill.toolgraph.chain_player import read_path
+from envmill.verifiers.diff import diff_states
+from offline.database import list_policies
+from offline.domain import TODAY, Domain
+from offline.world import DomainWorld
+from schemas.base import Json, canonical_json, is_array, is_object
+from schemas.chain import ChainStep, FromNode, FromRecord, Node, Reason, Source
+from schemas.tool_prompts import ChainReply, DagReply
+
+_MADE = "*"
+"""In place of the id of a row that the chain makes."""
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
@@ -40,6 +57,94 @@ def follows(reply: ChainReply, tools: Sequence[str]) -> bool:
     """Whether its calls hold these, in this order."""
     made = iter([node.tool for node in reply.chain.nodes if isinstance(node, ChainStep)])
     return all(tool in made for tool in tools)
+
+
+@dataclass(frozen=True)
+class _Played:
+    """What a chain comes to on some state, without ids of rows that it makes."""
+
+    calls: list[str]
+    gave: dict[str, Json]
+    changes: list[str]
+
+
+def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
+    """With what its reasoning gives, and the rows that it needs."""
+    whole, told = None if reply.infeasible else _play(reply, domain, reply.initial_state), reply.model_dump()
+    if whole is None:
+        return DagReply.model_validate(told)
+    claims = {name: value for name, value in whole.gave.items() if value != _MADE}
+    needed = _find_needed(reply, domain, whole) if reply.polarity == "achieve" else {}
+    return DagReply.model_validate(told | {"claims": claims, "needed": needed})
+
+
+def _find_needed(reply: ChainReply, domain: Domain, whole: _Played) -> dict[str, list[str]]:
+    """Rows are left out one after the other where nothing changes for it. Those that others refer to come after these."""
+    state = {table: dict(rows) for table, rows in reply.initial_state.items()}
+    keys, again = list_keys(state), True
+    while again:
+        again = False
+        for table, key in [(table, key) for table, rows in state.items() for key in rows]:
+            fewer = state | {table: {one: row for one, row in state[table].items() if one != key}}
+            if not _has_dangling(fewer, keys) and _play(reply, domain, fewer) == whole:
+                state, again = fewer, True
+    return {table: list(rows) for table, rows in state.items() if rows}
+
+
+def _has_dangling(state: Json, keys: set[str]) -> bool:
+    """Whether a row names one that was left out."""
+    gone = keys - list_keys(state)
+    return any(isinstance(value, str) and value in gone for rows in state.values() for row in rows.values() for value in row.values())
+
+
+def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
+    """None where a call is refused, or a choice finds nothing."""
+    world = DomainWorld(domain, deepcopy(state), TODAY, "chain")
+    known, calls, gave = dict[str, Any](), list[Json](), dict[str, Json]()
+    for node in reply.chain.nodes:
+        try:
+            if isinstance(node, ChainStep):
+                operation = domain.operations[node.tool]
+                arguments = {name: _read(reply, state, known, f"{node.id}.{name}", one) for name, one in node.arguments.items()}
+                if not world.allows(operation, arguments):
+                    return None
+                calls.append([node.tool, arguments])
+                known[node.id] = deepcopy(world.answer(operation, arguments))
+            elif isinstance(node, Reason):
+                known[node.id] = gave[node.id] = _choose(reply, known, node)
+        except (BuildError, LookupError, ValueError):
+            return None
+    made = list_keys(world.state) - list_keys(state)
+    exempt = {name for name, policy in list_policies(domain).items() if policy == "exempt"}
+    changes = [
+        canonical_json(_blank([*change.path, change.after], made))
+        for change in diff_states(state, world.state)
+        if f"{change.path[0]}.{change.path[-1]}" not in exempt
+    ]
+    spelled = [canonical_json(_blank(call, made)) for call in calls]
+    return _Played(spelled, {name: _blank(value, made) for name, value in gave.items()}, sorted(changes))
+
+
+def _read(reply: ChainReply, state: Json, known: Mapping[str, Any], place: str, source: Source) -> Json:
+    if isinstance(source, FromNode):
+        return read_path(known[source.node], source.path)
+    if isinstance(source, FromRecord):
+        return state[source.table][reply.filling.records[source.table]][source.column]
+    return reply.filling.said[place]
+
+
+def _choose(reply: ChainReply, known: Mapping[str, Any], reason: Reason) -> Json:
+    (source,) = [one for one in reason.takes if isinstance(one, FromNode)]
+    values, pick = read_path(known[source.node], source.path), reply.filling.picks.get(reason.id)
+    return values[read_path(known[source.node], pick.path).index(pick.equals) if pick else 0]
+
+
+def _blank(value: Json, made: set[str]) -> Json:
+    if is_object(value):
+        return {name: _blank(one, made) for name, one in value.items()}
+    if is_array(value):
+        return [_blank(one, made) for one in value]
+    return _MADE if isinstance(value, str) and value in made else value
 
 
 def _follow(source: Source, now: Mapping[str, str]) -> Source:

@@ -24,7 +24,7 @@ _SCRIPTS = {"probe": "careless", "teacher": "reference", "person": "scripted"}
 _SPEC = r"^([a-z-]+(:\S+)?)?$"
 
 Reward = Literal["binary", "partial"]
-DagCheck = Literal["derivable"]
+DagCheck = Literal["derivable", "reasoning", "exact"]
 _RUNS = r"^([a-z0-9-]{1,64}(,[a-z0-9-]{1,64})*)?$"
 
 
@@ -105,9 +105,11 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
-    dag: tuple[DagCheck, ...] = Field(default=("derivable",), title="Checks of graphs")
+    dag: tuple[DagCheck, ...] = Field(default=("derivable", "reasoning", "exact"), title="Checks of graphs")
     """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
-    on it cannot be derived from the request and the other replies. Empty checks nothing."""
+    on it cannot be derived from the request and the other replies. `reasoning`: some of it works something out, and gives
+    what its author says. `exact`: the rows that the author names as needed carry the graph alone, and no fewer do. Written like
+    `derivable,exact`; empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
@@ -139,6 +141,9 @@ class RunConfig(Contract):
     exact: bool = Field(default=True, title="Whole changes in tests")
     """Hold each accepted call of a stored test to the whole change that its author expects: what the test does not name stays as it was.
     For recipes whose tests bring rows of their own. Without it, a test is held to the parts of the change that it names."""
+    promises: bool = Field(default=True, title="Hold tools to their plan")
+    """Compare what the plan says of each tool, what it requires before and ensures after a call, with what the program does, and send
+    back what differs. For recipes whose plans say it."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")

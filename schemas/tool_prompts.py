@@ -226,4 +226,9 @@ class DagInput(ChainInput):
 
 
 class DagReply(ChainReply):
-    """A scenario whose chain is a graph in which every node is needed."""
+    """A scenario whose chain is a graph in which every node is needed, with what its author worked out for it."""
+
+    claims: dict[str, Json] = {}
+    """Id of each `reason` → what it gives."""
+    needed: dict[str, list[str]] = {}
+    """Table → ids of the rows without which the graph cannot be carried out. All other rows are distractors."""

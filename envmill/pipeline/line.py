@@ -147,7 +147,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "whole", "coverage", "exact", *_LOOP),
+        settings=("review", "whole", "coverage", "exact", "promises", *_LOOP),
         prompts=(SUSPICION, COVERAGE),
     ),
     make_step(

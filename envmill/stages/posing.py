@@ -117,7 +117,8 @@ async def execute(
     complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
     if all(one.outcome == "ok" for one in (begun, kept, *seen)):
         complaints = (*complaints, *list_part_complaints(reply, parts, [kept, *seen[:-1]]))
-    complaints = (*complaints, *list_dag_complaints(reply, unfolded.enacted, context.config.dag))
+    checks = context.config.dag
+    complaints += await list_dag_complaints(reply, unfolded.enacted, checks, place.environment, reset, context.sandbox)
     if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
         match = place.offered.compare(settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]])
         complaints = (*complaints, *complain_of_left(match))

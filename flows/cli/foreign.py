@@ -43,6 +43,7 @@ import_.__name__ = "import"  # a keyword of Python's
 
 async def _import(home: Home, system: str, folder: Path) -> "Harvest":
     from envmill.interop.importers import IMPORTERS
+    from envmill.interop.importers.base import drop_unreadable
     from envmill.kinds import open_sandbox
     from flows.cli.folders import compare_release
 
@@ -50,7 +51,7 @@ async def _import(home: Home, system: str, folder: Path) -> "Harvest":
         raise SettingsError(f"There is no importer {system}. Known: {', '.join(IMPORTERS)}.")
     compare_release(folder)
     async with open_sandbox(home.settings) as sandbox:
-        return await IMPORTERS[system](folder, sandbox)
+        return drop_unreadable(await IMPORTERS[system](folder, sandbox))
 
 
 def _write(harvest: "Harvest", out: Path, report: dict[str, Any]) -> None:

@@ -48,6 +48,9 @@ class Target(Protocol):
         """How it ended in a word, for counting; raises BrokenPromise, or anything that it should not."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds."""
+
 
 def open_target(name: str) -> Target:
     """The target by its module's name; it stays open until this process ends."""

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,7 @@ import pytest
 
 from envmill.settings import ROOT
 from tests.fuzz import hunting
-from tests.fuzz.hunting import INPUT, TARGETS, BrokenPromise, hunt, open_target, play
+from tests.fuzz.hunting import INPUT, TARGETS, BrokenPromise, Target, hunt, open_target, play
 from tests.fuzz.mutating import LARGEST, Mutator
 from tests.soak import count
 
@@ -39,10 +40,11 @@ def test_no_input_breaks_a_promise(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(FOUND.iterdir()), ids=lambda path: path.name)
 def test_what_was_found_stays_mended(path: Path) -> None:
-    play(open_target(path.name.partition("-")[0]), path.read_bytes())
+    with closing(open_target(path.name.partition("-")[0])) as target:
+        play(target, path.read_bytes())
 
 
-class Planted:
+class Planted(Target):
     """A target that breaks on an input."""
 
     def __init__(self, body: str) -> None:

@@ -13,7 +13,7 @@ from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
 from schemas.scenario import Fact, UserContract
-from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, judge_cases
+from tests.gates.cases import BOOK, FIND, LIST, LOOK_UP, QUESTION, TOP_UP, Case, answer, ask, check, derived, judge_cases
 from tests.gates.specimens import REQUEST, ground, pose, vary
 from tests.gates.specimens.studio import STATE, end
 
@@ -61,6 +61,33 @@ def in_cents(value: int, request: str = "How many euros does Bo Lind have on his
     return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members})
 
 
+def counted(value: int) -> ScenarioCase:
+    """Two changes, and how many classes there are then."""
+    fact = Fact(name="number of classes", kind="number", value=value)
+    request = f"{REQUEST} And how many classes are there in the week then?"
+    return ask(request, oracle=[FIND, LIST, ALL, TOP_UP, BOOK], say=f"Done; {value} classes.", verifier=derived(facts=[fact]))
+
+
+FOUND = sum("n" in row["name"].casefold() for row in STATE["members"].values())
+
+
+def fee(value: int, request: str = "What does Bo Lind pay for an hour?") -> ScenarioCase:
+    """A question that a field of cents answers, where neither question nor fact speaks of money."""
+    members = {key: row | {"hour_cents": 1400} for key, row in STATE["members"].items()}
+    fact = Fact(name="an hour", kind="number", value=value)
+    return answer(fact, request=request, oracle=[LOOK_UP], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members})
+
+
+def without(value: int, request: str = "How many members are not insured?") -> ScenarioCase:
+    """Members of whom one has an insurance."""
+    members = {key: row | {"insured": "by us" if key == "M2" else None} for key, row in STATE["members"].items()}
+    fact = Fact(name="members without", kind="number", value=value)
+    everybody = Call(name="find_members", arguments={"query": "n"})
+    return answer(
+        fact, request=request, oracle=[everybody], procedure=[], say=f"It is {value}.", initial_state=STATE | {"members": members}
+    )
+
+
 def rule(policy: str, request: str = USUAL) -> ScenarioCase:
     """A studio with this policy document, and an amount that the request leaves out."""
     return ask(request, built=ground(policy_document=policy))
@@ -91,6 +118,13 @@ CASES = {
     "cents that are asked for in euros": Case(in_cents(18)),
     "other cents": Case(in_cents(17), "wrong_answer"),
     "cents of something else": Case(in_cents(18, "How many tickets does Bo Lind have on his account?"), "wrong_answer"),
+    "a field of cents": Case(fee(14)),
+    "another amount of cents": Case(fee(13), "wrong_answer"),
+    "a field of cents where things are counted": Case(fee(14, "How many hours does Bo Lind pay for?"), "wrong_answer"),
+    "a count of empty fields": Case(without(FOUND - 1)),
+    "another count of empty fields": Case(without(FOUND + 3), "wrong_answer"),
+    "a count that the path's own change adds to": Case(counted(len(STATE["classes"]) + 1)),
+    "a count that no change of the path explains": Case(counted(len(STATE["classes"]) + 40), "wrong_answer"),
     "a calculation": Case(told(35, "How much would Bo Lind have with a seat in the wheel class less than now?", [LOOK_UP])),
     "a mode that no row keeps": Case(book(REQUEST, mode="later")),
     "a text that nobody checks": Case(book(REQUEST, remark="by the window")),

@@ -30,6 +30,14 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 forge(FORGED)
 while True: pass
 """
+PULSE = """
+signal.setitimer(signal.ITIMER_REAL, 0)
+forge(FORGED)
+while True:
+    for _ in range(300_000): pass
+    libc.usleep(60_000)
+"""
+"""Computes a little and sleeps a little, so that it is seldom seen running."""
 TRAP = """
 class Trap(dict):
     def items(self):
@@ -89,6 +97,11 @@ def read_state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+def read_ticks(pid: int) -> int:
+    """Time it computed, in hundredths of a second."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+
+
 def find_session() -> set[int]:
     """Sessions and spares: what has no child and is no driver."""
     processes = find_processes(os.getpid())
@@ -122,6 +135,21 @@ async def test_a_session_that_computes_unasked_is_stopped_and_goes_on_when_it_is
         assert await wait_for_state(pid, "T")
         # It never reads what it is asked: that it was let go on shows in its being killed for it.
         assert (await session.step(invoke("work"))).code == "timeout"
+
+
+async def test_one_that_computes_now_and_then_is_stopped_too(settings: Settings) -> None:
+    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_attack(PULSE)) as session:
+        await session.step(Reset({"count": 0}, CLOCK, 7))
+        assert (await session.step(invoke("attack"))).parts == [{"type": "text", "text": "forged"}]
+        for _ in range(400):
+            if stopped := [pid for pid in find_session() if read_state(pid) == "T"]:
+                break
+            await asyncio.sleep(0.05)
+        else:
+            raise AssertionError("nobody was stopped")
+        used = read_ticks(stopped[0])
+        await asyncio.sleep(0.5)
+        assert read_ticks(stopped[0]) == used
 
 
 async def test_honest_sessions_that_were_stopped_answer(settings: Settings) -> None:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import GateContext, ScenarioCase
-from envmill.gates.exploring.trials import Trials
-from envmill.gates.reading.candidate_answers import CandidateAnswer, list_readings, read_tables
+from envmill.gates.exploring.trials import Trials, list_writes
+from envmill.gates.reading.candidate_answers import CandidateAnswer, list_objects, list_readings, read_tables
 from envmill.gates.reading.given_values import has_hundredths
 from envmill.gates.reading.known_values import KnownValues, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
 from envmill.gates.reading.question import EMPTY, Question
@@ -26,6 +26,8 @@ from schemas.scenario import Fact
 
 Standing = Literal["read", "unknown", "underivable", "outdone"]
 
+_CENTS = re.compile(r"(?:^|_)cents?$")
+"""Names of fields that hold cents."""
 _MOST_WORDS = 0.6
 """Share of a text's words that have to be read for the text to be somebody's own summary."""
 _PLAIN_ANSWERS = frozenset(["yes", "no"])
@@ -80,6 +82,8 @@ def judge(fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], sto
     if not given:
         if opposite := find_opposite(fact, find_sure(readings), question):
             return FactCheck(fact, "outdone", f"{opposite.value!r}: {opposite.what} of {opposite.where}")
+        if counts_new_rows(fact, subject, readings):
+            return FactCheck(fact, "read", "a count of what was read and of what the path makes or takes away")
         calculated = fact.kind != "text" and question.calculates({name for table in tables for row in table.rows for name in row.fields})
         return FactCheck(fact, "unknown" if calculated or may_follow(fact, question, replies, stock, subject) else "underivable", "")
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
@@ -163,11 +167,30 @@ def may_follow(fact: Fact, question: Question, replies: Sequence[Observation], s
     return fact.kind == "text" or told.holds(fact.value)
 
 
+def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[CandidateAnswer]) -> bool:
+    """Whether a count is right once the path's own changes are counted: a list that was read before them lacks what they make."""
+    number, changes = read_plain_number(fact.value), len(list_writes(subject))
+    counts = [read_plain_number(one.value) for one in counted if one.what.startswith("count")]
+    return number is not None and any(count is not None and 0 < abs(number - count) <= changes for count in counts)
+
+
 def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Observation]) -> bool:
-    """Whether a reply counts an amount in cents that is asked for in euros."""
+    """Whether a reply counts an amount in cents that is asked for in euros, or has it in a field of cents and nothing is to be counted."""
     number = read_plain_number(fact.value)
-    shown = {read_plain_number(leaf) for reply in replies for part in reply.parts for leaf in list_leaves(read_part(part))}
-    return number is not None and number * 100 in shown and has_hundredths(f"{fact.name} {question.text}")
+    if number is None:
+        return False
+    parts = [read_part(part) for reply in replies for part in reply.parts]
+    shown = {read_plain_number(leaf) for part in parts for leaf in list_leaves(part)}
+    if number * 100 in shown and has_hundredths(f"{fact.name} {question.text}"):
+        return True
+    cents = {
+        read_plain_number(value)
+        for part in parts
+        for _, row in list_objects(part, "")
+        for name, value in row.items()
+        if _CENTS.search(name)
+    }
+    return number * 100 in cents and not question.mark_operation("count")
 
 
 def is_of_record(fact: Fact, question: Question, stock: StateIndex) -> bool:

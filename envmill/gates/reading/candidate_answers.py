@@ -159,6 +159,10 @@ def _read_together(question: Question, table: ReplyTable, rows: list[ReplyRow]) 
     yield CandidateAnswer(len(rows), words | counted, counted, "count", table.name, table.name)
     for name in rows[0].fields:
         values = [row.fields.get(name) for row in rows]
+        empty = sum(value in (None, "", []) for value in values)
+        if counted and 0 < empty < len(rows):
+            yield CandidateAnswer(empty, words | counted, counted, f"count without {name}", table.name, table.name)
+            yield CandidateAnswer(len(rows) - empty, words | counted, counted, f"count with {name}", table.name, table.name)
         named = question.mark_name(name)
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         if len(numbers) == len(rows):

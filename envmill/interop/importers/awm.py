@@ -202,6 +202,9 @@ class _Import:
         if not checks:
             self._refuse("no_check", "no code of its own says whether it is done", subject=subject)
             return None
+        if not request.strip():
+            self._refuse("no_request", "it asks for nothing", subject=subject)
+            return None
         held = await self._run_checks(checks, state, subject)
         return Scenario(
             environment=environment.id,

@@ -1,12 +1,14 @@
 """What an importer gives back: folders for what could be mapped, and for everything else its reason."""
 
 import re
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from envmill.interop.bundles import Folder
+from envmill.errors import SettingsError
+from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.files import parse_json
 from envmill.interop.bundles.envrun.layout import REPORT
 from envmill.sandbox import Sandbox
@@ -60,6 +62,19 @@ Importer: TypeAlias = Callable[[Path, Sandbox], Awaitable[Harvest]]
 
 MAX_NAME = 200
 """Bytes of a folder's name; file systems take 255."""
+
+
+def drop_unreadable(harvest: Harvest) -> Harvest:
+    """Leave out, with a remark, what would be written and could not be read again: an importer should have refused it."""
+    for name, folder in list(harvest.folders.items()):
+        with tempfile.TemporaryDirectory() as place:
+            write_folder(Path(place) / "folder", folder)
+            try:
+                read_folder(Path(place) / "folder")
+            except SettingsError as error:
+                del harvest.folders[name]
+                harvest.remarks.append(Remark(name, "", "refused", "unreadable", f"as a bundle folder: {error.message}"))
+    return harvest
 
 
 def is_folder_name(name: str) -> bool:

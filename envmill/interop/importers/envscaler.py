@@ -180,6 +180,9 @@ class _Import:
             if state is not None:
                 self._refuse(task, "no_checks", "none of its checks can be run")
             return None
+        if not released.task.strip():
+            self._refuse(task, "no_request", "it asks for nothing")
+            return None
         holds = await self._run_checks(task, checks, state)
         return Scenario(
             environment=environment.id,

@@ -60,6 +60,8 @@ def make_folder(described: Described, system: str) -> Folder | str:
     """The environment and its scenario, or why they cannot be made."""
     if any(".." in PurePosixPath(path).parts or not path.startswith("/") for path in described.files):
         return "a file of its image would stand outside of the machine"
+    if not described.request.strip():
+        return "it asks for nothing"
     healthy = _make_healthy(described)
     files = {**write_machine(healthy, BASE), **described.kept}
     try:

@@ -57,7 +57,7 @@ class _Graph:
     """A chain as it was carried out."""
 
     def __init__(self, chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]) -> None:
-        self._words, self._keys, self._derived = words, keys, enacted.derived
+        self._words, self._keys, self._enacted = words, keys, enacted
         self._picks = {name: pick.equals for name, pick in filling.picks.items()}
         walked = list(walk_nodes(chain.nodes))
         self._nodes = {one.node.id: one.node for one in walked}
@@ -72,7 +72,7 @@ class _Graph:
     def find(self) -> Iterator[Shortcut]:
         reported = set[str]()
         for name, node in self._nodes.items():
-            if not isinstance(node, ChainStep | Reason) or self._is_passing(node):
+            if not isinstance(node, ChainStep | Reason) or (isinstance(node, Reason) and is_passing(node, self._enacted)):
                 continue
             if isinstance(node, Reason) and reported.intersection(list_references(node)):
                 continue  # what makes the list superfluous makes the choice superfluous
@@ -93,17 +93,6 @@ class _Graph:
             gone |= more
         return gone
 
-    def _is_passing(self, node: Node) -> bool:
-        """Whether it chooses the only value that there is: then it is part of the step that it takes from."""
-        return isinstance(node, Reason) and node.rule == "choose" and self._count_options(node) == 1
-
-    def _count_options(self, node: Reason) -> int:
-        source = node.takes[0]
-        if not isinstance(source, FromNode):
-            return 0
-        options = {canonical_json(leaf.value) for leaves in self._leaves[source.node] for leaf in leaves if leaf.path == source.path}
-        return len(options)
-
     def _list_taken(self, name: str, taker: Node) -> Iterator[tuple[Json, set[str]]]:
         """Values that a node has from another one, each with the names that it goes by."""
         if isinstance(taker, ChainStep):
@@ -113,7 +102,7 @@ class _Graph:
                     yield from ((value, names) for call in self._calls[taker.id] for value in _read(call, argument))
         elif isinstance(taker, Reason) and any(self._comes_from(source, name) for source in taker.takes):
             names = {_name_last(one.path) for one in taker.takes[:1] if isinstance(one, FromNode)} if taker.rule == "choose" else set[str]()
-            yield from ((value, names) for value in self._derived.get(taker.id, []))
+            yield from ((value, names) for value in self._enacted.derived.get(taker.id, []))
 
     def _comes_from(self, source: Source, name: str) -> bool:
         """Whether a source is that node, or the item of a loop over it."""
@@ -163,6 +152,16 @@ class _Graph:
         told = [one for one in leaves if one.rows == leaf.rows and isinstance(one.value, str) and one.value not in self._keys]
         rows = {one.path: [other.rows for other in leaves if (other.path, other.value) == (one.path, one.value)] for one in told}
         return any(rows[one.path] == [leaf.rows] and mentions(self._words, one.value) for one in told)
+
+
+def is_passing(reason: Reason, enacted: Enacted) -> bool:
+    """Whether it chooses the only value that there is: then it is part of the step that it takes from."""
+    source = reason.takes[0] if reason.takes else None
+    if reason.rule != "choose" or not isinstance(source, FromNode):
+        return False
+    replies = [reply for step, reply in zip(enacted.steps, enacted.replies, strict=True) if step == source.node]
+    options = {canonical_json(leaf.value) for reply in replies for leaf in _list_leaves(reply) if leaf.path == source.path}
+    return len(options) == 1
 
 
 def _is_bare(value: Json) -> bool:

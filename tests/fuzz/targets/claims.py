@@ -11,7 +11,7 @@ from envmill.runtime.jail.reading import DEEPEST, StateReading
 from envmill.runtime.jail.wire import BadFrame, decode
 from envmill.runtime.results import read_reply
 from envmill.sandbox.plan import Observation
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator, list_places
 
 FULL: dict[str, Any] = EMPTY | {
@@ -37,7 +37,7 @@ FRAMES: tuple[Any, ...] = (
 )
 
 
-class ClaimsTarget:
+class ClaimsTarget(Target):
     """The driver's end of a session, without its process."""
 
     def make(self, mutator: Mutator) -> bytes:
@@ -84,5 +84,5 @@ def _demand_bounds(observation: dict[str, Any]) -> None:
             raise BrokenPromise("an integer of more than 64 bits")
 
 
-def open_target() -> ClaimsTarget:
+def open_target() -> Target:
     return ClaimsTarget()

@@ -13,13 +13,13 @@ from envmill.interop.bundles.envrun.files import FolderError
 from envmill.interop.bundles.folder import Folder
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, make_tree, read_files, write_tree
 from tests.specimens import make_environment, make_scenario, make_tests
 
 
-class FoldersTarget:
+class FoldersTarget(Target):
     """Two readers."""
 
     def __init__(self) -> None:
@@ -85,5 +85,5 @@ def _demand_no_secret(text: str) -> None:
         raise BrokenPromise("it read a file outside of the folder")
 
 
-def open_target() -> FoldersTarget:
+def open_target() -> Target:
     return FoldersTarget()

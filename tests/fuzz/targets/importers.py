@@ -4,16 +4,17 @@ import asyncio
 import json
 import shutil
 import tempfile
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import cast
 
 from envmill.errors import EnvMillError, SettingsError
-from envmill.interop.bundles import read_folder, write_folder
+from envmill.interop.bundles import write_folder
 from envmill.interop.importers import IMPORTERS
-from envmill.interop.importers.base import is_folder_name
+from envmill.interop.importers.base import drop_unreadable, is_folder_name
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, Files, make_tree, read_files, write_tree
 from tests.interop.harbor.machines import make_tree as make_harbor
@@ -24,12 +25,13 @@ NOBODY = cast(Sandbox, None)
 OF_PROGRAMS = ("envscaler", "awm", "envfactory")
 
 
-class ImportersTarget:
+class ImportersTarget(Target):
     """Every importer, and a jail for those that run programs."""
 
     def __init__(self) -> None:
         self._releases = _make_releases()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening: AbstractAsyncContextManager[Sandbox] | None = None
         self._sandbox: Sandbox | None = None
 
     def make(self, mutator: Mutator) -> bytes:
@@ -47,6 +49,12 @@ class ImportersTarget:
         finally:
             shutil.rmtree(home)
 
+    def close(self) -> None:
+        if self._loop:
+            if self._opening:
+                self._loop.run_until_complete(self._opening.__aexit__(None, None, None))
+            self._loop.close()
+
     async def _bring(self, system: str, home: Path) -> str:
         sandbox = await self._open() if system in OF_PROGRAMS else NOBODY
         try:
@@ -60,11 +68,12 @@ class ImportersTarget:
             if not is_folder_name(name):
                 raise BrokenPromise(f"a folder named {name!r}")
             write_folder(home / "out" / name, folder)
-            read_folder(home / "out" / name)
-        return "mapped" if harvest.folders else "mapped nothing"
+        mapped = len(harvest.folders)
+        # What an importer should have refused itself is counted: the command leaves it out.
+        drop_unreadable(harvest)
+        return "unreadable" if len(harvest.folders) < mapped else "mapped" if mapped else "mapped nothing"
 
     async def _open(self) -> Sandbox:
-        # Left open: it ends with this process.
         if self._sandbox is None:
             self._opening = Sandbox.open(Settings.read({"ENVMILL_HOME": tempfile.mkdtemp()}), drivers=1)
             self._sandbox = await self._opening.__aenter__()
@@ -91,5 +100,5 @@ def _make_releases() -> dict[str, Files]:
     return found | {"harbor": ours, "endless": endless} | {"harbor": theirs | ours if len(ours) < 10 else ours}
 
 
-def open_target() -> ImportersTarget:
+def open_target() -> Target:
     return ImportersTarget()

@@ -11,7 +11,7 @@ from envmill.runtime.mcp import web
 from envmill.runtime.mcp.connection import McpConnection
 from envmill.runtime.mcp.host import JailHost
 from envmill.runtime.mcp.web import McpSessions, Server, ServerLimits
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.mcp_messages import BEGIN, MESSAGES, Answering, McpMessagesTarget
 
@@ -44,7 +44,7 @@ class FakeHost:
         return McpConnection(self._offer, cast(Any, Answering()))
 
 
-class McpHttpTarget:
+class McpHttpTarget(Target):
     """A server on a port of its own, and a session of an honest client."""
 
     def __init__(self) -> None:
@@ -59,6 +59,12 @@ class McpHttpTarget:
         requests = [self._make_request(mutator) for _ in range(mutator.rng.randint(1, 3))]
         whole = b"".join(requests)
         return mutator.damage(whole) if mutator.rng.random() < 0.3 else whole
+
+    def close(self) -> None:
+        self._honest.close()
+        self._server.shutdown()
+        self._server.server_close()
+        self._server.sessions.end_all()
 
     def _make_request(self, mutator: Mutator) -> bytes:
         rng = mutator.rng
@@ -132,5 +138,5 @@ def _read_statuses(answered: bytes) -> list[int]:
     return statuses
 
 
-def open_target() -> McpHttpTarget:
+def open_target() -> Target:
     return McpHttpTarget()

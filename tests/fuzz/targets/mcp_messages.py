@@ -12,7 +12,7 @@ from envmill.runtime.mcp.messages import VERSIONS
 from envmill.runtime.mcp.offer import Offer
 from envmill.runtime.mcp.stdio import serve_lines
 from envmill.sandbox import Program
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.runtime.mcp.clients import WHO, make_request
 from tests.runtime.mcp.conftest import SOURCE, STATE, TOOLS
@@ -45,7 +45,7 @@ class Answering:
         """Nothing is held."""
 
 
-class McpMessagesTarget:
+class McpMessagesTarget(Target):
     """A connection over lines."""
 
     def __init__(self) -> None:
@@ -101,5 +101,5 @@ def _read_into(source: int, answered: bytearray) -> None:
     os.close(source)
 
 
-def open_target() -> McpMessagesTarget:
+def open_target() -> Target:
     return McpMessagesTarget()

@@ -7,7 +7,7 @@ from envmill.runtime.jail import wire
 from envmill.runtime.jail.allowance import is_deeper
 from envmill.runtime.jail.reading import DEEPEST, StateReading
 from envmill.runtime.jail.wire import BadFrame
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.wire import adopted
 
@@ -21,7 +21,7 @@ STATE: dict[str, Any] = {
 }
 
 
-class StatesTarget:
+class StatesTarget(Target):
     """A reader that remembers the last state it read."""
 
     def make(self, mutator: Mutator) -> bytes:
@@ -65,5 +65,5 @@ def _spell(state: Any) -> str:
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
 
-def open_target() -> StatesTarget:
+def open_target() -> Target:
     return StatesTarget()

@@ -9,7 +9,7 @@ import yaml
 
 from envmill.errors import SettingsError
 from envmill.interop.importers.tools import TOOL_LISTS
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, Files, make_tree, write_tree
 from tests.interop.importers.test_tool_lists import NEW, OLD, PETS, TOOLS
@@ -25,7 +25,7 @@ DOCUMENTS: dict[str, Files] = {
 }
 
 
-class ToolListsTarget:
+class ToolListsTarget(Target):
     """Readers of documents; that of botocore reads an installed package and no document."""
 
     def make(self, mutator: Mutator) -> bytes:
@@ -52,5 +52,5 @@ class ToolListsTarget:
         return "mapped" if harvest.sketches else "mapped nothing"
 
 
-def open_target() -> ToolListsTarget:
+def open_target() -> Target:
     return ToolListsTarget()

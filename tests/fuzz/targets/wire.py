@@ -10,7 +10,7 @@ from typing import Any
 from envmill.runtime.jail import wire
 from envmill.runtime.jail.allowance import ALLOWANCE
 from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Overdue, adopt_codec, encode
-from tests.fuzz.hunting import BrokenPromise
+from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.claims import FULL
 
@@ -21,7 +21,7 @@ MESSAGES: tuple[Any, ...] = (
 )
 
 
-class WireTarget:
+class WireTarget(Target):
     """A pipe, and the reader at its end."""
 
     def make(self, mutator: Mutator) -> bytes:
@@ -96,5 +96,5 @@ def _demand_plain(message: Any) -> None:
         left += value if isinstance(value, dict) else ()
 
 
-def open_target() -> WireTarget:
+def open_target() -> Target:
     return WireTarget()

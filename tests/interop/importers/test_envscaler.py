@@ -1,5 +1,6 @@
 """The importer: a release becomes bundle folders that behave and score as the release does, and what cannot be mapped says why."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from envmill.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.importers import IMPORTERS
-from envmill.interop.importers.base import Harvest
+from envmill.interop.importers.base import Harvest, drop_unreadable
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.verifiers.court import decide
@@ -161,6 +162,21 @@ async def test_an_id_that_names_no_folder_is_refused_alone(tmp_path: Path, sandb
     sound = make_environments()["env_1_rl"]
     harvest = await bring(tmp_path, sandbox, {name: sound, "a" * 200: sound}, [])
     assert (set(harvest.folders), list_remarks(harvest, name)) == ({"a" * 200}, {"bad_id": ""})
+
+
+async def test_a_scenario_that_asks_for_nothing_is_refused_alone(tmp_path: Path, sandbox: Sandbox) -> None:
+    harvest = await bring(tmp_path, sandbox, scenarios=[make_scenario("empty") | {"task": " \n"}, make_scenario("good")])
+    assert [one.features["released_as"] for one in harvest.folders["env_1_rl"].scenarios] == ["good"]
+    assert list_remarks(harvest, "empty")["no_request"] == ""
+
+
+async def test_a_folder_that_could_not_be_read_again_is_left_out_with_its_reason(tmp_path: Path, sandbox: Sandbox) -> None:
+    harvest = await bring(tmp_path, sandbox)
+    whole = harvest.folders["env_1_rl"]
+    harvest.folders["env_1_rl"] = replace(whole, scenarios=(whole.scenarios[0].model_copy(update={"request": ""}),))
+    assert list(drop_unreadable(harvest).folders) == ["env_2_sft"]
+    assert harvest.remarks[-1].code == "unreadable"
+    assert "request" in harvest.remarks[-1].detail
 
 
 async def test_a_folder_without_a_release_says_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:

@@ -1,6 +1,7 @@
 """Readers of tool lists: what comes of each kind of document, and that nothing of it is lost without a word."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -178,9 +179,14 @@ def test_a_link_is_followed_where_it_was_named_and_not_in_a_folder(tmp_path: Pat
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside/linked.json").symlink_to(tmp_path / "real.json")
     (tmp_path / "inside/endless.json").symlink_to("/dev/zero")
+    (tmp_path / "inside/away").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "inside/pipe.json")
     assert TOOL_LISTS["mcp"]([str(tmp_path / "inside/linked.json")]).sketches
     harvest = TOOL_LISTS["mcp"]([str(tmp_path / "inside")])
-    assert (harvest.sketches, codes(harvest, "refused")) == ([], {("linked.json", "unreadable"), ("endless.json", "unreadable")})
+    assert (harvest.sketches, codes(harvest, "refused")) == (
+        [],
+        {(name, "unreadable") for name in ("linked.json", "endless.json", "pipe.json")},
+    )
 
 
 @pytest.mark.parametrize("text", ['{"tools": NaN}', '{"tools": "\\ud800"}', "[" + "[]," * 5_000_000 + "[]]"], ids=["nan", "half", "many"])

@@ -49,6 +49,7 @@ def test_what_has_the_form_passes(observations: list[Message]) -> None:
         {"notifications": [{}]}, {"notifications": [{"at": "x", "actor": "agent", "text": "t" * 2001}]},
         {"notifications": [{"at": "x", "actor": "agent", "text": "t", "more": 1}]},
         {"notifications": [{"at": "x", "actor": "agent", "text": "t"}] * 1001}, {"weather": ["x" * 81]}, {"denied": ["x"] * 2000},
+        {"delay": True}, {"uses": {"ids": True}}, {"parts": [{"type": "blob", "hash": "ab" * 32, "media_type": "a/b", "size": True}]},
         {"delay": -1}, {"delay": float("inf")}, {"delay": float("nan")}, {"delay": "long"}, {"weather": "rain"}, {"denied": [1]},
     ],
     ids=lambda change: str(change)[:60],

@@ -86,6 +86,7 @@ def test_sessions_are_apart_and_end_when_told(server: Server, client: Web) -> No
         pytest.param({"content": None, "verb": "DELETE"}, 400, id="ending none"),
         pytest.param({"content": None, "verb": "GET"}, 405, id="a stream"),
         pytest.param({"content": BEGIN, "path": "/"}, 404, id="another path"),
+        pytest.param({"content": BEGIN, "path": "//[/mcp"}, 404, id="a path that is none"),
         pytest.param({"content": BEGIN, "Origin": "http://evil.example"}, 403, id="a page from elsewhere"),
         pytest.param({"content": BEGIN, "Origin": "null"}, 403, id="a page from nowhere"),
         pytest.param({"content": BEGIN, "Origin": "http://[x"}, 403, id="an origin that is none"),
@@ -240,6 +241,29 @@ def test_of_two_headers_neither_counts(server: Server, twin: str) -> None:
     assert answered.startswith(b"HTTP/1.1 400")
     assert answered.count(b"HTTP/1.1 ") == 1
     assert b"header" in answered
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["X: a\rMcp-Session-Id: SESSION", "X: a\r\rPOST /mcp HTTP/1.1", "X: a\r Y: b", "X\r: a", "\rX: a"],
+    ids=["a header", "a request", "folded", "in a name", "before a name"],
+)
+def test_a_return_inside_of_a_line_ends_no_header(server: Server, client: Web, line: str) -> None:
+    client.begin()
+    answered = exchange(server, line.replace("SESSION", client.session), body=json.dumps(PING))
+    assert answered.startswith(b"HTTP/1.1 400")
+    assert answered.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_return_in_a_body_is_no_header(client: Web) -> None:
+    client.begin()
+    assert client.send(json.dumps(PING, indent=1).replace("\n", "\r\n").encode() + b"\r")[0] == 200
+
+
+@pytest.mark.parametrize("refused", ["Origin: null", "Content-Type: text/plain", "Content-Length: 9", "Transfer-Encoding: chunked"])
+def test_what_follows_a_refused_request_is_not_run(server: Server, refused: str) -> None:
+    answered = exchange(server, refused, body=json.dumps(PING) + SMUGGLED, size=len(json.dumps(PING)))
+    assert answered.count(b"HTTP/1.1 ") == 1
 
 
 def test_a_head_and_its_body_have_a_deadline(host: JailHost, monkeypatch: pytest.MonkeyPatch) -> None:
