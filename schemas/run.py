@@ -94,6 +94,9 @@ class RunConfig(Contract):
     rates: str = Field(default="", title="Pass rates from a file")
     """JSONL file of attempts that were made elsewhere, used instead of stored rollouts. A line holds `scenario`, `attempts` and `passes`,
     or the `outcome` of one attempt, and, if known, `policy` and `calls`."""
+    clusters: Literal["", "lexical", "minilm"] = Field(default="", title="Clusters of themes")
+    """Embedding by which mined and named themes are clustered, into as many clusters as environments are wanted; clusters take turns.
+    `lexical` compares words and letters, `minilm` asks a small model in an extra. Empty orders themes by worth and likeness alone."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """Number of scenarios to draft for each kept environment."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
@@ -125,6 +128,9 @@ class RunConfig(Contract):
     review: bool = Field(default=False, title="Review by two readers")
     """Ask two models for their opinion on every environment (gate W4). This takes a hundred model calls or more for each environment,
     and makes the gate required."""
+    reviewed: int | None = Field(default=None, ge=10, le=400, title="Calls reviewed per environment")
+    """Number of calls that the two readers of a review try on every environment, spread over its tools. Empty takes four for each tool, and
+    at least 30. EnvScaler makes 30 to 100."""
     judged: bool = Field(default=False, title="Judged by a model, too")
     """Ask a model to judge the ends of rollouts that their verifiers passed. It can lower a reward by less than a third, and only where
     it told right ends of the scenario from wrong ones. It takes a dozen calls for each scenario, and one for each rollout that
