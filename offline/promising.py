@@ -34,7 +34,7 @@ class _Speaker:
             looks_at=self._mention_all(_list_looks(operation, self._domain)),
             sets=self._mention_all((table, column) for table, column in writes if column != "id"),
             makes=list(dict.fromkeys(made)),
-            requires=[self._domain.render_rule(rule) for rule in operation.must],
+            requires=[*self._list_required(operation), *(self._domain.render_rule(rule) for rule in operation.must)],
             ensures=list(dict.fromkeys(self._list_ensured(operation))),
         )
 
@@ -47,10 +47,32 @@ class _Speaker:
     def _mention_all(self, places: Iterator[Place]) -> list[Mention]:
         return [self._mention(place) for place in dict.fromkeys(places)]
 
+    def _list_required(self, operation: Operation) -> Iterator[str]:
+        rows = list_rows(operation)
+        yield from (f"{rows[move.row]}.status is {' or '.join(move.before)}" for move in operation.moves if move.row in rows)
+
     def _list_ensured(self, operation: Operation) -> Iterator[str]:
+        """What is always written last is said so that it can be compared; what is written at times, or is worked out, in other words."""
+        always = _list_always(operation)
         for table, column, value in list_writes(operation, self._domain):
             noun = self._domain.collections[table].noun
-            yield f"{noun} {column} is {value.value}" if isinstance(value, ast.Constant) else f"{noun} {column} is set"
+            fixed = always.get((table, column))
+            is_fixed = isinstance(value, ast.Constant) and value.value == fixed
+            yield f"{table}.{column} is {fixed}" if fixed and is_fixed else f"{noun} {column} is set"
+
+
+def _list_always(operation: Operation) -> dict[Place, str]:
+    """Places that get a fixed text in every case, of tables of which one row is written."""
+    rows, found = list_rows(operation), dict[Place, str]()
+    for tree in (parse_statement(step.do) for step in operation.then):
+        match tree:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner), attr=name)], value=ast.Constant(value=str() as value)):
+                found[rows[owner], name] = value
+            case _:
+                for node in ast.walk(tree):
+                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in rows:
+                        found.pop((rows[node.value.id], node.attr), None)
+    return found
 
 
 def _find_taken(row: str, find: str) -> Place | None:

@@ -1,6 +1,6 @@
 """Statements on what holds before and after a tool, where they name a column: these can be compared with what a call does.
 
-"tools.status is free"   "loans.returned_on is empty"   "loans.status is not lost or broken"      anything else is prose
+"tools.status is free"   "loans.returned_on is null"   "loans.status is not lost or broken"      anything else is prose
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from schemas.base import Json
 
 _STATEMENT = re.compile(r"(?P<table>[a-z][a-z0-9_]*)\.(?P<column>[a-z][a-z0-9_]*) is (?P<other>not )?(?P<values>\S.*?)\.?")
-_EMPTY = "empty"
+_NULL = "null"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Statement:
     table: str
     column: str
     values: tuple[str, ...]
-    """As texts; none for `empty`."""
+    """As texts; none for `null`."""
     negated: bool = False
 
     @property
@@ -28,7 +28,7 @@ class Statement:
         return f"{self.table}.{self.column}"
 
     def holds(self, value: Json) -> bool:
-        """Whether a value is as stated. Null and an empty text are empty; numbers are compared as they are written."""
+        """Whether a value is as stated. An empty text counts as null; numbers are compared as they are written."""
         met = _render(value) in self.values if self.values else value in (None, "")
         return met is not self.negated
 
@@ -39,7 +39,7 @@ def read_statement(text: str) -> Statement | None:
     if found is None:
         return None
     said = found["values"]
-    values = () if said == _EMPTY else tuple(value.strip("'\"`") for value in said.split(" or "))
+    values = () if said == _NULL else tuple(value.strip("'\"`") for value in said.split(" or "))
     return Statement(found["table"], found["column"], values, bool(found["other"]))
 
 

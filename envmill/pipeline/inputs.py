@@ -10,7 +10,7 @@ from envmill.errors import SettingsError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase
 from envmill.gates.w10 import Seen, read_seen
-from envmill.interop.exporters.base import ExportSet, StepCount
+from envmill.interop.exporters.base import ExportSet, ScoredAttempt, StepCount
 from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.pipeline.choice import find_choice, is_mined, pick_round
@@ -265,12 +265,14 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
     homes = {one.environment for one in scenarios}
+    probes = (one for one in upstream.made(Rollout, "scenarios-filter") if one.rollout_group == "probe")
     cargo = ExportSet(
         environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
         tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
         scenarios=tuple(scenarios),
         trajectories=tuple(upstream.made(Trajectory, "scenarios-collect")),
         pairs=tuple(upstream.made(Pair, "scenarios-collect")),
+        attempts=tuple(_score(one) for one in probes if one.scenario in kept),
         counts=tuple(upstream.counts()),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
@@ -278,6 +280,11 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
     load = ExportInput(cargo, provisional, frozenset(upstream.refused()), suspected, observed)
     return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
+
+
+def _score(rollout: Rollout) -> ScoredAttempt:
+    """What it earned; nothing where it ended in error, as every attempt that its user misled does."""
+    return ScoredAttempt(rollout.id, rollout.scenario, rollout.environment, rollout.form, rollout.policy, rollout.reward)
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

@@ -31,14 +31,14 @@ from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.covering import BREAKS, Coverage
 from envmill.stages.places import ScenarioSlot
 from envmill.stages.posing import rehearse_reply
+from envmill.stages.promises import UNPROMISED, PromiseCheck, PromiseKeeper
 from envmill.stages.rehearsal import UNASKED, GateFindings, WeakeningGuard, blame, rehearse
-from envmill.toolgraph.siblings import choose_siblings
+from envmill.toolgraph.siblings import show_siblings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from schemas.base import Json, Record, canonical_json, order_keys
 from schemas.environment import Blueprint, Build, Call, Effect, Environment, Fault, Test, Tool
 from schemas.prompts import ProgramReply, ScenarioReply, TestsReply
-from schemas.run import RunConfig
 from schemas.scenario import Draft
 from schemas.sketch import Signature
 
@@ -66,6 +66,7 @@ class _Version:
     mended_prompt: Prompt | None = None
     rehearsal: GateFindings = UNASKED
     """What the gates found, where it got as far as them."""
+    promised: PromiseCheck = UNPROMISED
 
     @property
     def is_weakened(self) -> bool:
@@ -112,6 +113,7 @@ async def build_environment(subject: Subject[Blueprint], context: RunContext, mo
 async def _write_program(blueprint: Blueprint, context: RunContext, models: ModelSession) -> BuildResult:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
     locks, tried, guard, coverage = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard(), Coverage()
+    keeper = PromiseKeeper(blueprint.promises if context.config.promises else {})
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
@@ -121,6 +123,9 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
             version = await _review(version, context, models)
         if weakened and not version.complaints:
             return replace(version, complaints=weakened, fault="test")
+        if not version.complaints and version.environment is not None:
+            promised = await keeper.check(version.environment, version.tests, context.sandbox)
+            version = replace(version, promised=promised, complaints=promised.new, fault="code" if promised.new else version.fault)
         return version if version.complaints else await _rehearse(version, context, models)
 
     versions = await strive(write, models, lambda: locks.render() if tried else [])
@@ -130,7 +135,7 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
         return BuildResult(builds, (drop("build", *give_up(versions)),))
     best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
-    return BuildResult((*builds, best.environment, *best.tests), best.rehearsal.list_findings())
+    return BuildResult((*builds, best.environment, *best.tests), (*best.rehearsal.list_findings(), *best.promised.list_findings()))
 
 
 def _show_gates(version: _Version) -> EnvironmentCase:
@@ -202,7 +207,9 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, co
 
 async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
-    finding = await w4.check(_show_gates(version), GateContext(context.sandbox, models, context.config.run_seed))
+    finding = await w4.check(
+        _show_gates(version), GateContext(context.sandbox, models, context.config.run_seed, reviewed=context.config.reviewed)
+    )
     if finding.outcome != "dropped":
         return version
     told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
@@ -312,14 +319,6 @@ def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:
         tool.name: ToolWords(tool.description, read_words(documented.get(tool.name)) | read_words(settled.get(tool.name)))
         for tool in blueprint.tools
     }
-
-
-def show_siblings(environment: Environment, config: RunConfig) -> Environment:
-    """With tools of sibling services, where agents are to be shown more tools than it has."""
-    if config.visible is None:
-        return environment
-    beside = choose_siblings(environment, config.visible)
-    return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment
 
 
 def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> list[Tool]:

@@ -82,7 +82,7 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
         name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
-        for name in ("environments", "tests", "scenarios", "trajectories", "pairs")
+        for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
     }
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits

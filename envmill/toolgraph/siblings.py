@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
 from schemas.environment import Environment, Tool
+from schemas.run import RunConfig
 
 PATH = ROOT / "data/seeds/siblings.json"
 _READER = TypeAdapter(dict[str, list[Tool]])
@@ -49,3 +50,11 @@ def _list_shuffled(environment: Environment) -> Iterator[Tool]:
     random.Random(f"siblings/{environment.id}").shuffle(services)
     for name in services:
         yield from (tool.model_copy(update={"sibling": name}) for tool in read_services()[name])
+
+
+def show_siblings(environment: Environment, config: RunConfig) -> Environment:
+    """With tools of sibling services, where agents are to be shown more tools than it has."""
+    if config.visible is None:
+        return environment
+    beside = choose_siblings(environment, config.visible)
+    return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment

@@ -19,8 +19,7 @@ from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds import KINDS
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
-from envmill.stages.build import show_siblings
-from envmill.toolgraph.siblings import choose_siblings, read_services
+from envmill.toolgraph.siblings import choose_siblings, read_services, show_siblings
 from schemas.environment import Call, Environment
 from schemas.run import RunConfig
 from schemas.scenario import Scenario

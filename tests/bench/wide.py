@@ -16,7 +16,7 @@ from envmill.agents.transcript import list_tools
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
 from envmill.settings import Settings
-from envmill.stages.build import show_siblings
+from envmill.toolgraph.siblings import show_siblings
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
 from schemas.base import canonical_json

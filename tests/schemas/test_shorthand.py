@@ -108,7 +108,7 @@ def test_what_no_database_keeps_is_told(holds: str, ensures: list[str], words: s
 
 
 @pytest.mark.parametrize(
-    "said", ["tools.status is free", "tools.status is not out or free", "tools.status is empty", "The tool is free.", "tool status is x"]
+    "said", ["tools.status is free", "tools.status is not out or free", "tools.status is null", "The tool is free.", "tool status is x"]
 )
 def test_what_can_hold_is_taken(said: str) -> None:
     assert read({"tools": {"status": "text: free | out"}}, requires=[said]).tools[0].requires == [said]
@@ -120,8 +120,8 @@ def test_what_can_hold_is_taken(said: str) -> None:
         ("t.c is free", {"free": True, "out": False, None: False}),
         ("t.c is out or 'late'.", {"late": True, "out": True, "free": False}),
         ("t.c is not free", {"free": False, "out": True, None: True}),
-        ("t.c is empty", {"": True, None: True, "x": False}),
-        ("t.c is not empty", {"": False, None: False, 0: True}),
+        ("t.c is null", {"": True, None: True, "x": False}),
+        ("t.c is not null", {"": False, None: False, 0: True}),
         ("t.c is 3", {3.0: True, 4: False}),
     ],
 )

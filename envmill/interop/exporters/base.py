@@ -52,6 +52,20 @@ class Band:
 
 
 @dataclass(frozen=True)
+class ScoredAttempt:
+    """A stored attempt at a scenario, as far as its reward goes."""
+
+    id: str
+    """Rollout."""
+    scenario: str
+    environment: str
+    form: str
+    policy: str
+    reward: float | None
+    """Null where it counts nowhere, for the user's fault or an outage."""
+
+
+@dataclass(frozen=True)
 class ExportSet:
     """What may leave: everything in it has a known licence, and was asked for."""
 
@@ -60,6 +74,8 @@ class ExportSet:
     scenarios: tuple[Scenario, ...] = ()
     trajectories: tuple[Trajectory, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    attempts: tuple[ScoredAttempt, ...] = ()
+    """Probe attempts, for advantages."""
     counts: tuple[StepCount, ...] = ()
     """The way here, for the card."""
     limits: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -1,12 +1,14 @@
 """Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
+from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
@@ -26,6 +28,8 @@ class RlRow:
     environment: Environment
     form: Literal["single", "conversation"]
     limits: Mapping[str, float]
+    group: RewardGroup = field(default_factory=RewardGroup)
+    """Stored attempts at it in this form."""
 
     @property
     def prompt(self) -> list[Json]:
@@ -70,6 +74,22 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
     ExportColumn("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _describe_bounds(one.scenario)),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.environment.licence),
+    ExportColumn(
+        "group",
+        "string",
+        "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, which teach nothing; `untried`.",
+        lambda one: one.group.state,
+    ),
+    ExportColumn("attempts", "json", "Valid attempts: rollout, policy, reward, advantage.", lambda one: one.group.describe()),
+    ExportColumn("masked", "int64", "Attempts left out, for the user's fault or an outage.", lambda one: one.group.masked),
+    ExportColumn("reward_mean", "double", "Mean reward of the valid attempts; null without any.", lambda one: one.group.mean),
+    ExportColumn("environment_mean", "double", "Mean reward of all valid attempts in the environment.", lambda one: one.group.spread.mean),
+    ExportColumn(
+        "environment_deviation",
+        "double",
+        "Standard deviation of these rewards: an advantage is (reward - reward_mean) / environment_deviation, 0 where it is 0.",
+        lambda one: one.group.spread.deviation,
+    ),
 )
 """Of JSONL and Parquet alike."""
 
@@ -93,9 +113,14 @@ def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
     """By split, each in the order of scenarios' ids."""
     homes = {one.id: one for one in cargo.environments}
     ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
-    found = {
-        split: [row for one in ordered if one.split == split for row in pose(one, homes[one.environment], cargo.limits)] for split in SPLITS
-    }
+    groups, spreads = group_attempts(cargo), measure_environments(cargo)
+
+    def describe(one: Scenario) -> list[RlRow]:
+        posed = pose(one, homes[one.environment], cargo.limits)
+        untried = RewardGroup(spread=spreads[one.environment])
+        return [replace(row, group=groups.get((one.id, row.form), untried)) for row in posed]
+
+    found = {split: [row for one in ordered if one.split == split for row in describe(one)] for split in SPLITS}
     return {split: rows for split, rows in found.items() if rows}
 
 
@@ -122,6 +147,16 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "scenarios": sorted(one.id for one in cargo.scenarios),
         "licences": sorted({one.licence for one in cargo.environments}),
         "tiers": cargo.describe_tiers(),
+        "groups": _count_groups(cargo),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),
     }
+
+
+def _count_groups(cargo: ExportSet) -> Json:
+    """Environment → groups by what their attempts earned: those from which nothing is learnt are returned as well, and told."""
+    states: dict[str, Counter[str]] = defaultdict(Counter)
+    for rows in group_posings(cargo).values():
+        for row in rows:
+            states[row.environment.id][row.group.state] += 1
+    return {home: dict(sorted(counted.items())) for home, counted in sorted(states.items())}

@@ -15,7 +15,6 @@ from envmill.recipes.drafting.rechecking import find_keys, list_words
 from envmill.sandbox import Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted
 from envmill.toolgraph.references import walk_nodes
-from schemas.base import canonical_json
 from schemas.chain import Branch, Loop, Reason
 from schemas.environment import Environment
 from schemas.prompts import ScenarioReply
@@ -71,6 +70,6 @@ def _list_claims(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
             continue
         if reason.id not in reply.claims:
             yield Complaint(SOURCE, CLAIM, f"{reason.id} gives {gave[0]!r}, and `claims` does not say what it gives", contract=_CLAIMED)
-        elif canonical_json(reply.claims[reason.id]) != canonical_json(gave[0]):
+        elif reply.claims[reason.id] != gave[0]:
             words = f"{reason.id} ({reason.rule}) gives {gave[0]!r}, and `claims` says {reply.claims[reason.id]!r}"
             yield Complaint(SOURCE, CLAIM, words, contract=_CLAIMED)

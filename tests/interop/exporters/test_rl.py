@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from envmill.interop.exporters import EXPORTERS, ExportSet
+from envmill.interop.exporters.base import ScoredAttempt
 from envmill.interop.exporters.rl import group_posings
 from tests.interop.exporters.specimens import ASKED, DONE, make_cargo
 
@@ -99,3 +100,61 @@ def test_what_the_teacher_never_passed_is_posed_all_the_same() -> None:
     assert list(EXPORTERS["sft"](cargo)) == []
     assert [parcel.name for parcel in EXPORTERS["bundle"](cargo)] == [parcel.name for parcel in EXPORTERS["bundle"](make_cargo())]
     assert all(b"sft" not in name.encode() for parcel in EXPORTERS["dataset"](cargo) for name in parcel.files)
+
+
+def score(cargo: ExportSet, *rewards: tuple[int, str, float | None]) -> ExportSet:
+    """Attempts by the place of their scenario, form and reward."""
+    homes = [(one.id, one.environment) for one in cargo.scenarios]
+    scored = [ScoredAttempt(f"rol_{number}", *homes[place], form, "m", reward) for number, (place, form, reward) in enumerate(rewards)]
+    return replace(cargo, attempts=tuple(scored))
+
+
+def list_rows(cargo: ExportSet) -> dict[tuple[str, str], dict]:
+    (parcel,) = EXPORTERS["rl"](cargo)
+    lines = [line for name, text in parcel.files.items() if name.endswith(".jsonl") for line in text.splitlines()]
+    return {(row["scenario"], row["form"]): row for row in map(json.loads, lines)}
+
+
+def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its_environment() -> None:
+    """Two scenarios of one environment: its deviation is that of all their attempts, the mean is each group's own."""
+    cargo = make_cargo()
+    first, second, other, _ = (one.id for one in cargo.scenarios)
+    shed = [(0, "single", 1.0), (0, "single", 0.0), (0, "single", 0.0), (0, "single", 0.0), (1, "single", 1.0), (1, "single", 1.0)]
+    rows = list_rows(score(cargo, *shed, (2, "single", 0.0)))
+    mixed, passed = rows[first, "single"], rows[second, "single"]
+    assert (mixed["group"], mixed["reward_mean"], mixed["environment_mean"], mixed["environment_deviation"]) == ("mixed", 0.25, 0.5, 0.5)
+    assert [one["advantage"] for one in mixed["attempts"]] == [1.5, -0.5, -0.5, -0.5]
+    assert [one["rollout"] for one in mixed["attempts"]] == ["rol_0", "rol_1", "rol_2", "rol_3"]
+    assert (passed["group"], [one["advantage"] for one in passed["attempts"]]) == ("all_passed", [0.0, 0.0])
+    assert (rows[other, "single"]["group"], rows[other, "single"]["environment_deviation"]) == ("all_failed", 0.0)
+    assert [one["advantage"] for one in rows[other, "single"]["attempts"]] == [0.0], "without a deviation nobody is ahead"
+
+
+def test_what_a_user_spoilt_counts_in_no_mean() -> None:
+    cargo = make_cargo()
+    first, second, *_ = (one.id for one in cargo.scenarios)
+    rows = list_rows(score(cargo, (0, "single", 1.0), (0, "single", None), (1, "single", None), (1, "conversation", 0.0)))
+    assert (rows[first, "single"]["masked"], rows[first, "single"]["reward_mean"]) == (1, 1.0)
+    assert (rows[second, "single"]["group"], rows[second, "single"]["masked"], rows[second, "single"]["reward_mean"]) == (
+        "untried",
+        1,
+        None,
+    )
+    assert rows[second, "conversation"]["group"] == "all_failed"
+    assert {rows[place]["environment_mean"] for place in rows if place[0] in (first, second)} == {0.5}
+
+
+def test_every_group_is_returned_and_the_manifest_counts_them() -> None:
+    cargo = make_cargo()
+    (parcel,) = EXPORTERS["rl"](score(cargo, (0, "single", 0.5), (0, "single", 0.5), (2, "single", 1.0), (2, "single", 0.0)))
+    counted = json.loads(parcel.files["manifest.json"])["groups"]
+    shed, barn = (one.id for one in cargo.environments)
+    assert counted == {shed: {"all_equal": 1, "untried": 2}, barn: {"mixed": 1, "untried": 1}}
+    assert all(row["environment_mean"] == 0.5 for row in list_rows(score(cargo, (0, "single", 0.5), (2, "single", 0.5))).values())
+    assert all(row["environment_mean"] is None for row in list_rows(cargo).values())
+
+
+def test_attempts_at_what_stays_at_home_move_no_mean() -> None:
+    cargo = make_cargo()
+    left = replace(score(cargo, (0, "single", 0.0), (1, "single", 1.0)), scenarios=cargo.scenarios[1:])
+    assert {row["environment_mean"] for row in list_rows(left).values() if row["environment"] == cargo.environments[0].id} == {1.0}

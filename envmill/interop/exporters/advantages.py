@@ -1,0 +1,103 @@
+"""Advantages: what each stored attempt earned beside the others of its scenario, in units of how rewards spread over its environment.
+
+attempts of an environment ─► mean, deviation ─┐
+attempts of a scenario in one form ─► mean ────┴─► advantage of each; a group of equal rewards is told as one
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+from typing import Literal
+
+from envmill.interop.exporters.base import ExportSet, ScoredAttempt
+from schemas.base import Json
+
+GroupState = Literal["mixed", "all_passed", "all_failed", "all_equal", "untried"]
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class RewardSpread:
+    """Rewards of all valid attempts in one environment."""
+
+    mean: float | None = None
+    """Null where there is none."""
+    deviation: float | None = None
+    attempts: int = 0
+
+
+@dataclass(frozen=True)
+class RewardGroup:
+    """Attempts of one policy's group at one scenario in one form."""
+
+    attempts: Sequence[ScoredAttempt] = ()
+    """Valid ones: what they earned is known, and no user misled them."""
+    masked: int = 0
+    """Attempts that count nowhere, for the user's fault or an outage."""
+    spread: RewardSpread = field(default_factory=RewardSpread)
+
+    @property
+    def mean(self) -> float | None:
+        return _round(fmean(self._rewards)) if self.attempts else None
+
+    @property
+    def state(self) -> GroupState:
+        """Whether a policy learns from it: where all earned the same, no attempt is better than another."""
+        rewards = self._rewards
+        if not rewards:
+            return "untried"
+        if len(set(rewards)) > 1:
+            return "mixed"
+        return "all_passed" if rewards[0] == 1 else "all_failed" if rewards[0] == 0 else "all_equal"
+
+    def describe(self) -> list[Json]:
+        """Each attempt with its advantage."""
+        mean, deviation = fmean(self._rewards) if self.attempts else 0.0, self.spread.deviation
+        return [
+            {
+                "rollout": one.id,
+                "policy": one.policy,
+                "reward": one.reward,
+                "advantage": _round((reward - mean) / deviation) if deviation else 0.0,
+            }
+            for one, reward in zip(self.attempts, self._rewards, strict=True)
+        ]
+
+    @property
+    def _rewards(self) -> list[float]:
+        return [one.reward for one in self.attempts if one.reward is not None]
+
+
+def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
+    """(Scenario, form) → its group, of the scenarios that leave."""
+    leaving, spreads = {one.id for one in cargo.scenarios}, measure_environments(cargo)
+    found: dict[tuple[str, str], list[ScoredAttempt]] = defaultdict(list)
+    for one in sorted(cargo.attempts, key=lambda one: one.id):
+        if one.scenario in leaving:
+            found[one.scenario, one.form].append(one)
+    return {
+        place: RewardGroup(
+            tuple(one for one in attempts if one.reward is not None),
+            sum(one.reward is None for one in attempts),
+            spreads[attempts[0].environment],
+        )
+        for place, attempts in found.items()
+    }
+
+
+def measure_environments(cargo: ExportSet) -> Mapping[str, RewardSpread]:
+    """Environment → rewards of the valid attempts at its scenarios that leave."""
+    leaving = {one.id for one in cargo.scenarios}
+    rewards: dict[str, list[float]] = {one.id: [] for one in cargo.environments}
+    for one in cargo.attempts:
+        if one.scenario in leaving and one.reward is not None:
+            rewards[one.environment].append(one.reward)
+    return {
+        home: RewardSpread(_round(fmean(seen)), _round(pstdev(seen)), len(seen)) if seen else RewardSpread()
+        for home, seen in rewards.items()
+    }
+
+
+def _round(value: float) -> float:
+    return round(value, _DIGITS)
