@@ -66,6 +66,8 @@ class GateContext:
     """Which probes are run. The repair loop runs the open ones only, so that an author is never told about a sealed one."""
     fairness: bool = True
     """Whether a model maps the demands of a scenario to the words that ask for them (S16)."""
+    reviewed: int | None = None
+    """Calls that the readers of W4 try; None for what its interface asks for."""
     find_truth: FindTruth | None = None
     """Finds an independent truth about a scenario's ends; without one the verifier's error rates are not measured."""
     observes: bool = False

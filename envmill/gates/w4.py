@@ -95,7 +95,7 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, models: ModelSession) -> Finding:
     environment, sandbox = built.environment, means.sandbox
-    goal = max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
+    goal = means.reviewed or max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
     plan = await make_plan(environment, states, goal, TESTER, models)
     asked = list(plan.asked.values())
     if len(asked) < min(LEAST_CALLS, goal):

@@ -18,6 +18,7 @@ from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import PROMPT as READER
 from envmill.gates.w10 import find_duplicates
+from envmill.models.embedding import EMBEDDERS
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.pipeline.inputs import (
@@ -98,12 +99,14 @@ def make_step(
 def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Mapping[str, Finding]:
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
-    return choose_seeds(mined, context.config.environments, context.config.score, context.past)
+    embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
+    return choose_seeds(mined, context.config.environments, context.config.score, context.past, embed)
 
 
 def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext) -> Mapping[str, Finding]:
     seen = subjects[0].record.seen if subjects else ()
-    return find_duplicates([subject.record.environment for subject in subjects], seen, context.recipe.given)
+    given = context.recipe.given and context.config.systems != "written"
+    return find_duplicates([subject.record.environment for subject in subjects], seen, given)
 
 
 def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
@@ -138,7 +141,7 @@ STEPS: tuple[PipelineStep, ...] = (
         generate_blueprint,
         ("blueprints", "seeds", "builds"),
         ("choice",),
-        (*_WANTED, *_ASKED),
+        (*_WANTED, "clusters", *_ASKED),
         _decide_seeds,
     ),
     make_step(
@@ -147,7 +150,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "whole", "coverage", "exact", "promises", *_LOOP),
+        settings=("review", "reviewed", "whole", "coverage", "exact", "promises", *_LOOP),
         prompts=(SUSPICION, COVERAGE),
     ),
     make_step(
@@ -156,7 +159,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_built,
         verify_environment,
         gates=_name(ENVIRONMENT_GATES),
-        settings=("review", "suspicions", "observe"),
+        settings=("review", "reviewed", "suspicions", "observe"),
         prompts=(SUSPICION,),
     ),
     make_step(

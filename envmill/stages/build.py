@@ -207,7 +207,9 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, co
 
 async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
-    finding = await w4.check(_show_gates(version), GateContext(context.sandbox, models, context.config.run_seed))
+    finding = await w4.check(
+        _show_gates(version), GateContext(context.sandbox, models, context.config.run_seed, reviewed=context.config.reviewed)
+    )
     if finding.outcome != "dropped":
         return version
     told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]

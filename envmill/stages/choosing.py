@@ -2,6 +2,7 @@
 
 seeds ─► those without a name or below the score out ─► never used before used ─► one by one: worth, less what it shares with those before
                                                                                   └─ likeness of words, words of its name, field of work
+With an embedder, themes are clustered first, and a cluster of which fewer were chosen comes before the others.
 """
 
 import math
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 from envmill.gates.base import Finding, drop
 from envmill.language.words import split_words
+from envmill.models.embedding import Embed
+from envmill.stages.clustering import find_clusters
 from schemas.choice import NO_PAST, Past
 from schemas.seed import Seed
 
@@ -35,12 +38,15 @@ class _Rated:
     likeness: float = 0.0
     like: str = ""
     """Theme that it is most like; empty where it is like none."""
+    cluster: int = 0
+    chosen: int = 0
+    """Themes of its cluster that were chosen before it."""
 
     @property
-    def rank(self) -> tuple[int, float, str]:
-        """Least first: never used before used, then the worthiest."""
+    def rank(self) -> tuple[int, int, float, str]:
+        """Least first: never used before used, then those of clusters that were chosen less, then the worthiest."""
         worth = (self.seed.usefulness + self.seed.modelability) / _POINTS - self.likeness
-        return self.seed.brief.number, -worth, self.seed.id
+        return self.seed.brief.number, self.chosen, -worth, self.seed.id
 
     def compare(self, theme: str, words: _Words, field: str) -> None:
         """Count what it shares with a theme that comes before it."""
@@ -50,8 +56,12 @@ class _Rated:
             self.likeness, self.like = likeness, theme
 
 
-def choose_seeds(seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past = NO_PAST) -> Mapping[str, Finding]:
+def choose_seeds(
+    seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past = NO_PAST, embed: Embed | None = None
+) -> Mapping[str, Finding]:
     """Seeds that go no further, by id. What themes share only puts them in an order: none is left out for it while more are wanted.
+
+    `embed` clusters the themes, into as many clusters as themes are wanted, and their clusters take turns.
 
     Of themes to which their author gave one name, the worthiest is chosen: a run has no theme twice.
     """
@@ -65,6 +75,8 @@ def choose_seeds(seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past 
         for one in rated:
             if one.seed.brief.theme != theme:  # one that comes again is ranked by its number
                 one.compare(theme, words, "")
+    if embed is not None:
+        _cluster(rated, wanted, embed)
     for _ in range(wanted):
         if not rated:
             break
@@ -74,7 +86,14 @@ def choose_seeds(seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past 
         rated = [one for one in rated if one.seed.brief.theme != best.seed.brief.theme]
         for one in rated:
             one.compare(best.seed.brief.theme, best.words, best.seed.field)
+            one.chosen += embed is not None and one.cluster == best.cluster
     return found | {one.seed.id: drop(CHOICE, "over_quota", _describe_rank(one, wanted, len(left))) for one in rated}
+
+
+def _cluster(rated: Sequence[_Rated], wanted: int, embed: Embed) -> None:
+    numbers = find_clusters(embed([_describe(one.seed) for one in rated]), wanted)
+    for one, number in zip(rated, numbers, strict=True):
+        one.cluster = number
 
 
 def is_theme(theme: str, description: str) -> bool:

@@ -24,7 +24,10 @@ async def verify_environment(subject: Subject[EnvironmentWithTests], context: Ru
     if not is_over(found):  # of an item that is dropped anyway the judge is asked nothing
         found = await _rule(found, built, context, models)
     asked = models if context.config.review else None
-    opinions, means = [gate for gate in ENVIRONMENT_GATES if gate.asks], replace(_make_means(context), models=asked)
+    opinions, means = (
+        [gate for gate in ENVIRONMENT_GATES if gate.asks],
+        replace(_make_means(context), models=asked, reviewed=context.config.reviewed),
+    )
     reviewed = (await pass_gates(opinions, built, means, found))[len(found) :]
     return Result(findings=(*found, *await _rule(reviewed, built, context, models)))
 

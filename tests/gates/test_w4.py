@@ -67,6 +67,15 @@ async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: Envi
     assert finding.evidence["not_fail"]["share"] < 0.85
 
 
+async def test_a_run_says_how_many_calls_are_reviewed(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> None:
+    asked = dict[int | None, int]()
+    for reviewed in (None, 12):
+        async with open_account(reviewers, tmp_path / str(reviewed)) as models:
+            finding = await check(ground(), GateContext(sandbox, models, reviewed=reviewed))
+            asked[reviewed] = finding.evidence["asked"]
+    assert asked[12] < 30 <= (asked[None] or 0)
+
+
 @pytest.mark.parametrize(
     "built",
     [

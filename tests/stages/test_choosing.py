@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from envmill.models.embedding import Vector, embed_lexical
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.choosing import choose_seeds
+from envmill.stages.clustering import find_clusters
 from schemas.choice import Past
 from schemas.prompts import ThemeReply
 from schemas.seed import Brief, Seed
@@ -97,6 +99,37 @@ def test_no_two_harbours_of_the_recorded_run() -> None:
         assert len(chosen) == len(set(chosen)) == wanted
         assert len(harbours & set(chosen)) == 1, chosen
     assert {one.reason for one in choose_seeds(seeds, len(seeds)).values()} == {"same_theme"}
+
+
+def point(text: str) -> Vector:
+    """Themes of work at sea in one corner, all others in another."""
+    return (1.0, 0.0) if "sea" in text else (0.0, 1.0)
+
+
+def test_clusters_of_themes_take_turns_where_they_are_asked_for() -> None:
+    """Their words share nothing, nor do their fields: what an embedder sees decides."""
+    seeds = [
+        make_seed("pilot_dispatch", "Who guides vessels at sea.", 10),
+        make_seed("lighthouses", "Lamps and foghorns, by the sea.", 10),
+        make_seed("wine_cellar", "Bottles, kept cool.", 5),
+    ]
+    cellar = seeds[2].id
+    assert set(choose_seeds(seeds, 2)) == {cellar}
+    assert cellar not in choose_seeds(seeds, 2, embed=lambda texts: list(map(point, texts)))
+    assert cellar in choose_seeds(seeds, 1, embed=lambda texts: list(map(point, texts))), "one cluster, and the worthiest of it"
+    assert choose_seeds(seeds, 3, embed=embed_lexical) == {}, "none is left out while more are wanted"
+
+
+def test_clusters_are_the_same_whoever_counts() -> None:
+    vectors = [(1.0, 0.0), (0.8, 0.6), (0.0, 1.0), (0.6, 0.8), (0.0, -1.0), ()]
+    numbers = find_clusters(vectors, 3)
+    assert numbers[0] == numbers[1] != numbers[4]
+    assert len(set(numbers)) == 4, "a text without a word is a cluster of its own"
+    assert len(set(find_clusters(vectors[:5], 9))) == 5
+    assert find_clusters([(), ()], 2) == [-1, -2]
+    texts = embed_lexical([text for _, text in read_themes()])
+    assert find_clusters(texts, 8) == find_clusters(texts, 8)
+    assert len(set(find_clusters(texts, 8))) == 8
 
 
 NIGHT, REPEATED = 10, 2
