@@ -5,7 +5,7 @@ chain ─► without twins ─► carried out by the domain model ─► what ea
                                  └─────── rows left out ─────┘
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,17 +15,42 @@ from envmill.kinds.endings import list_keys
 from envmill.recipes.drafting.derivability import find_shortcuts
 from envmill.recipes.drafting.rechecking import find_keys, list_words
 from envmill.toolgraph.chain_player import Enacted, read_path
+from envmill.toolgraph.references import walk_nodes
 from envmill.verifiers.diff import diff_states
+from offline.chaining import spread_samples
 from offline.database import list_policies
 from offline.domain import TODAY, Domain
 from offline.world import DomainWorld
-from schemas.base import Json, canonical_json, is_array, is_object
-from schemas.chain import ChainStep, FromNode, FromRecord, Node, Reason, Source
+from schemas.base import Contract, Json, canonical_json, is_array, is_object
+from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Reason, Source
 from schemas.environment import Call
-from schemas.tool_prompts import ChainReply, DagReply
+from schemas.tool_prompts import ChainReply, DagInput, DagReply
 
 _MADE = "*"
 """In place of the id of a row that the chain makes."""
+
+
+def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+    """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one."""
+    first: DagReply | None = None
+    for each in spread_samples(sample):
+        reply = _write_once(write, inputs, domain, seed, each)
+        first = first or reply
+        if reply.infeasible or not has_shortcut(reply, domain):
+            return reply
+    assert first is not None
+    return first
+
+
+def _write_once(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+    """A look-up that was made is not made again, also where a chain asks for it."""
+    asked = DagInput.model_validate(inputs)
+    merged = merge_twins(ChainReply.model_validate(write(inputs, domain, seed, sample).model_dump()), domain)
+    steps = [one.node for one in walk_nodes(asked.sampled.nodes if asked.sampled else []) if isinstance(one.node, ChainStep)]
+    if asked.binding and merged.infeasible is None and not follows(merged, [step.tool for step in steps]):
+        said = Infeasible(node=steps[-1].id, reason="What it looks up stands in an earlier reply.")
+        return DagReply(initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said)
+    return describe_graph(merged, domain)
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
