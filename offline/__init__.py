@@ -390,6 +390,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "interface": tabling.answer_interface,
     "code": tabling.answer_code,
     "trials": tabling.answer_trials,
+    "errors": tabling.answer_errors,
     "toolset": tabling.answer_toolset,
     "cases": tabling.answer_cases,
     "debug": tabling.answer_debug,
