@@ -12,7 +12,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.toolgraph.references import walk_nodes
-from offline import errands, growing, linking, rewording, sketching, tabling
+from offline import errands, growing, linking, rewording, sketching, systems, tabling
 from offline.blueprint import write_blueprint
 from offline.chaining import find_whole, is_whole, list_touched, spread_samples, write_chain
 from offline.compose import compose_domain
@@ -66,6 +66,7 @@ _TRIES, _FURTHER = 12, 1_000 * _APART
 
 _PLANNED = ("errand", "taken", "requests")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
+_MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromkeys(systems.WRITERS, systems)
 _NO_CHANCE = ("policy", "results", *_PLANNED)
 """The same of a first version; the policy document came from here."""
 
@@ -77,8 +78,8 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
 
     `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
     """
-    if prompt in errands.WRITERS:
-        return errands.answer(prompt, inputs, seed, sample, mistakes, talk)
+    if apart := _MACHINES.get(prompt):
+        return apart.answer(prompt, inputs, seed, sample, mistakes, talk)
     case = _open_case(prompt, inputs, seed, sample, talk)
     fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
     return fault.text if fault else render_reply(case.reply)
@@ -86,8 +87,8 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
 
 def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
-    if prompt in errands.WRITERS:
-        return errands.planted(prompt, inputs, seed, sample, mistakes, talk)
+    if apart := _MACHINES.get(prompt):
+        return apart.planted(prompt, inputs, seed, sample, mistakes, talk)
     fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk)
     return fault.kind if fault else ""
 

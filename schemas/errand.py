@@ -12,8 +12,8 @@ from schemas.cell import Cell
 from schemas.seed import Brief
 from schemas.system import Service
 
-PARTS = ("initial_test", "final_test", "image", "solution")
-Part = Literal["initial_test", "final_test", "image", "solution"]
+Part = Literal["initial_test", "final_test", "image", "solution", "system", "faults"]
+"""What a machine is made of: four parts of an errand's, two of one that is healthy and then broken."""
 
 
 class Errand(Contract):

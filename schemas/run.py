@@ -72,6 +72,10 @@ class RunConfig(Contract):
     if the author's model calls it strong or weak. `names` proposes no further pairs."""
     likeness: float = Field(default=0.6, ge=0.0, le=1.0, title="Least likeness of a candidate pair")
     """Least cosine of two parameter lists that makes the two tools a candidate pair."""
+    systems: Literal["own", "operators", "written"] = Field(default="own", title="Systems to perturb")
+    """What recipe `perturb` breaks. `own`: the factory's fourteen systems, by its own operators. `operators`: these systems, and fault
+    operators that the author's model proposes as well. `written`: systems and operators that the model proposes, as many as are asked
+    for. What it proposes is kept only if machines prove it."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """Least score that a mined theme must reach in usefulness and in modelability."""
     environments_of: str = Field(default="", pattern=_RUNS, title="Environments of earlier runs")

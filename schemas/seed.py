@@ -1,6 +1,6 @@
 """What a run starts from."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
@@ -37,10 +37,12 @@ class Brief(Contract):
     """Whether one tool is to be the user's alone: the agent can but ask for what it does."""
     cell: Cell | None = None
     """Category, complexity and persona, where it is drawn from a space of these."""
+    written: Literal["", "operators", "system"] = ""
+    """What an author writes of a system that is broken: fault operators, or the system as well."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "calls", "distractors", "outline", "user_side", "cell")
+        return leave_out(write(self), "tools", "collections", "rows", "calls", "distractors", "outline", "user_side", "cell", "written")
 
 
 class Seed(Record):

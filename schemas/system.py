@@ -142,6 +142,27 @@ class Service(Contract):
     """Port that it alone listens on, over TCP; empty for none."""
 
 
+class Fault(Contract):
+    """One thing that was broken, and how it is put right."""
+
+    operator: str
+    """Fault operator."""
+    handle: str
+    """Where."""
+    places: list[str]
+    """Paths that breaking it changes."""
+    break_script: str
+    """Shell commands that break it."""
+    mend_script: str
+    """Shell commands that undo exactly that: one step of the oracle."""
+    shares: bool = False
+    """It leaves every line where it is, so that others of its kind fit beside it in the same file."""
+    wrong: str = ""
+    """What stands there now."""
+    right: list[str] = []
+    """What has to be known in order to mend it."""
+
+
 class System(Contract):
     """A healthy system, as its files describe it. `@name@` stands for a variable's value everywhere but in `variables`' own names."""
 
@@ -177,27 +198,12 @@ class System(Contract):
     """What a request may name."""
     handles: list[Handle]
     """Where it can be broken."""
+    faults: list[Fault] = []
+    """Faults of its own that an author proposed for it and machines proved; left out when empty."""
 
-
-class Fault(Contract):
-    """One thing that was broken, and how it is put right."""
-
-    operator: str
-    """Fault operator."""
-    handle: str
-    """Where."""
-    places: list[str]
-    """Paths that breaking it changes."""
-    break_script: str
-    """Shell commands that break it."""
-    mend_script: str
-    """Shell commands that undo exactly that: one step of the oracle."""
-    shares: bool = False
-    """It leaves every line where it is, so that others of its kind fit beside it in the same file."""
-    wrong: str = ""
-    """What stands there now."""
-    right: list[str] = []
-    """What has to be known in order to mend it."""
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "faults")
 
 
 class BrokenSystem(Contract):

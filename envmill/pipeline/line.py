@@ -105,7 +105,8 @@ def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Map
 
 def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext) -> Mapping[str, Finding]:
     seen = subjects[0].record.seen if subjects else ()
-    return find_duplicates([subject.record.environment for subject in subjects], seen, context.recipe.given)
+    given = context.recipe.given and context.config.systems != "written"
+    return find_duplicates([subject.record.environment for subject in subjects], seen, given)
 
 
 def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:

@@ -114,11 +114,20 @@ def _render(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def describe_chain(chain: Any, _: Any) -> Iterator[str]:
+    """As a flowchart in Mermaid."""
+    from envmill.toolgraph.picture import render_chain
+    from schemas.chain import Chain
+
+    yield from render_chain(Chain.model_validate(chain))
+
+
 TOLD: dict[tuple[str, str], Told] = {
     ("environments", "tools"): describe_tools,
     ("environments", "rules"): describe_numbered,
     ("drafts", "oracle"): describe_calls,
     ("drafts", "changes"): describe_changes,
+    ("drafts", "chain"): describe_chain,
     ("drafts", "initial_state"): describe_state,
     ("scenarios", "initial_state"): describe_state,
     ("scenarios", "oracle"): describe_calls,

@@ -40,7 +40,7 @@ WRONG = Complaint("W3", "test_failed", "lend ended in ok")
 PLACE = ErrandPlace(number=0, polarity="achieve")
 NEUTRAL = ("pick_texts", "debug", "sum_errors", "plan_errands", "sift")
 """Hooks whose default does nothing; the other defaults refuse."""
-SILENT = {("awm", "plan_errands")}
+SILENT = {("awm", "plan_errands"), ("perturb", "think_up")}
 """Hooks that a recipe fills without asking anybody."""
 REFUSED = {(name, "find_theme"): f"^Recipe {name} starts from documents of tools" for name in ("agentscaler", "autoforge")}
 """Hooks that a recipe fills to say in words of its own why they do not apply."""
@@ -151,7 +151,7 @@ _SPECIMENS: dict[str, Specimen] = {}
 
 def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, Callable[[], Any]]:
     """Hook → how it is called."""
-    part: Part = "initial_test"
+    part: Part = "faults" if recipe.name == "perturb" else "initial_test"
     return {
         "pick_seeds": lambda: recipe.pick_seeds(at.config),
         "pick_texts": lambda: recipe.pick_texts(at.config),
@@ -197,7 +197,7 @@ async def test_a_hook_gives_what_it_promises_or_says_that_it_does_not_apply(name
         assert isinstance(given, GIVES[hook])
     asked, declared = {one.hash for one in noting.asked}, {one.hash for one in recipe.prompts.get(STEPS.get(hook, ""), ())}
     assert asked <= declared, "a prompt that is asked belongs to the fingerprint of its step"
-    assert bool(asked) == (hook in STEPS and fills(recipe, hook) and recipe.name != "perturb" and (name, hook) not in SILENT)
+    assert bool(asked) == (hook in STEPS and fills(recipe, hook) and (name, hook) not in SILENT)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -11,6 +11,7 @@ from envmill.kinds.base import BuildContext, BuildResult, Composition, Look, Pol
 from envmill.kinds.terminal.demands import render_demands
 from envmill.kinds.terminal.errands.outfitting import outfit, pose_errand
 from envmill.kinds.terminal.errands.wishes import find_errand_faults
+from envmill.kinds.terminal.furnishing import furnish
 from envmill.kinds.terminal.gates import CODES, LOOKS, NOT_HERE
 from envmill.kinds.terminal.grading import find_ungraded
 from envmill.kinds.terminal.lending import NAME
@@ -56,6 +57,8 @@ class TerminalKind:
     def find_plan_faults(self, plan: Blueprint) -> list[str]:
         if ERRAND in plan.files:
             return list(find_errand_faults(Errand.model_validate_json(plan.files[ERRAND])))
+        if plan.brief.written == "system":
+            return []
         try:
             terminal.derive_tables(plan.files, plan.policies)
         except BuildError as error:
@@ -67,6 +70,8 @@ class TerminalKind:
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
         """The blueprint's files are the machine; that of an errand is outfitted part by part."""
+        if blueprint.brief.written:
+            return await furnish(blueprint, workshop.author, workshop.sandbox, workshop.models)
         if ERRAND not in blueprint.files:
             return BuildResult((assemble_machine(blueprint),))
         last = BuildResult()

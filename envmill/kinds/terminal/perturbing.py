@@ -56,6 +56,22 @@ def plan_machine(seed: Seed) -> Blueprint:
     )
 
 
+def plan_system(seed: Seed, origin: Origin) -> Blueprint:
+    """A system that is still to be written: the brief alone."""
+    return Blueprint(
+        kind="terminal",
+        brief=seed.brief,
+        name=seed.brief.theme.replace("_", " "),
+        summary=seed.brief.text,
+        collections={},
+        rules=[],
+        tools=[ToolPlan(name=SHELL.name, description=SHELL.description, effect=SHELL.effect)],
+        policy_document="",
+        licence=seed.licence,
+        origin=origin,
+    )
+
+
 def assemble_machine(blueprint: Blueprint) -> Environment:
     """The blueprint's files are the machine."""
     told = blueprint.model_dump(include={"kind", "files", "rules", "policy_document", "name", "summary", "licence"})

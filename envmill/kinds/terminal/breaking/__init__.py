@@ -59,7 +59,8 @@ OPERATORS: dict[str, Operator] = {
 
 
 def list_faults(healthy: Healthy, dice: random.Random) -> Iterator[Fault]:
-    """Every fault that the system declares, handle by handle; one that does not apply where it is declared is an error of the data."""
+    """Every fault that the system declares, handle by handle, and those that were proposed for it; one that does not apply where it is
+    declared is an error of the data."""
     for handle in healthy.system.handles:
         for name in handle.can:
             operator = OPERATORS.get(name)
@@ -68,3 +69,4 @@ def list_faults(healthy: Healthy, dice: random.Random) -> Iterator[Fault]:
                 why = f"{name} does not apply to the handle {handle.name}"
                 raise SettingsError(f"System {healthy.system.name}: {why}. Mend its system.toml.", system=healthy.system.name)
             yield fault
+    yield from healthy.system.faults

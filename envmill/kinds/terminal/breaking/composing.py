@@ -35,7 +35,7 @@ def find_underivable(healthy: Healthy, broken: BrokenSystem) -> list[str]:
     handles = {each.name: each for each in healthy.system.handles}
     lacking: list[str] = []
     for fault in broken.faults:
-        told = handles[fault.handle].told
+        told = handles[fault.handle].told if fault.handle in handles else ""
         text = page + ("\n".join(read_lines(healthy, told)) if told else "")
         lacking += [f"{fault.operator} at {fault.handle}: {each}" for each in fault.right if each not in text]
     return lacking

@@ -45,6 +45,12 @@ def load_system(name: str, variation: int = 0) -> Healthy:
     return Healthy(system, variation, values, files, (folder / "check.py").read_text(encoding="utf-8"))
 
 
+@cache
+def load_sorts() -> dict[str, str]:
+    """Sorts of systems that an author may write, each with a sentence on it."""
+    return tomllib.loads((FOLDER / "sorts.toml").read_text(encoding="utf-8"))
+
+
 def count_variations(name: str) -> int:
     """How many differ."""
     return max(len(each) for each in load_system(name).system.variables.values())
