@@ -13,7 +13,7 @@ export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak calibrate-author docs image base lock FORCE
+.PHONY: help setup check test demo bench soak audit calibrate-author docs image base lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
@@ -22,6 +22,7 @@ help:
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
+	@echo "make audit                 what is installed, beside the lock's versions and hashes; known weaknesses where pip-audit is"
 	@echo "make calibrate-author MODEL=...   what becomes of a model's work: 20 environments, 60 scenarios"
 	@echo "make docs                  renew the pages that are written from the code"
 	@echo "make image [BASE=...]      a container image; BASE is an image with the Python of PYTHON"
@@ -74,6 +75,12 @@ bench: setup
 
 soak: setup
 	@ENVMILL_SOAK=1 $(PY) -m pytest -m "soak$(if $(AREA),(area='$(AREA)'))" $(ARGS) || { code=$$?; [ $$code -ne 5 ] || echo "No soak test$(if $(AREA), for area '$(AREA)')." >&2; exit $$code; }
+
+# pip-audit asks a database of advisories, which a machine with a package index alone does not reach; so it is not locked.
+audit: setup
+	@$(PY) -m tests.installed && echo "Everything that is installed is as requirements.lock has it."
+	@if command -v pip-audit >/dev/null; then pip-audit --require-hashes --disable-pip --requirement requirements.lock; \
+	else echo "No pip-audit here: nobody asked whether weaknesses of these versions are known."; fi
 
 calibrate-author: setup
 	@[ -n "$(MODEL)" ] || { echo "Name the author: make calibrate-author MODEL=openai:my-model@my_server" >&2; exit 2; }

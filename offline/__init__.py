@@ -22,7 +22,7 @@ from offline.domain import Domain
 from offline.faults import ANYWHERE, FaultCase, PlantedFault, pick_fault, plant_kind, render_reply
 from offline.faults.repair import end_repair, find_full, find_variant
 from offline.following import follow, lead_along
-from offline.graphs import describe_graph, follows, merge_twins
+from offline.graphs import write_graph
 from offline.mining import judge_text, place_text
 from offline.opinions import answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
@@ -56,7 +56,7 @@ from schemas.reading import ReaderInput
 from schemas.ruling import RulingInput
 from schemas.seed import Brief
 from schemas.suspicion import SuspicionInput
-from schemas.tool_prompts import ChainInput, ChainReply, DagInput, SampledReply
+from schemas.tool_prompts import ChainInput, ChainReply, SampledReply
 from schemas.typed_prompts import TopologyInput
 
 _APART = 1_000_000
@@ -246,14 +246,7 @@ def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
 
 
 def _answer_dag(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    """The same as a graph in which every node is needed: a look-up that was made is not made again, also where a chain asks for it."""
-    asked = DagInput.model_validate(inputs)
-    reply = ChainReply.model_validate(_answer_topology(inputs, domain, seed, sample).model_dump())
-    merged = merge_twins(reply, domain)
-    if asked.binding and asked.sampled is not None and reply.infeasible is None and not follows(merged, _list_tools(asked.sampled)):
-        said = Infeasible(node=_list_steps(asked.sampled)[-1].id, reason="What it looks up stands in an earlier reply.")
-        merged = _write_no_chain("", domain).model_copy(update={"infeasible": said})
-    return describe_graph(merged, domain)
+    return write_graph(_answer_topology, inputs, domain, seed, sample)
 
 
 def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int) -> Contract:

@@ -5,24 +5,52 @@ chain ─► without twins ─► carried out by the domain model ─► what ea
                                  └─────── rows left out ─────┘
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from envmill.errors import BuildError
 from envmill.kinds.endings import list_keys
-from envmill.toolgraph.chain_player import read_path
+from envmill.recipes.drafting.derivability import find_shortcuts
+from envmill.recipes.drafting.rechecking import find_keys, list_words
+from envmill.toolgraph.chain_player import Enacted, read_path
+from envmill.toolgraph.references import walk_nodes
 from envmill.verifiers.diff import diff_states
+from offline.chaining import spread_samples
 from offline.database import list_policies
 from offline.domain import TODAY, Domain
 from offline.world import DomainWorld
-from schemas.base import Json, canonical_json, is_array, is_object
-from schemas.chain import ChainStep, FromNode, FromRecord, Node, Reason, Source
-from schemas.tool_prompts import ChainReply, DagReply
+from schemas.base import Contract, Json, canonical_json, is_array, is_object
+from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Reason, Source
+from schemas.environment import Call
+from schemas.tool_prompts import ChainReply, DagInput, DagReply
 
 _MADE = "*"
 """In place of the id of a row that the chain makes."""
+
+
+def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+    """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one."""
+    first: DagReply | None = None
+    for each in spread_samples(sample):
+        reply = _write_once(write, inputs, domain, seed, each)
+        first = first or reply
+        if reply.infeasible or not has_shortcut(reply, domain):
+            return reply
+    assert first is not None
+    return first
+
+
+def _write_once(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+    """A look-up that was made is not made again, also where a chain asks for it."""
+    asked = DagInput.model_validate(inputs)
+    merged = merge_twins(ChainReply.model_validate(write(inputs, domain, seed, sample).model_dump()), domain)
+    steps = [one.node for one in walk_nodes(asked.sampled.nodes if asked.sampled else []) if isinstance(one.node, ChainStep)]
+    if asked.binding and merged.infeasible is None and not follows(merged, [step.tool for step in steps]):
+        said = Infeasible(node=steps[-1].id, reason="What it looks up stands in an earlier reply.")
+        return DagReply(initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said)
+    return describe_graph(merged, domain)
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
@@ -66,6 +94,7 @@ class _Played:
     calls: list[str]
     gave: dict[str, Json]
     changes: list[str]
+    enacted: Enacted = field(compare=False)
 
 
 def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
@@ -76,6 +105,15 @@ def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
     claims = {name: value for name, value in whole.gave.items() if value != _MADE}
     needed = _find_needed(reply, domain, whole) if reply.polarity == "achieve" else {}
     return DagReply.model_validate(told | {"claims": claims, "needed": needed})
+
+
+def has_shortcut(reply: DagReply, domain: Domain) -> bool:
+    """Whether a node gives what stands elsewhere."""
+    played = _play(reply, domain, reply.initial_state)
+    if played is None:
+        return False
+    keys = find_keys((reply.initial_state, played.enacted.state))
+    return bool(find_shortcuts(reply.chain, reply.filling, played.enacted, list_words(reply), keys))
 
 
 def _find_needed(reply: ChainReply, domain: Domain, whole: _Played) -> dict[str, list[str]]:
@@ -100,7 +138,7 @@ def _has_dangling(state: Json, keys: set[str]) -> bool:
 def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
     """None where a call is refused, or a choice finds nothing."""
     world = DomainWorld(domain, deepcopy(state), TODAY, "chain")
-    known, calls, gave = dict[str, Any](), list[Json](), dict[str, Json]()
+    known, calls, gave = dict[str, Any](), list[tuple[str, Call]](), dict[str, Json]()
     for node in reply.chain.nodes:
         try:
             if isinstance(node, ChainStep):
@@ -108,7 +146,7 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
                 arguments = {name: _read(reply, state, known, f"{node.id}.{name}", one) for name, one in node.arguments.items()}
                 if not world.allows(operation, arguments):
                     return None
-                calls.append([node.tool, arguments])
+                calls.append((node.id, Call(name=node.tool, arguments=arguments)))
                 known[node.id] = deepcopy(world.answer(operation, arguments))
             elif isinstance(node, Reason):
                 known[node.id] = gave[node.id] = _choose(reply, known, node)
@@ -121,8 +159,11 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
         for change in diff_states(state, world.state)
         if f"{change.path[0]}.{change.path[-1]}" not in exempt
     ]
-    spelled = [canonical_json(_blank(call, made)) for call in calls]
-    return _Played(spelled, {name: _blank(value, made) for name, value in gave.items()}, sorted(changes))
+    steps, made_calls = [step for step, _ in calls], [call for _, call in calls]
+    replies = [known[step] for step in steps]
+    enacted = Enacted(made_calls, steps, replies, world.state, {name: [value] for name, value in gave.items()})
+    spelled = [canonical_json(_blank([call.name, call.arguments], made)) for call in made_calls]
+    return _Played(spelled, {name: _blank(value, made) for name, value in gave.items()}, sorted(changes), enacted)
 
 
 def _read(reply: ChainReply, state: Json, known: Mapping[str, Any], place: str, source: Source) -> Json:

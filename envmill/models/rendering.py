@@ -48,15 +48,37 @@ def strip(value: Any) -> Json:
 def _render_tool(tool: AnyTool) -> Iterator[str]:
     """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
     takes = _order(tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None))
-    fields = list(render_fields(takes)) if takes else []
-    signature = "" if takes is None or takes == {} else f"({', '.join(field.partition('  //')[0].rstrip(',') for field in fields)})"
+    fields = list(render_fields(_drop_words(takes))) if takes else []
+    signature = "" if takes is None or takes == {} else f"({', '.join(field.rstrip(',') for field in fields)})"
     yield f"- {tool.name}{signature} {'; '.join(_list_traits(tool))}. {tool.description}"
-    for field in fields:
-        name, _, told = field.partition("  // ")
-        if told:
-            yield f"  {name.partition(':')[0].rstrip('?')}: {told}"
+    yield from (f"  {name}: {told}" for name, told in _list_words(takes, ""))
     if replies := getattr(tool, "outputs", None):
         yield f"  replies: {render_type(_order(replies), 1)}"
+
+
+def _drop_words(schema: Json) -> Json:
+    """A schema without descriptions, at any depth. A property of that name stays."""
+    if is_array(schema):
+        return [_drop_words(part) for part in schema]
+    if not is_object(schema):
+        return schema
+    return {
+        name: {key: _drop_words(value) for key, value in part.items()} if name == "properties" and is_object(part) else _drop_words(part)
+        for name, part in schema.items()
+        if name != "description" or not isinstance(part, str)
+    }
+
+
+def _list_words(schema: Json, place: str) -> Iterator[tuple[str, str]]:
+    """What each parameter means, and each part of one: `players[].team`."""
+    properties: Json = schema.get("properties") if is_object(schema) else None
+    for name, part in properties.items() if is_object(properties) else ():
+        if not is_object(part):
+            continue
+        if isinstance(told := part.get("description"), str) and told:
+            yield f"{place}{name}", told
+        yield from _list_words(part, f"{place}{name}.")
+        yield from _list_words(part.get("items"), f"{place}{name}[].")
 
 
 def _order(schema: Json) -> Json:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -333,3 +334,17 @@ def test_a_user_who_has_had_enough_makes_no_further_request() -> None:
     told = answer_all(asks, asks, asks)
     assert told[-1][1] == "gave_up"
     assert not {text for text, _ in told} & set(IN_TURN.later)
+
+
+def test_a_model_that_plays_the_user_knows_nothing_of_later_requests() -> None:
+    models: Any = Told(UserReply(text="Thanks.", stop=True))
+    goals = ["They have the drill.", "They have the saw.", "They know the day."]
+    whole = replace(WHOLE, contract=IN_TURN.model_copy(update={"goals": goals, "stop": "they have both and know the day"}))
+    person, dialogue = make_in_turn(whole, lambda knowledge: ModelUser(knowledge, models, 0)), [Utterance("user", IN_TURN.opening)]
+    for _ in range(3):
+        dialogue.append(Utterance("agent", "It is done."))
+        answer = asyncio.run(person.answer(dialogue))
+        dialogue.append(Utterance("user", answer.text))
+    assert [one.goals for one in models.asked] == [[IN_TURN.opening], *([request] for request in IN_TURN.later)]
+    assert not any("saw" in one.model_dump_json() for one in models.asked[:1])
+    assert not any("both" in one.stop for one in models.asked)

@@ -48,6 +48,7 @@ GOLDEN: dict[str, RunConfig] = {
         "scaleenv": {"mistakes": 0.4},
         "agentscaler": {"seed": 13},
         "envfactory": {"seed": 7, "mistakes": 0.3},
+        "autoforge": {"seed": 7, "mistakes": 0.1},
         "perturb": {"environments": 1, "polarities": {"achieve": 1}},
         # Seed and rate plant no mistake whose outcome hangs on the clock.
         "endless_terminals": {"polarities": {"achieve": 1}, "seed": 8, "mistakes": 0.15},

@@ -50,6 +50,8 @@ def test_a_plan_nobody_could_build_is_told_so(changes: dict[str, Any], words: st
         pytest.param({"tools": {"T1": {"id": "T7"}}}, None, "records_unlike", id="an id that is not the key"),
         pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tool_id": "T9"}}}, None, "reference_lost", id="refers to nothing"),
         pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tracking_id": "T9"}}}, None, "", id="somebody else's number"),
+        pytest.param({"player_sessions": {"S1": {"player_id": "nora_k"}}}, None, "", id="a name of another service"),
+        pytest.param({"entries": {"E1": {}}, "marks": {"M1": {"entry_id": "E9"}}}, None, "reference_lost", id="another plural"),
         pytest.param({"tools": {"T1": {}}, "loans": {"L1": {"tool_id": ""}}}, None, "", id="refers to nothing yet"),
         pytest.param({"limit": 3, "tools": {}}, None, "", id="what is no collection"),
     ],

@@ -58,7 +58,14 @@ class Asked(Contract):
             LEND,
             "- lend_tool(tool_id: string, days?: integer (minimum 1) = 7) change; reads tools; writes loans. Lend a tool.\n"
             "  tool_id: Id of the tool.",
-            id="tool",
+            id="plain",
+        ),
+        pytest.param(
+            ODD,
+            "- lend_tool(name: string, card: string, also?: {tool_id: string, days?: integer (minimum 1) = 7}[]) change; reads tools; "
+            "writes loans. Lend a tool.\n"
+            "  also[].tool_id: Id of the tool.",
+            id="nested",
         ),
         pytest.param(LEND.model_copy(update={"actors": ["user"], "reads": [], "writes": [], "parameters": {"type": "object"}}),
                      "- lend_tool() change; called by user. Lend a tool.", id="the user's"),

@@ -82,6 +82,31 @@ async def test_neither_does_one_where_a_state_was_asked_for(settings: Settings, 
         assert read_most_memory(find_driver()) < ALLOWED
 
 
+DEEP = """
+value = 1
+for _ in range(LEVELS): value = [value]
+forge(FORGED | {"parts": [{"type": "json", "value": value}]})
+"""
+LONG = """
+forge(FORGED | {"parts": [{"type": "text", "text": "x" * BYTES}]})
+"""
+
+
+@pytest.mark.parametrize(("levels", "killed"), [(60, False), (300, True)])
+async def test_a_reply_deeper_than_a_program_may_is_refused(jail: Sandbox, levels: int, killed: bool) -> None:
+    _, attacked = await jail.play(make_attack(DEEP.replace("LEVELS", str(levels))), [Reset({"count": 0}, CLOCK, 7), invoke("attack")])
+    assert (attacked.code == "killed", "deeper" in attacked.message) == (killed, killed), attacked
+
+
+@pytest.mark.parametrize(("size", "killed"), [(1_900_000, False), (2_200_000, True)])
+async def test_a_frame_larger_than_a_reply_is_refused(settings: Settings, size: int, killed: bool) -> None:
+    """Nobody asked for a state."""
+    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_attack(LONG.replace("BYTES", str(size)))) as session:
+        await session.step(Reset({"count": 0}, CLOCK, 7))
+        attacked = await session.step(invoke("attack"))
+        assert (attacked.code == "killed", "limit" in attacked.message) == (killed, killed), attacked.message
+
+
 async def test_frames_that_say_nothing_buy_no_time(jail: Sandbox) -> None:
     body = """
 while True:

@@ -11,6 +11,8 @@ from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utteran
 from schemas.base import Json
 from schemas.scenario import UserContract
 
+_DONE = "the assistant has done what your last request asks for, or says that it cannot"
+
 
 def make_in_turn(knowledge: UserKnowledge, make: Callable[[UserKnowledge], Person]) -> Person:
     """The person alone where they have one request."""
@@ -35,6 +37,7 @@ class RequestsInTurn:
         return replace(answer, text=self._asked[-1], end="")
 
     def _begin(self) -> Person:
-        now: dict[str, Json] = {"opening": self._asked[-1], "later": []}
+        # Goals and the end of the whole scenario name later requests: a model that knows them asks too early, and then twice.
+        now: dict[str, Json] = {"opening": self._asked[-1], "later": [], "goals": [self._asked[-1]], "stop": _DONE}
         contract = UserContract.model_validate(self._knowledge.contract.model_dump() | now)
         return self._make(replace(self._knowledge, contract=contract, request="\n\n".join(self._asked)))

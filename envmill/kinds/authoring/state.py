@@ -6,6 +6,8 @@ from envmill.verifiers.diff import diff_states
 from schemas.base import Json, is_object
 
 _SHOWN = 20
+_PLURAL = 3
+"""Letters that a plural has more, at most."""
 
 
 def find_state_faults(given: dict[str, Json], kept: Json) -> list[tuple[str, str]]:
@@ -48,9 +50,10 @@ def _list_lost(state: dict[str, Json]) -> Iterator[str]:
 
 
 def _names_collection(attribute: str, state: dict[str, Json]) -> bool:
-    """`entry_id` names a record of `entries`; a `tracking_id` may be somebody else's number."""
+    """`entry_id` names a record of `entries`; a `tracking_id` may be somebody else's number, and a `player_id` beside `player_sessions`
+    a name that another service gives."""
     thing = attribute.removesuffix("_id")
-    return any(name.startswith(thing[: max(3, len(thing) - 1)]) for name in state)
+    return any(name.startswith(thing[: max(3, len(thing) - 1)]) and len(name) <= len(thing) + _PLURAL for name in state)
 
 
 def _list_collections(state: dict[str, Json]) -> Iterator[tuple[str, dict[str, dict[str, Json]]]]:

@@ -24,7 +24,8 @@ from schemas.tool_prompts import DagReply
 SOURCE, SHORTCUT, NO_REASONING, CLAIM = "graph", "node_not_needed", "no_reasoning", "claim_differs"
 _NEEDED = (
     "Every node of the graph is needed: where it is deleted, with all that rests on it, what it gave stands neither in the request nor in "
-    "a reply that remains. Leave the node out, or change request or records so that only this node gives the value."
+    "a reply that remains. Take the value from there, and leave the node out if nothing else rests on it; or change request or records so "
+    "that only this node gives the value."
 )
 _REASONED = "Some `reason` or `if` works something out: it chooses among rows that differ, counts, adds, subtracts, composes or compares."
 _CLAIMED = "`claims` has what each `reason` gives in this state. Correct the claim, and the request or the records if they rest on it."
