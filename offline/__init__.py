@@ -24,7 +24,7 @@ from offline.faults.repair import end_repair, find_full, find_variant
 from offline.following import follow, lead_along
 from offline.graphs import write_graph
 from offline.mining import judge_text, place_text
-from offline.opinions import answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
+from offline.opinions import answer_coverage, answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
 from offline.parts import write_methods, write_skeleton
 from offline.planning import keep_to_line, write_errands, write_harder
 from offline.polarities import Twins, make_twins, write_polar
@@ -35,7 +35,6 @@ from offline.scenario import LADDER
 from offline.tests import write_tests
 from schemas.base import Contract, Json
 from schemas.chain import Chain, ChainStep, Infeasible
-from schemas.coverage import CoverageReply
 from schemas.document_prompts import WalkInput, WalkReply
 from schemas.fairness import MapperInput
 from schemas.prompts import (
@@ -346,11 +345,6 @@ def _answer_mapper(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> C
     return map_request(MapperInput.model_validate(inputs))
 
 
-def _answer_coverage(_inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
-    """The embedded judge misses nothing among tests: it is a test double, and its author writes one for each rule."""
-    return CoverageReply(missing=[])
-
-
 WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "theme": _answer_theme,
     "blueprint": _answer_blueprint,
@@ -375,7 +369,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "suspicion": _answer_suspicion,
     "reader": _answer_reader,
     "mapper": _answer_mapper,
-    "coverage": _answer_coverage,
+    "coverage": answer_coverage,
     "label": linking.answer_label,
     "names": tabling.answer_names,
     "requirements": tabling.answer_requirements,
@@ -384,6 +378,7 @@ WRITERS: dict[str, Callable[[Json, Domain, int, int], Contract]] = {
     "interface": tabling.answer_interface,
     "code": tabling.answer_code,
     "trials": tabling.answer_trials,
+    "errors": tabling.answer_errors,
     "toolset": tabling.answer_toolset,
     "cases": tabling.answer_cases,
     "debug": tabling.answer_debug,

@@ -19,6 +19,8 @@ from schemas.document_prompts import SelectedReply
 from schemas.prompts import ProgramReply, ThemeReply
 from schemas.table_prompts import (
     CodeInput,
+    ErrorsInput,
+    ErrorsReply,
     InterfaceInput,
     InterfaceReply,
     NamesInput,
@@ -54,6 +56,7 @@ PROMPTS = frozenset(
         "dag",
         "grow",
         "natural",
+        "errors",
     )
 )
 """Prompts that speak of tables."""
@@ -120,6 +123,14 @@ def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Co
     plan, promises = write_blueprint(domain), list_promises(domain)
     told = plan.model_dump(include={"name", "summary", "rules", "policy"})
     return ToolsetReply(**told, tools=[PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump()) for tool in plan.tools])
+
+
+def answer_errors(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
+    """It counts, and knows no causes."""
+    asked = ErrorsInput.model_validate(inputs)
+    told = [text for version in asked.versions for text in version]
+    named = [tool.name for tool in asked.tools if any(tool.name in text for text in told)]
+    return ErrorsReply(summary=f"{len(told)} complaints about {len(asked.versions)} versions; they name {', '.join(named) or 'no tool'}.")
 
 
 def answer_cases(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:

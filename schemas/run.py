@@ -150,6 +150,9 @@ class RunConfig(Contract):
     promises: bool = Field(default=True, title="Hold tools to their plan")
     """Compare what the plan says of each tool, what it requires before and ensures after a call, with what the program does, and send
     back what differs. For recipes whose plans say it."""
+    summary: bool = Field(default=True, title="Sum up errors for repairs")
+    """Ask the author's model for a summary of all complaints so far before a program is repaired a second time, or has five complaints and
+    more. For recipes that sum them up (`awm`)."""
     tools: int | None = Field(default=None, ge=10, le=100, title="Tools per environment")
     """Number of tools per environment. Empty leaves it to the author."""
     collections: int | None = Field(default=None, ge=3, le=40, title="Collections per environment")

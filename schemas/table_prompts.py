@@ -148,6 +148,23 @@ class CodeInput(Contract):
     tools: list[CodedTool]
 
 
+class ErrorsInput(Contract):
+    """Sum up what is wrong with the versions of a program so far."""
+
+    brief: Brief
+    name: str
+    rules: list[str]
+    tools: list[ToolPlan]
+    versions: list[list[str]]
+    """Complaints about each version, the oldest first."""
+
+
+class ErrorsReply(Contract):
+    """What went wrong, and why."""
+
+    summary: str = Field(min_length=1)
+
+
 class TrialsInput(TestsInput):
     """Write procedural tests that begin with the rows there are."""
 

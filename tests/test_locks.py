@@ -50,6 +50,9 @@ class Writer:
     async def write_program(self, blueprint: Any, before: Any, repair: Repair, models: Any) -> ProgramReply:
         return ProgramReply(source=self._next(repair.locked), class_name="Shed")
 
+    async def sum_errors(self, _plan: Any, _failed: Any, repair: Any, _models: Any) -> Any:
+        return repair
+
     async def write_tests(self, *_: Any) -> TestsReply:
         return TestsReply(initial_state=STATE, tests=GREEN)
 

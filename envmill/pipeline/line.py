@@ -150,7 +150,7 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "reviewed", "whole", "coverage", "exact", "promises", *_LOOP),
+        settings=("review", "reviewed", "whole", "coverage", "exact", "promises", "summary", *_LOOP),
         prompts=(SUSPICION, COVERAGE),
     ),
     make_step(

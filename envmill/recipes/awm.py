@@ -13,6 +13,7 @@ from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.errands import take_requirements
+from envmill.recipes.drafting.errors import load_errors, sum_errors
 from envmill.recipes.scenarios import ask_checks, ask_scenario, load_checks, load_scenario
 from envmill.recipes.tables import (
     TablePlan,
@@ -61,7 +62,7 @@ _FOLDER = PROMPTS / NAME
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
     theme, rows, code, trials = load_theme(), load_rows(), load_code(), load_trials()
-    scenario, checks = load_scenario(), load_checks()
+    scenario, checks, errors = load_scenario(), load_checks(), load_errors()
     names = Prompt.load(_FOLDER / "names.md", NamesInput, NamesReply)
     requirements = Prompt.load(_FOLDER / "requirements.md", RequirementsInput, RequirementsReply)
     schema = Prompt.load(_FOLDER / "schema.md", SchemaInput, SchemaReply)
@@ -79,7 +80,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         prompts={
             "environments-mine": (theme, names),
             "environments-generate": (requirements, schema, rows, interface),
-            "environments-build": (code, trials),
+            "environments-build": (code, trials, errors),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (scenario,),
             "scenarios-build": (checks,),
@@ -92,6 +93,7 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
         think_up=partial(plan_tables, plan),
         write_program=partial(ask_code, code, describe_typed),
         write_tests=partial(ask_trials, trials),
+        sum_errors=partial(sum_errors, errors),
         plan_errands=take_requirements,
         pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),

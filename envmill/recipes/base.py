@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Protocol
 
 from envmill.errors import SettingsError
 from envmill.gates.base import Finding
+from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
@@ -110,6 +111,10 @@ def _pick_no_texts(_config: RunConfig, _past: Past = NO_PAST) -> list[str]:
     return []
 
 
+async def _sum_nothing(_plan: Blueprint, _failed: Sequence[Sequence[Complaint]], repair: Repair, _models: ModelSession) -> Repair:
+    return repair
+
+
 async def _mend_nothing(*_: object) -> None:
     return None
 
@@ -156,6 +161,8 @@ class Recipe:
     """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
     debug: Debug = _mend_nothing
     """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
+    sum_errors: Callable[[Blueprint, Sequence[Sequence[Complaint]], Repair, ModelSession], Awaitable[Repair]] = _sum_nothing
+    """Complaints about each version of a program so far → its repair, with a summary of them where one is written."""
     write_part: Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]] = _write_no_part
     """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
 

@@ -117,6 +117,8 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
+        if context.config.summary and repair.complaints:
+            repair = await context.recipe.sum_errors(blueprint, [one.complaints for one in tried if one.complaints], repair, asking)
         version = await _write_version(blueprint, before or _Version(), repair, coverage, context, asking)
         weakened = guard.refuse(version.plan, repair) if version.plan else ()
         if not version.complaints and context.config.review:

@@ -172,6 +172,13 @@ def pose_natural(theme: str, number: int) -> dict[str, Any]:
     return about | {"added": [{"tool": call["name"], "description": "", "call": call, "rows": {}}]}
 
 
+def pose_errors(theme: str, number: int) -> dict[str, Any]:
+    """Two versions of a program, both wrong about one tool."""
+    tools = [{"name": each.name, "description": "", "effect": "change"} for each in compose(theme, number).changes[:2]]
+    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": []}
+    return about | {"tools": tools, "versions": [[f"{tools[0]['name']} ended in failure"]] * 2}
+
+
 LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "methods": pose_methods,
     "checks": pose_checks,
@@ -185,6 +192,7 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "reword": pose_reword,
     "grow": pose_grow,
     "natural": pose_natural,
+    "errors": pose_errors,
     "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
 }
 """Prompts whose inputs hang on earlier replies."""

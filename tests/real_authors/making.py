@@ -46,7 +46,7 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
     """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's.
 
     Nobody is asked which rule a tool enforces, or for records that other tools need: no reader had been, when these replies were recorded.
-    Their tests name parts of a change.
+    Their tests name parts of a change, and nobody summed up what went wrong.
     """
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
     config = RunConfig(
@@ -58,6 +58,7 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
         chains="free",
         reach=0,
         exact=False,
+        summary=False,
     )
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), sandbox)
     return replace(context, calibrations=tuple(list_calibrations())) if judged else context

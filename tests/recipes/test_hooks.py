@@ -9,7 +9,8 @@ import pytest
 
 import offline as author
 from envmill.errors import SettingsError
-from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes import RECIPES
@@ -35,8 +36,9 @@ FOUND = ThemeReply(
     reason="It is named.", stateful=True, specific=True, theme="tool_lending", description="Tools are lent.", usefulness=8, modelability=8
 )  # fmt: skip
 DEFAULTS = {one.name: one.default for one in fields(Recipe)}
+WRONG = Complaint("W3", "test_failed", "lend ended in ok")
 PLACE = ErrandPlace(number=0, polarity="achieve")
-NEUTRAL = ("pick_texts", "debug", "plan_errands", "sift")
+NEUTRAL = ("pick_texts", "debug", "sum_errors", "plan_errands", "sift")
 """Hooks whose default does nothing; the other defaults refuse."""
 SILENT = {("awm", "plan_errands"), ("perturb", "think_up")}
 """Hooks that a recipe fills without asking anybody."""
@@ -52,6 +54,7 @@ GIVES: Mapping[str, type] = {
     "write_program": ProgramReply,
     "write_tests": TestsReply,
     "debug": Mended,
+    "sum_errors": Repair,
     "write_part": str,
     "plan_errands": BlockPlan,
     "pose": ScenarioReply,
@@ -65,6 +68,7 @@ STEPS: Mapping[str, str] = {
     "write_program": "environments-build",
     "write_tests": "environments-build",
     "debug": "environments-build",
+    "sum_errors": "environments-build",
     "write_part": "environments-build",
     "plan_errands": "scenarios-generate",
     "pose": "scenarios-generate",
@@ -158,6 +162,7 @@ def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, 
         "write_program": lambda: recipe.write_program(at.plan, None, FIRST, models),
         "write_tests": lambda: recipe.write_tests(at.environment, None, FIRST, models, at.plan.rows),
         "debug": lambda: recipe.debug(at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, models),
+        "sum_errors": lambda: recipe.sum_errors(at.plan, [(WRONG,), (WRONG,)], Repair((WRONG,)), models),
         "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, models),
         "plan_errands": lambda: recipe.plan_errands(ErrandBlock(at.environment, (PLACE,), (), ("Somebody borrows a drill.",)), models),
         "pose": lambda: recipe.pose(ScenarioBrief(at.environment, 0, "achieve"), FIRST, models),

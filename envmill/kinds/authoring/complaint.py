@@ -65,9 +65,13 @@ def number(complaints: Sequence[Complaint], longest: int = _LONGEST) -> str:
     return "\n".join([*lines, *([f"And {len(complaints) - MOST} more."] if len(complaints) > MOST else [])])
 
 
-def describe_complaint(complaints: Sequence[Complaint], locked: Sequence[str]) -> str:
+def describe_complaint(complaints: Sequence[Complaint], locked: Sequence[str], summary: str = "") -> str:
     """The message that goes on from a reply."""
-    parts = [f"Your last reply was tried. What is wrong with it:\n\n{number(complaints)}", describe_locked(locked)]
+    parts = [
+        f"A reader of all complaints so far sums them up:\n\n{summary}" if summary else "",
+        f"Your last reply was tried. What is wrong with it:\n\n{number(complaints)}",
+        describe_locked(locked),
+    ]
     parts.append("Correct what is wrong and leave the rest as it is. Reply again in the same form, complete.")
     return "\n\n".join(part for part in parts if part)
 

@@ -52,10 +52,12 @@ class Repair:
     complaints: tuple[Complaint, ...] = ()
     locked: tuple[str, ...] = ()
     """Parts that a reviewer locked."""
+    summary: str = ""
+    """What a model says of all that went wrong so far; it stands before the complaints."""
 
     def render(self) -> str:
         """The message that continues the author's conversation; empty for a first version."""
-        return describe_complaint(self.complaints, self.locked) if self.complaints else ""
+        return describe_complaint(self.complaints, self.locked, self.summary) if self.complaints else ""
 
     def about(self, tools: Sequence[str]) -> "Repair":
         """With the complaints about these tools alone."""
