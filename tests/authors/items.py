@@ -4,6 +4,7 @@ seed ─► blueprint ─► environment ─► tier
                         └─► slot ─► draft ─► scenario ─► tier
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -97,7 +98,7 @@ class _Run:
             one[0]: one for one in ask("select draft, id, polarity, len(oracle::json[]), request from scenarios where run = ?")
         }
         self.parents = {
-            (environment, number): (parent, tuple(levers))
+            (environment, number): (parent, tuple(json.loads(levers)))
             for environment, number, parent, levers in ask(
                 "select environment, number, parent, levers from errands where run = ? and parent <> ''"
             )
