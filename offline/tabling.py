@@ -113,10 +113,8 @@ def answer_interface(inputs: Json, domain: Domain, seed: int, _sample: int) -> C
     if brief.outline is None:
         return InterfaceReply(tools=tools)
     # Every tool that changes something returns the record as it stands then.
-    told = [
-        tool.model_copy(update={"description": f"{tool.description} Returns the record."}) if tool.effect == "change" else tool
-        for tool in tools
-    ]
+    found = {"change": "Returns the record.", "query": "Returns what is found."}
+    told = [tool.model_copy(update={"description": f"{tool.description} {found[tool.effect]}"}) for tool in tools]
     return SelectedReply(tools=told, left_out=compose_outline(brief, seed).left_out)
 
 

@@ -12,9 +12,8 @@ from schemas.environment import Blueprint
 
 LEAST, CHANGES = 6, 3
 """Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
-_RETURNS = re.compile(
-    r"\b(returns?|returned|returning|repl(y|ies)|gives?|responds?|tells?|shows?|lists?|outputs?|answers?)\b", re.IGNORECASE
-)
+_RETURNS = re.compile(r"\b(returns?|returned|repl(y|ies)|responds?|gives back|answers with)\b", re.IGNORECASE)
+"""Words by which a description says what comes back."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 

@@ -87,7 +87,11 @@ async def grow_world(
         "complexity": round(measure_complexity(graph, reached), 3),
         "judged": patched.judged,
         "unnatural": patched.unnatural,
+        "crashed": tries.crashed,
     }
+    if tries.crashed:
+        words = next(f"in this scenario's world {tool} breaks: {end}" for tool, end in tries.crashed.items())
+        return grown, (replace(pass_by(GATE, "crashes", words), evidence=evidence),)
     if len(reached) >= wanted:
         return grown, (keep(GATE, evidence),)
     words = f"{len(reached)} of {len(names)} tools succeed in this scenario's world, and {wanted} are wanted"

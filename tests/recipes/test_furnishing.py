@@ -26,8 +26,10 @@ from offline.systems import MISTAKES
 from schemas.environment import Blueprint, Environment
 from schemas.run import RunConfig
 from schemas.seed import Seed
+from schemas.system import FileLine
 from schemas.system_prompts import FaultsReply, ProposedFault, SystemReply
 from tests.kinds.conftest import terminals
+from tests.soak import count
 
 __all__ = ["terminals"]
 
@@ -185,6 +187,31 @@ async def test_a_proposed_operator_holds_or_says_why_not(terminals: Sandbox) -> 
     for reason, change in refused.items():
         found, words = await try_operator(read_operator(honest.model_copy(update=change), 0), healthy, terminals)
         assert (found, bool(words)) == (reason, True)
+
+
+@pytest.mark.soak(area="mechanisms")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_are_not(terminals: Sandbox) -> None:
+    """Honest: files of handles set aside, where the check notices. Of each, what its author could make of it instead."""
+    honest = dishonest = caught = 0
+    for name in list_systems()[: count(1, 14)]:
+        healthy = load_system(name)
+        files = [each.file for each in healthy.system.handles if isinstance(each, FileLine) and each.file != healthy.system.page]
+        for path in list(dict.fromkeys(files))[: count(1, 5)]:
+            scripts = (f"mv {path} {path}.old", f"mv {path}.old {path}")
+            operator = ProposedFault(operator="set_aside", places=[path, f"{path}.old"], break_script=scripts[0], mend_script=scripts[1])
+            reason, words = await try_operator(read_operator(operator, 0), healthy, terminals)
+            if reason == "silent":  # a file whose absence nobody notices is no place to break
+                continue
+            assert reason == "", (name, path, words)
+            honest += 1
+            spoilt = [spoil(FaultsReply(operators=[operator])) for spoil in MISTAKES["faults"].values()]
+            for reply in spoilt:
+                dishonest += 1
+                caught += bool((await try_operator(read_operator(reply.operators[0], 0), healthy, terminals))[0])
+    assert honest >= count(1, 20)
+    assert dishonest >= count(3, 60)
+    assert caught >= dishonest - dishonest // 20
 
 
 @pytest.mark.asyncio(loop_scope="module")

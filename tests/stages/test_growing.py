@@ -9,7 +9,7 @@ from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches, derive_tables
 from envmill.models.gateway import ModelSession
 from envmill.recipes import scaleenv
-from envmill.recipes.drafting.growing import measure_complexity, order_outwards
+from envmill.recipes.drafting.growing import measure_complexity, order_outwards, try_tools
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
 from envmill.stages.context import RunContext
@@ -246,6 +246,20 @@ async def test_a_simple_world_is_judged_seldom_and_a_complex_one_always(jail: Sa
         await grow(jail, author, suspicions="judge")
         asked.append("natural" in author.asked)
     assert asked == [False, True]
+
+
+async def test_a_call_off_the_path_that_breaks_the_program_is_named(jail: Sandbox) -> None:
+    """A refusal is an answer; a program that falls over is none."""
+    guard = 'if self._find("tools", tool_id)["status"] != "free":'
+    assert guard in SOURCE
+    files = {**SHED.files, "program.py": SOURCE.replace(guard, 'if self._find("tools", tool_id)["state"] != "free":')}
+    broken = Environment.model_validate(SHED.model_dump() | {"id": "", "files": files})
+    found = await try_tools(broken, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail)
+    assert list(found.crashed) == ["lend_tool"]
+    assert "failure" in found.crashed["lend_tool"]
+    whole = await try_tools(SHED, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail)
+    assert whole.crashed == {}
+    assert whole.tools["confirm_repair"].done is None
 
 
 async def test_a_question_is_left_alone_and_counted(jail: Sandbox) -> None:

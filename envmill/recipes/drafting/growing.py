@@ -16,6 +16,7 @@ from envmill.gates.base import EnvironmentCase
 from envmill.gates.exploring.arguments import Offers
 from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.kinds.start import CLOCK
+from envmill.kinds.trial import BREAKDOWNS
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Invoke, Observation, Reset, Sandbox
@@ -46,6 +47,8 @@ class Tries:
     """The first that succeeded."""
     ended: tuple[str, ...] = ()
     """How some of the others ended."""
+    crashed: str = ""
+    """How the first ended that the program neither carried out nor refused."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class WorldTries:
     @property
     def reached(self) -> list[str]:
         return [name for name, tries in self.tools.items() if tries.done is not None]
+
+    @property
+    def crashed(self) -> dict[str, str]:
+        """Tool → how a call of it ended that the program neither carried out nor refused."""
+        return {name: tries.crashed for name, tries in self.tools.items() if tries.crashed}
 
     @property
     def unreached(self) -> list[str]:
@@ -97,6 +105,8 @@ async def try_tools(
         drawn = [(state, call) for state in states for name in lacking for call in offers.sample_some(tools[name], state, dice, most)]
         for call, seen in await play_calls(environment, drawn, sandbox):
             tries = found[call.name]
+            if not tries.crashed and crashes(seen):
+                tries = found[call.name] = replace(tries, crashed=_describe_end(call, seen[-1]))
             if tries.done is None and succeeds(tools[call.name], seen):
                 found[call.name] = replace(tries, done=call)
             elif len(tries.ended) < _SHOWN:
@@ -119,6 +129,12 @@ def succeeds(tool: Tool, seen: Sequence[Observation]) -> bool:
     if begun.outcome != "ok" or last.outcome != "ok":
         return False
     return last.state_hash != begun.state_hash if tool.effect == "change" else _holds_value(read_reply(last))
+
+
+def crashes(seen: Sequence[Observation]) -> bool:
+    """Whether the program broke on a call that its interface takes: a session that is no more is the machine's matter."""
+    begun, *_, last = seen
+    return begun.outcome == "ok" and last.outcome == "failure" and last.code not in BREAKDOWNS
 
 
 def _holds_value(reply: Json) -> bool:
