@@ -147,7 +147,9 @@ async def _find_idle(tour: ExplorationRun, built: EnvironmentCase, means: GateCo
     for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True), strict=True):
         if seen[-1].state is not None and seen[-1].state_hash == stop.before:
             tour.states.setdefault(stop.before, seen[-1].state)
-    return [lie for stop in idle if stop.before in tour.states and not _matches_row(stop, tour) for lie in _find_unheld(stop, tour)]
+    looked = [stop for stop in idle if stop.before in tour.states]
+    silent = [stop for stop in looked if not (_matches_row(stop, tour) or _asks_for_what_stands(stop, tour) or _denies(stop, tour))]
+    return [lie for stop in silent for lie in _find_unheld(stop, tour)]
 
 
 def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
@@ -157,6 +159,22 @@ def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
 def _admits(stop: ObservedCall) -> bool:
     """The answer says so itself."""
     return bool(_ADMITS.search(" ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))))
+
+
+def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
+    """A row holds every argument that is called like one of its attributes, two at least: the call made it so before, or it was so."""
+    for row in tour.rows(stop.before):
+        shared = [name for name, value in stop.call.arguments.items() if name in row.value and not is_array(value)]
+        if len(shared) > 1 and all(_render(row.value[name]) == _render(stop.call.arguments[name]) for name in shared):
+            return True
+    return False
+
+
+def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
+    """The answer has a `false` of its own, such as `deleted`: no attribute of a record, so it says that nothing was done."""
+    attributes = {name for row in tour.rows(stop.before) for name in row.value}
+    told = [part.get("value") for part in stop.seen.parts]
+    return any(value is False and name not in attributes for row in told if is_object(row) for name, value in row.items())
 
 
 def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:

@@ -94,7 +94,9 @@ class Mutator:
         if self.rng.random() < 0.03:
             return _nest(self.rng.choice([30, 70, 130, 200]), self.rng.random() < 0.5)
         if self.rng.random() < 0.02:
-            return [self.rng.choice(ODD)] * self.rng.choice([1000, 20_000])
+            # Not the longest text: a hundred megabytes are more than a frame or a state may have.
+            wide = [value for value in ODD if not isinstance(value, str) or len(value) < 100]
+            return [self.rng.choice(wide)] * self.rng.choice([1000, 20_000])
         return _copy(self.rng.choice(ODD))
 
     def _change_once(self, value: Any) -> Any:

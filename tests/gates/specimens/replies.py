@@ -105,6 +105,15 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     "W11": [
         (
+            "nothing done, and a false of its own says so",
+            (
+                (
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'return {"cancelled": False, "booking_id": booking_id}',
+                ),
+            ),
+        ),
+        (
             "nothing to do, and said so",
             (
                 (
