@@ -25,6 +25,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
         *("bad_reply", "does_not_build", "locked", "bad_image", "image", "bad_test", "initial_test", "final_test", "solution"),
         *("no_report", "not_as_told", "passes_untouched", "step_fails", "tells_answer"),
         *("oracle_fails", "oracle_spoils", "oracle_strays", "oracle_does_not_last"),
+        *("restart_missing", "restart_unseen", "bad_system", "too_few_faults"),
     ),
     "oracle": (
         *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),

@@ -17,6 +17,26 @@ BOUNDS = frozenset({"max", "min", "maximum", "minimum"})
 """First words of the same."""
 COMMON = REFERENCES | CONTROL | {"status", "state", "type", "kind", "value", "description", "date", "time", "version", "count", "message"}
 """Words that say nothing alone: equal only when what they are said of is equal."""
+FREE_TEXTS = frozenset(
+    {
+        "body",
+        "caption",
+        "comment",
+        "content",
+        "description",
+        "detail",
+        "memo",
+        "message",
+        "note",
+        "reason",
+        "remark",
+        "subject",
+        "summary",
+        "text",
+        "title",
+    }
+)
+"""Last words of parameters that a text made of others may go into. A bucket, a type or an address is no such text."""
 WRAPPERS = frozenset(
     {"data", "result", "item", "response", "body", "value", "list", "member", "payload", "output", "input", "content", "entry"}
 )

@@ -15,6 +15,7 @@ from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.toolgraph.samplers import SAMPLERS
 from envmill.toolgraph.validity import ChainLimits, find_faults
 from envmill.toolgraph.weaving import weave
+from envmill.toolgraph.words import FREE_TEXTS
 from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Loop, Node, Reason
 from tests.bench.toolgraph import compose_tools
 from tests.soak import count
@@ -84,6 +85,15 @@ def test_what_each_is_for(shop: ToolGraph) -> None:
     assert len(found) > 5
     assert all("list" in kinds for kinds in found)
     assert sum(kinds == {"list", "pick", "result"} for kinds in found) > 3
+
+
+def test_a_text_made_of_others_goes_into_free_texts_alone(shop: ToolGraph) -> None:
+    """No bucket, type or address is made of two other texts."""
+    for chain in sample_chains(shop, SAMPLERS["merge"], 60).chains:
+        made = {node.id for node in chain.nodes if isinstance(node, Reason) and node.rule == "compose"}
+        steps = [node for node in chain.nodes if isinstance(node, ChainStep)]
+        taken = [name for step in steps for name, source in step.arguments.items() if isinstance(source, FromNode) and source.node in made]
+        assert {name.rpartition("_")[2] for name in taken} <= FREE_TEXTS
 
 
 def test_no_condition_compares_an_id(shop: ToolGraph) -> None:

@@ -10,7 +10,7 @@ from envmill.toolgraph.references import is_meeting
 from envmill.toolgraph.samplers.backward import work_back
 from envmill.toolgraph.samplers.walk import WeightedSampler
 from envmill.toolgraph.validity import ChainLimits
-from envmill.toolgraph.words import REFERENCES
+from envmill.toolgraph.words import FREE_TEXTS, REFERENCES
 from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, Rule, Source
 
 SHARE = 0.5
@@ -101,7 +101,7 @@ def _list_thoughts(graph: ToolGraph, tools: dict[str, int], taker: ToolParameter
                 yield "total", [source]
             if not giver.depth:
                 scalars.append(source)
-    if taker.type == "string" and scalars:
+    if taker.type == "string" and scalars and taker.words[-1] in FREE_TEXTS:
         yield "compose", scalars[-2:]
     if taker.type in ("integer", "number") and len(scalars) > 1:
         yield "difference", scalars[-2:]
