@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from envmill.errors import SettingsError
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.terminal import SHELL
 from envmill.kinds.terminal.errands.outfitting import BETWEEN, read_errand
@@ -126,6 +127,8 @@ async def _ask_part(
         case "solution":
             given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
             return BETWEEN.join((await models.ask(prompts.solution, given, SolutionReply, complaint=told)).commands)
+        case "system" | "faults":
+            raise SettingsError(f"{blueprint.id} is no system with faults: walk it with the recipe it came from.")
 
 
 def choose_cell(space: Space, taken: Counter[tuple[str, ...]], seed: int) -> Cell:

@@ -111,7 +111,7 @@ async def test_a_pair_that_an_embedder_proposes_is_walked_if_a_model_says_so(lab
         async def find(self, _: EvidenceInput) -> list[ToolBond]:
             return [ToolBond(0, 1, STRENGTHS[label], "label", label)] if label in STRENGTHS else []  # type: ignore[arg-type,index]
 
-    assert bool((await weave(tools, [likeness, Judge()])).labels) == walked
+    assert bool((await weave(tools, cast(Any, [likeness, Judge()]))).labels) == walked
 
 
 async def test_parameter_lists_that_are_unlike_are_no_candidates() -> None:

@@ -112,5 +112,6 @@ async def test_a_node_that_nobody_needs_is_sent_back(built: Environment, jail: S
     assert stopped is not None
     assert (stopped.outcome, stopped.reason) == ("dropped", "node_not_needed")
     assert "can still be derived" in stopped.detail
-    for models, config in ((Scripted(), {}), (Repeating(), {"dag": ()})):
+    others: list[tuple[Any, dict[str, Any]]] = [(Scripted(), {}), (Repeating(), {"dag": ()})]
+    for models, config in others:
         assert (await pose(jail, built, models, **config)).stopped_by is None

@@ -205,7 +205,7 @@ async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_ar
                 continue
             assert reason == "", (name, path, words)
             honest += 1
-            spoilt = [spoil(FaultsReply(operators=[operator])) for spoil in MISTAKES["faults"].values()]
+            spoilt: list[Any] = [spoil(FaultsReply(operators=[operator])) for spoil in MISTAKES["faults"].values()]
             for reply in spoilt:
                 dishonest += 1
                 caught += bool((await try_operator(read_operator(reply.operators[0], 0), healthy, terminals))[0])

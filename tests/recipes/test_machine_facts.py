@@ -80,7 +80,7 @@ async def test_a_test_that_cannot_tell_a_restart_goes_back(terminals: Sandbox) -
     """The honest test passes; one that reads the settings alone does not, nor a path that leaves the service as it runs."""
     job = compose_deeds(of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"])
     assert (await try_job(job, terminals)).reason == ""
-    blind = BLIND.format(**job.world.values | {"port": job.world.values["new"]})
+    blind = BLIND.format(**dict(job.world.values) | {"port": job.world.values["new"]})
     trial = await try_job(replace(job, final_test=blind), terminals)
     assert (trial.reason, trial.blamed) == ("restart_unseen", "final_test")
     still = tuple(command.partition("; services")[0] for command in job.commands)
