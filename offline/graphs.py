@@ -13,6 +13,7 @@ from typing import Any
 from envmill.errors import BuildError
 from envmill.kinds.endings import list_keys
 from envmill.recipes.drafting.derivability import find_shortcuts
+from envmill.recipes.drafting.exactness import MADE, blank_made
 from envmill.recipes.drafting.rechecking import find_keys, list_words
 from envmill.toolgraph.chain_player import Enacted, read_path
 from envmill.toolgraph.references import walk_nodes
@@ -21,13 +22,10 @@ from offline.chaining import spread_samples
 from offline.database import list_policies
 from offline.domain import TODAY, Domain
 from offline.world import DomainWorld
-from schemas.base import Contract, Json, canonical_json, is_array, is_object
+from schemas.base import Contract, Json, canonical_json
 from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Reason, Source
 from schemas.environment import Call
 from schemas.tool_prompts import ChainReply, DagInput, DagReply
-
-_MADE = "*"
-"""In place of the id of a row that the chain makes."""
 
 
 def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
@@ -102,7 +100,7 @@ def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
     whole, told = None if reply.infeasible else _play(reply, domain, reply.initial_state), reply.model_dump()
     if whole is None:
         return DagReply.model_validate(told)
-    claims = {name: value for name, value in whole.gave.items() if value != _MADE}
+    claims = {name: value for name, value in whole.gave.items() if value != MADE}
     needed = _find_needed(reply, domain, whole) if reply.polarity == "achieve" else {}
     return DagReply.model_validate(told | {"claims": claims, "needed": needed})
 
@@ -155,15 +153,15 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
     made = list_keys(world.state) - list_keys(state)
     exempt = {name for name, policy in list_policies(domain).items() if policy == "exempt"}
     changes = [
-        canonical_json(_blank([*change.path, change.after], made))
+        canonical_json(blank_made([*change.path, change.after], made))
         for change in diff_states(state, world.state)
         if f"{change.path[0]}.{change.path[-1]}" not in exempt
     ]
     steps, made_calls = [step for step, _ in calls], [call for _, call in calls]
     replies = [known[step] for step in steps]
     enacted = Enacted(made_calls, steps, replies, world.state, {name: [value] for name, value in gave.items()})
-    spelled = [canonical_json(_blank([call.name, call.arguments], made)) for call in made_calls]
-    return _Played(spelled, {name: _blank(value, made) for name, value in gave.items()}, sorted(changes), enacted)
+    spelled = [canonical_json(blank_made([call.name, call.arguments], made)) for call in made_calls]
+    return _Played(spelled, {name: blank_made(value, made) for name, value in gave.items()}, sorted(changes), enacted)
 
 
 def _read(reply: ChainReply, state: Json, known: Mapping[str, Any], place: str, source: Source) -> Json:
@@ -178,14 +176,6 @@ def _choose(reply: ChainReply, known: Mapping[str, Any], reason: Reason) -> Json
     (source,) = [one for one in reason.takes if isinstance(one, FromNode)]
     values, pick = read_path(known[source.node], source.path), reply.filling.picks.get(reason.id)
     return values[read_path(known[source.node], pick.path).index(pick.equals) if pick else 0]
-
-
-def _blank(value: Json, made: set[str]) -> Json:
-    if is_object(value):
-        return {name: _blank(one, made) for name, one in value.items()}
-    if is_array(value):
-        return [_blank(one, made) for one in value]
-    return _MADE if isinstance(value, str) and value in made else value
 
 
 def _follow(source: Source, now: Mapping[str, str]) -> Source:

@@ -20,7 +20,7 @@ from schemas.tool_prompts import DagReply
 
 Rows = Mapping[str, Sequence[str]]
 """Table → keys of its rows."""
-_MADE = "*"
+MADE = "*"
 """In place of the id of a record that the path makes: it need not be the same."""
 MOST = 60
 """Rows that are left out one at a time: each is carried out once more."""
@@ -117,7 +117,7 @@ class _Player:
     def describe(self, done: Enacted, state: Mapping[str, Json]) -> _Outcome:
         made = list_keys(done.state) - list_keys(dict(state))
         calls = [(step, _render_call(call, made)) for step, call in zip(done.steps, done.calls, strict=True)]
-        derived = {name: canonical_json(_blank(values, made)) for name, values in done.derived.items()}
+        derived = {name: canonical_json(blank_made(values, made)) for name, values in done.derived.items()}
         return _Outcome(calls, derived, sorted(self._list_changes(state, done.state, made)))
 
     def _list_changes(self, before: Mapping[str, Json], after: Json, made: set[str]) -> Iterator[str]:
@@ -127,7 +127,7 @@ class _Player:
             row = change.after
             if change.op == "add" and is_object(row):
                 row = {name: value for name, value in row.items() if (change.path[0], name) not in self._loose}
-            yield canonical_json(_blank([*change.path, change.op, row], made))
+            yield canonical_json(blank_made([*change.path, change.op, row], made))
 
 
 def _keep(held: Json, keys: Sequence[str]) -> Json:
@@ -135,15 +135,16 @@ def _keep(held: Json, keys: Sequence[str]) -> Json:
 
 
 def _render_call(call: Call, made: set[str]) -> str:
-    return canonical_json([call.name, _blank(call.arguments, made)])
+    return canonical_json([call.name, blank_made(call.arguments, made)])
 
 
-def _blank(value: Json, made: set[str]) -> Json:
+def blank_made(value: Json, made: set[str]) -> Json:
+    """A value with the same sign for every id that the path made: two runs name them differently."""
     if is_object(value):
-        return {name: _blank(one, made) for name, one in value.items()}
+        return {name: blank_made(one, made) for name, one in value.items()}
     if is_array(value):
-        return [_blank(one, made) for one in value]
-    return _MADE if isinstance(value, str) and value in made else value
+        return [blank_made(one, made) for one in value]
+    return MADE if isinstance(value, str) and value in made else value
 
 
 def _compare(whole: _Outcome, part: _Outcome) -> str:
