@@ -29,6 +29,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     ),
     "oracle": (
         *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
+        *("identity_missing", "identity_differs", "identity_unshared", "servers_apart", "server_not_needed"),
         *("path_short", "path_long", "not_harder", "only_repeats"),
         *("records_unlike", "reference_lost", "state_not_kept"),
         *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
