@@ -97,6 +97,9 @@ class RunConfig(Contract):
     clusters: Literal["", "lexical", "minilm"] = Field(default="", title="Clusters of themes")
     """Embedding by which mined and named themes are clustered, into as many clusters as environments are wanted; clusters take turns.
     `lexical` compares words and letters, `minilm` asks a small model in an extra. Empty orders themes by worth and likeness alone."""
+    per_field: int = Field(default=80, ge=0, le=10_000, title="Most themes of a field of work")
+    """Most mined and named themes of one field of work that all runs of the recipe in the lake start from together. A theme of a field
+    that is full goes no further. 0 sets no limit."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """Number of scenarios to draft for each kept environment."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(

@@ -19,7 +19,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
     "theme": ("not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
-    "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "over_quota"),
+    "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "full_field", "over_quota"),
     "blueprint": ("bad_reply", "bad_plan", "bad_database", "locked"),
     "build": (
         *("bad_reply", "does_not_build", "locked", "bad_image", "image", "bad_test", "initial_test", "final_test", "solution"),
