@@ -96,13 +96,13 @@ def test_depth_is_counted(levels: int, refused: bool, sign: str) -> None:
     observations = [EMPTY | {"parts": [{"type": "json", "value": value}]}]
     if refused:
         with pytest.raises(BadFrame):
-            claims.check_depth(observations, 2000)
+            claims.check_depth(observations)
     else:
-        claims.check_depth(observations, 2000)
+        claims.check_depth(observations)
 
 
 def test_many_rows_are_not_deep() -> None:
-    claims.check_depth([EMPTY | {"parts": [{"type": "json", "value": [{"a": [1]}] * 5000}]}], 10_000)
+    claims.check_depth([EMPTY | {"parts": [{"type": "json", "value": [{"a": [1]}] * 5000}]}])
 
 
 def test_a_state_too_deep_is_refused_and_one_of_the_deepest_allowed_is_not() -> None:
