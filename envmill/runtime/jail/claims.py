@@ -42,12 +42,8 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
                 continue
             # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
             size = len(claim)
-            if (
-                (size == 1 or (size == 2 and "state_hash" in claim))
-                and "parts" in claim
-                and len(parts := claim["parts"]) == 1
-                and type(parts) is list
-            ):
+            known = size == 1 or (size == 2 and "state_hash" in claim)
+            if known and "parts" in claim and len(parts := claim["parts"]) == 1 and type(parts) is list:
                 # What nearly every call comes to; all else in it is ours.
                 if size == 2 and not _HASH.fullmatch(claim["state_hash"]):
                     raise BadFrame("a hash of another form")
@@ -58,25 +54,29 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
                 else:
                     _check_blob(part)
                 continue
-            outcome, parts, code, message, state_hash, state = _FIELDS(observation)
-            if outcome not in _OUTCOMES or not type(code) is type(message) is type(state_hash) is str or type(parts) is not list:
-                raise BadFrame("an observation of another form")
-            if len(code) > LONGEST_CODE or len(message) > LONGEST_MESSAGE or (state_hash and not _HASH.fullmatch(state_hash)):
-                raise BadFrame("an observation whose code, message or hash is too long")
-            for part in parts:
-                if part["type"] == "blob":
-                    _check_blob(part)
-                    continue
-                name, kind = _CONTENT[part["type"]]
-                if len(part) != 2 or not isinstance(part[name], kind):
-                    raise BadFrame("a part of another form")
-            if state is not None:
-                reading.check(state)
-            if len(observation) > _USUAL:
-                _check_beside(claim)
+            _check_fields(observation, claim, reading)
     except (KeyError, TypeError, AttributeError):
         raise BadFrame("an observation that lacks something") from None
     return observations
+
+
+def _check_fields(observation: Message, claim: Message, reading: StateReading) -> None:
+    outcome, parts, code, message, state_hash, state = _FIELDS(observation)
+    if outcome not in _OUTCOMES or not type(code) is type(message) is type(state_hash) is str or type(parts) is not list:
+        raise BadFrame("an observation of another form")
+    if len(code) > LONGEST_CODE or len(message) > LONGEST_MESSAGE or (state_hash and not _HASH.fullmatch(state_hash)):
+        raise BadFrame("an observation whose code, message or hash is too long")
+    for part in parts:
+        if part["type"] == "blob":
+            _check_blob(part)
+            continue
+        name, kind = _CONTENT[part["type"]]
+        if len(part) != 2 or not isinstance(part[name], kind):
+            raise BadFrame("a part of another form")
+    if state is not None:
+        reading.check(state)
+    if len(observation) > _USUAL:
+        _check_beside(claim)
 
 
 def check_depth(claims: Any) -> None:
