@@ -119,6 +119,10 @@ class RunConfig(Contract):
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
+    servers: int = Field(default=1, ge=1, le=3, title="Servers per environment")
+    """Most servers that an environment is made of. Each has tools and tables of its own, and they share identities such as a person. With
+    3, environments have three, two and one in turn, and a path needs at least two where there are several. Recipe `envfactory` alone makes
+    more than one, and only of known places."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""

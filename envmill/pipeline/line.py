@@ -141,7 +141,7 @@ STEPS: tuple[PipelineStep, ...] = (
         generate_blueprint,
         ("blueprints", "seeds", "builds"),
         ("choice",),
-        (*_WANTED, "clusters", *_ASKED),
+        (*_WANTED, "clusters", "servers", *_ASKED),
         _decide_seeds,
     ),
     make_step(
