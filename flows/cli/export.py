@@ -1,5 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +52,8 @@ def export(
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
+    for run in meant:
+        _require_expected(context.obj, run)
     loads = unite_loads([_read_load(context.obj, run) for run in meant])
     cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier))
     _report_findings(findings)
@@ -63,6 +66,19 @@ def export(
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+
+
+def _require_expected(home: Home, run: str) -> None:
+    """A night whose rows were not as expected leaves by no door before somebody accepts it."""
+    from flows.cli.question import ask
+    from tasks.night import describe
+
+    question = """select arg_max(finding, written_at) ->> 'broken' from gate_evidence where run = $run and gate = 'night'
+                  and not coalesce((select arg_max(judgement, reviewed_at) = 'accept' from reviews
+                                    where judgement <> 'note' and subject = 'run:' || $run), false)"""
+    broken = json.loads(ask(home, question, {"run": run})[1][0][0] or "{}")
+    if broken:
+        raise SettingsError(describe(run, broken))
 
 
 def _report_findings(findings: "list[Finding]") -> None:
