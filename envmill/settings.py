@@ -82,7 +82,9 @@ class Settings:
     prices: Path = ROOT / "data/prices.toml"
     """What models cost, as somebody read it."""
     protected: Path = ROOT / "data/protected"
-    """Texts that nothing we make may repeat: benchmarks', as somebody put them there."""
+    """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them there."""
+    sketches: Path = ROOT / "data/sketches"
+    """Sketches of public benchmarks that EnvMill brings along."""
     calibrations: Path = ROOT / "data/calibration"
     """How judges of suspicions answered known cases: a folder of JSON lines."""
     images: Path = ROOT / "data/images"
@@ -120,6 +122,7 @@ class Settings:
             endpoints=_read_endpoints(environ),
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
+            sketches=_find_folder(environ, "ENVMILL_SKETCHES", ROOT / "data/sketches"),
             calibrations=Path(environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration").absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from envmill.gates.base import Finding, drop, keep, skip
-from envmill.gates.positive_controls import PLANTS
-from envmill.gates.protected_texts import Protected, read_protected
+from envmill.gates.protected_texts import read_protected
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
@@ -18,18 +17,14 @@ GATE = "F3"
 
 LEAST: Mapping[str, float] = {"copied": 0.98, "renamed": 0.9, "shuffled": 0.9, "reworded": 0.8}
 """Share of planted texts of each kind that must be found."""
-_PLANTED = 60
-"""Texts the power is measured with."""
-
-_POWER: dict[str, dict[str, float]] = {}
 
 
-def check_for_contamination(texts: Mapping[str, str], folder: Path) -> Finding:
+def check_for_contamination(texts: Mapping[str, str], *folders: Path) -> Finding:
     """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
-    protected = read_protected(folder)
+    protected = read_protected(*folders)
     if protected is None:
-        return skip(GATE, "no_protected_set", f"Nothing is protected: put texts of benchmarks into {folder}, or set ENVMILL_PROTECTED.")
-    power = measure_power(protected)
+        return skip(GATE, "no_protected_set", f"Nothing is protected: put texts or sketches of benchmarks into {folders[0]}.")
+    power = protected.power
     told: dict[str, Json] = {"sets": protected.sets, "digest": protected.digest, "too_short": protected.short, "power": power}
     for what, text in sorted(texts.items()):
         if hit := protected.find(text):
@@ -38,20 +33,6 @@ def check_for_contamination(texts: Mapping[str, str], folder: Path) -> Finding:
     if weak := [f"{name} {power.get(name, 0):.0%} of {least:.0%}" for name, least in LEAST.items() if power.get(name, 0.0) < least]:
         return skip(GATE, "weak_check", f"Too few planted copies of the protected texts are found: {', '.join(weak)}.", told)
     return keep(GATE, told)
-
-
-def measure_power(protected: Protected) -> dict[str, float]:
-    """Kind of plant → share that is found. The same sets have the same power: it is measured once a process."""
-    if protected.digest not in _POWER:
-        _POWER[protected.digest] = {name: _rate(protected, name) for name in PLANTS if protected.texts}
-    return _POWER[protected.digest]
-
-
-def _rate(protected: Protected, kind: str) -> float:
-    names = sorted(protected.texts)
-    chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]
-    found = [protected.find(PLANTS[kind](protected.texts[name], place)) for place, name in enumerate(chosen)]
-    return round(sum(hit is not None for hit in found) / len(chosen), 3)
 
 
 def list_environment_texts(environment: Environment) -> dict[str, str]:

@@ -1,32 +1,50 @@
-"""Protected sets: texts of benchmarks that nothing we make may repeat, as somebody put them into a folder, and an index of them.
+# pyright: reportUnknownMemberType=false
+"""Protected sets: benchmarks that nothing we make may repeat, as sketches, and what a text has in common with them.
 
-folder of .jsonl, .json, .txt, .md ─► texts ─► runs of 13 and 8 words, plain and masked ─┐
-                                           └─► MinHash over runs of 3 masked words ──────┴─► what a text has in common with them
+shipped sketches, sketches in a folder ─┐
+texts in the folder ─► one sketch more ─┴─► Protected.find(text) ─► same text, quotation, copy, reworded, or nothing
 """
 
-import hashlib
-import json
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from envmill.errors import SettingsError
-from envmill.language.similarity import MASK, Near, Runs, list_runs, mask_words, share, split_words
-from schemas.base import Json, is_array, is_object
+from envmill.gates.positive_controls import PLANTS
+from envmill.gates.protecting.reading import SUFFIXES, list_files, read_any
+from envmill.gates.protecting.sketch import (
+    LEAST,
+    LONG_BYTES,
+    MIDDLE,
+    MIDDLE_BYTES,
+    SHORT,
+    SUFFIX,
+    BenchmarkSource,
+    ProtectedSketch,
+    estimate_shares,
+    hash_runs,
+    list_quotations,
+    read_sketch,
+    sign,
+    sketch_texts,
+)
+from envmill.language.similarity import list_runs, mask_words, split_words
 
-LONG, MIDDLE, SHORT = 13, 8, 3
-"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3 they are compared as a whole."""
+if TYPE_CHECKING:
+    from envmill.gates.protecting.sketch import Numbers, Places
+
 _COPIED = 0.5
 """Share of the smaller text's runs of eight from which it is a copy, and the fewest that are more than a turn of speech."""
 _FEWEST = 3
 _ALIKE = 0.4
 """Share of masked runs of three from which a text is a reworded copy. Unrelated tasks of one genre share less than 0.05, copies with other
 names 0.39 and more before they are masked."""
-_TOLD = 10
-"""Words of a masked run of 13 that must not be masks: a list of names is no quotation."""
-_SUFFIXES = (".jsonl", ".json", ".txt", ".md")
+_PLANTED = 60
+"""Texts the power is measured with."""
 
 
 @dataclass(frozen=True)
@@ -39,122 +57,135 @@ class ProtectedMatch:
     shared: float
     """Share of runs, or 1 for a quotation."""
     words: str = ""
-    """What was found in both."""
+    """What was found in both, in the words of the text at hand."""
 
 
 class Protected:
-    """The index of all sets."""
+    """All sketches that are in force."""
 
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = {name: text for name, text in texts.items() if len(split_words(text)) >= LONG}
-        """Place → text, of those long enough to be compared."""
-        self.short = len(texts) - len(self.texts)
-        """Texts too short for that: only their very words are found."""
-        self.sets = dict(sorted(Counter(name.rpartition(":")[0] for name in texts).items()))
-        self.digest = hashlib.blake2b(json.dumps(sorted(texts.items())).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        self._whole = {" ".join(split_words(text)): name for name, text in sorted(texts.items(), reverse=True)}
-        self._long: dict[str, str] = {}
-        self._middle: dict[str, set[str]] = defaultdict(set)
-        self._sizes: dict[str, int] = {}
-        self._near, self._runs = Near(_ALIKE / 2), dict[str, Runs]()
-        for name, text in sorted(self.texts.items()):
-            self._add(name, text)
+    def __init__(self, sketches: Sequence[ProtectedSketch]) -> None:
+        self.sketches = tuple(sketches)
 
-    def _add(self, name: str, text: str) -> None:
-        for run in _list_quotations(text):
-            self._long.setdefault(run, name)
-        eights = list_runs(split_words(text), MIDDLE)
-        self._sizes[name] = len(eights)
-        for run in eights:
-            self._middle[run].add(name)
-        self._runs[name] = list_runs(mask_words(text), SHORT)
-        self._near.add(name, self._runs[name])
+    @property
+    def sets(self) -> dict[str, int]:
+        """Texts by benchmark and version; by file, where they lie in the folder as texts."""
+        return {name: count for one in self.sketches for name, count in _count_texts(one).items()}
+
+    @property
+    def short(self) -> int:
+        """Texts too short to be compared by their parts: only the very words are found, and of those under eight words nothing."""
+        return sum(one.short for one in self.sketches)
+
+    @property
+    def digest(self) -> str:
+        """Of all sets together."""
+        return blake2b("/".join(sorted(one.digest for one in self.sketches)).encode(), digest_size=8).hexdigest()
+
+    @property
+    def power(self) -> dict[str, float]:
+        """Kind of plant → share that is found in the set where the fewest are."""
+        kinds = {kind for one in self.sketches for kind in one.power}
+        return {kind: min(one.power[kind] for one in self.sketches if kind in one.power) for kind in sorted(kinds)}
 
     def find(self, text: str) -> ProtectedMatch | None:
         """The plainest thing in common first."""
-        words = split_words(text)
-        if source := self._whole.get(" ".join(words)):
-            return ProtectedMatch("same_text", source, 1.0, text[:200])
-        if len(words) < MIDDLE:
+        if len(split_words(text)) < LEAST:
             return None
-        return self._find_quotation(text) or self._find_copy(words) or self._find_likeness(text)
-
-    def _find_quotation(self, text: str) -> ProtectedMatch | None:
-        found = sorted(run for run in _list_quotations(text) if run in self._long)
-        return ProtectedMatch("quotation", self._long[found[0]], 1.0, found[0]) if found else None
-
-    def _find_copy(self, words: Sequence[str]) -> ProtectedMatch | None:
-        """By the smaller of the two: an excerpt, or the whole of it among other words."""
-        eights = list_runs(words, MIDDLE)
-        shared = Counter(name for run in eights for name in self._middle.get(run, ()))
-        shares = {name: count / min(len(eights), self._sizes[name]) for name, count in shared.items() if count >= _FEWEST}
-        best = min(shares, key=lambda name: (-shares[name], name), default="")
-        return ProtectedMatch("copy", best, round(shares[best], 3)) if best and shares[best] >= _COPIED else None
-
-    def _find_likeness(self, text: str) -> ProtectedMatch | None:
-        runs = list_runs(mask_words(text), SHORT)
-        shares = {name: share(runs, self._runs[name]) for name in self._near.find(runs)}
-        best = min(shares, key=lambda name: (-shares[name], name), default="")
-        return ProtectedMatch("reworded", best, round(shares[best], 3)) if best and shares[best] >= _ALIKE else None
+        found = [match for one in self.sketches if (match := find_match(one, text)) is not None]
+        return min(found, key=lambda match: _PLAINEST.index(match.reason), default=None)
 
 
-def _list_quotations(text: str) -> Iterator[str]:
-    """Runs of 13 words as they stand, and with names and numbers masked."""
-    plain, masked = split_words(text), mask_words(text)
-    if len(plain) >= LONG:
-        yield from list_runs(plain, LONG)
-    if len(masked) >= LONG:
-        yield from (run for run in list_runs(masked, LONG) if LONG - run.split().count(MASK) >= _TOLD)
+def _count_texts(sketch: ProtectedSketch) -> Mapping[str, int]:
+    named = f"{sketch.source.name} {sketch.source.version}".strip()
+    return {named: sum(sketch.sets.values())} if named else sketch.sets
 
 
-def read_protected(folder: Path) -> Protected | None:
-    """None where there is nothing. Read once a process, as long as no file changes."""
-    if not folder.is_dir():
+_PLAINEST = ("same_text", "quotation", "copy", "reworded")
+
+
+def find_match(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
+    """What a text has in common with one benchmark."""
+    words = split_words(text)
+    same = _find_texts(sketch.wholes, sketch.whole_texts, hash_runs(sketch.salt, [" ".join(words)], LONG_BYTES))
+    if same:
+        return ProtectedMatch("same_text", sketch.names[same[0]], 1.0, text[:200])
+    return _find_quotation(sketch, text) or _find_copy(sketch, words) or _find_likeness(sketch, text)
+
+
+def _find_quotation(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
+    for run in sorted(set(list_quotations(text))) if _may_quote(sketch, text) else ():
+        if found := _find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, [run], LONG_BYTES)):
+            return ProtectedMatch("quotation", sketch.names[found[0]], 1.0, run)
+    return None
+
+
+def _may_quote(sketch: ProtectedSketch, text: str) -> bool:
+    """All runs at once: one look-up for a text that quotes nothing, which is nearly every one."""
+    runs = list(list_quotations(text))
+    return bool(runs) and bool(_find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, runs, LONG_BYTES)))
+
+
+def _find_copy(sketch: ProtectedSketch, words: Sequence[str]) -> ProtectedMatch | None:
+    """By the smaller of the two: an excerpt, or the whole of it among other words."""
+    eights = hash_runs(sketch.salt, list_runs(words, MIDDLE), MIDDLE_BYTES)
+    shared = Counter(_find_texts(sketch.runs, sketch.run_texts, eights))
+    shares = {place: count / min(len(eights), int(sketch.sizes[place])) for place, count in shared.items() if count >= _FEWEST}
+    best = min(shares, key=lambda place: (-shares[place], place), default=-1)
+    return ProtectedMatch("copy", sketch.names[best], round(shares[best], 3)) if best >= 0 and shares[best] >= _COPIED else None
+
+
+def _find_likeness(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
+    if not len(sketch.signed) or len(split_words(text)) < MIDDLE:
         return None
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith((".", "README", "LICENSE")))
-    return _read(folder, tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths)) if paths else None
+    shares = estimate_shares(sign(sketch.salt, list_runs(mask_words(text), SHORT)), sketch.signatures)
+    best = int(shares.argmax())
+    if shares[best] < _ALIKE:
+        return None
+    return ProtectedMatch("reworded", sketch.names[int(sketch.signed[best])], round(float(shares[best]), 3))
 
 
-@lru_cache(maxsize=2)
-def _read(folder: Path, files: tuple[tuple[Path, int, int], ...]) -> Protected:
-    texts: dict[str, str] = {}
-    for path, _, _ in files:
-        name = path.relative_to(folder).with_suffix("").as_posix()
-        texts |= {f"{name}:{place}": text for place, text in _list_texts(path)}
-    if not texts:
-        raise SettingsError(
-            f"{folder} holds protected sets and no text among them: give it texts as {', '.join(_SUFFIXES)}, or take it away."
-        )
-    return Protected(texts)
+def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[int]:
+    """Number of a text for each hash of it that is asked for."""
+    import numpy as np
+
+    if not len(known) or not len(asked):
+        return []
+    lows, highs = np.searchsorted(known, asked, "left"), np.searchsorted(known, asked, "right")
+    return [int(place) for low, high in zip(lows, highs, strict=True) if high > low for place in places[low:high]]
 
 
-def _list_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """(place, text): every text of five words and more, wherever in a JSON value it stands; paragraphs of plain files."""
-    if path.suffix not in _SUFFIXES:
-        raise SettingsError(f"{path} is no protected set that can be read: write it as {', '.join(_SUFFIXES)}, or move it elsewhere.")
-    content = path.read_text(encoding="utf-8")
-    if path.suffix in (".txt", ".md"):
-        yield from ((str(number), part) for number, part in enumerate(content.split("\n\n"), start=1) if len(part.split()) >= 5)
-        return
-    documents = enumerate(content.splitlines(), start=1) if path.suffix == ".jsonl" else [(1, content)]
-    for number, document in documents:
-        if document.strip():
-            yield from ((f"{number}{place}", text) for place, text in _walk(_parse(path, number, document)) if len(text.split()) >= 5)
+def make_sketch(texts: Mapping[str, str], source: BenchmarkSource, short: int = 0) -> ProtectedSketch:
+    """A sketch with its power: how much is found of what is planted. It must be measured now, since no text is left in the sketch."""
+    made = sketch_texts(texts, source, short)
+    names = [made.names[int(place)] for place in made.signed.tolist()]
+    chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]
+    power = {kind: _rate(made, kind, [texts[name] for name in chosen]) for kind in PLANTS} if chosen else {}
+    return replace(made, power=power)
 
 
-def _parse(path: Path, line: int, text: str) -> Json:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise SettingsError(f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away.") from None
+def _rate(sketch: ProtectedSketch, kind: str, texts: Sequence[str]) -> float:
+    found = [find_match(sketch, PLANTS[kind](text, place)) for place, text in enumerate(texts)]
+    return round(sum(match is not None for match in found) / len(texts), 3)
 
 
-def _walk(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield place, value
-    elif is_object(value):
-        for key, inner in value.items():
-            yield from _walk(inner, f"{place}.{key}")
-    elif is_array(value):
-        for number, inner in enumerate(value):
-            yield from _walk(inner, f"{place}.{number}")
+def read_protected(*folders: Path) -> Protected | None:
+    """None where there is nothing. Read once a process, as long as no file changes."""
+    files = [(folder, path) for folder in folders for path in list_files(folder)]
+    stamps = tuple((folder, path, path.stat().st_mtime_ns, path.stat().st_size) for folder, path in files)
+    return _read(stamps) if stamps else None
+
+
+@lru_cache(maxsize=4)
+def _read(files: tuple[tuple[Path, Path, int, int], ...]) -> Protected:
+    sketches = [read_sketch(path) for _, path, _, _ in files if path.suffix == SUFFIX]
+    return Protected([*sketches, *_sketch_folders({folder for folder, path, _, _ in files if path.suffix != SUFFIX})])
+
+
+def _sketch_folders(folders: Iterable[Path]) -> Iterable[ProtectedSketch]:
+    for folder in sorted(folders):
+        texts = read_any(folder).texts
+        if not texts:
+            raise SettingsError(
+                f"{folder} holds protected sets and no text among them: give it texts as {', '.join(SUFFIXES)}, or take it away."
+            )
+        yield make_sketch(texts, BenchmarkSource(""))

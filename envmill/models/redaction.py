@@ -61,12 +61,19 @@ class Redactor:
 
 
 def _list_forms(secret: str) -> Iterator[str]:
-    """How a secret may come back: as it is, as a program shows it, reversed, in hexadecimal digits, in an address, and in base64.
+    """How a secret may come back: as it is, as a program shows it, in an address, and reversed before or after it is coded.
 
-    Base64 is known wherever in a longer text the secret stands.
+    Base64 is known wherever in a longer text the secret stands. Each further form makes every search slower.
     """
-    told = secret.encode("utf-8", "surrogatepass")
-    yield from (secret, repr(secret)[1:-1], secret[::-1], told.hex(), told.hex().upper(), quote(told))
+    yield from (secret, repr(secret)[1:-1], secret[::-1], quote(secret.encode("utf-8", "surrogatepass")))
+    for told in (secret, secret[::-1]):
+        for coded in _list_coded(told.encode("utf-8", "surrogatepass")):
+            yield from (coded, coded[::-1])
+
+
+def _list_coded(told: bytes) -> Iterator[str]:
+    """In hexadecimal digits and in base64."""
+    yield from (told.hex(), told.hex().upper())
     for before in range(3):
         # Characters of base64 that hang on what stands before and behind the secret are left out.
         skipped, kept = (0, 2, 3)[before], (before + len(told)) * 8 // 6

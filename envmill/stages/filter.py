@@ -22,14 +22,16 @@ from schemas.scenario import Scenario
 
 async def filter_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001  no model is asked
     """Beside the decision over the whole set, which is made before any subject is worked on."""
-    found = check_for_contamination(list_environment_texts(subject.record.environment), context.settings.protected)
+    found = check_for_contamination(
+        list_environment_texts(subject.record.environment), context.settings.protected, context.settings.sketches
+    )
     return Result(findings=(found,))
 
 
 async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
     """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
-    contaminated = check_for_contamination(list_scenario_texts(scenario), context.settings.protected)
+    contaminated = check_for_contamination(list_scenario_texts(scenario), context.settings.protected, context.settings.sketches)
     stops = not context.config.observe
     if stops and contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -15,8 +16,8 @@ from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show
 from flows.cli.telling import make_plain
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Signs by which spreadsheets know a formula."""
+_FORMULA = re.compile(r"[\s\x00-\x1f\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-]|[\t\r\n]")
+"""What spreadsheets take for the beginning of a formula; some know wide signs, too, and some drop the space before it."""
 MOST_TEXT = 64 * 2**20
 """Characters of a table: more is not for eyes."""
 
@@ -88,7 +89,7 @@ def _defuse(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     told = make_plain(value) if sys.stdout.isatty() else value
-    return f"'{told}" if told.startswith(_FORMULA) else told
+    return f"'{told}" if _FORMULA.match(told) else told
 
 
 def _plain(value: Any) -> Any:

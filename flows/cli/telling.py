@@ -11,7 +11,9 @@ from typing import Any
 Told = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 """A value and its whole record to lines."""
 
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 _MOST = 400  # characters of a reply: a list of rows fills the screen else; `--json` has it whole
 _SIGNS = {"add": "+", "remove": "-", "set": "~"}
 

@@ -17,7 +17,18 @@ from flows.cli.formats import print_csv, print_json
 from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show
 
-ATTACKS = ("\x1b]52;c;ZXZpbA==\x07", "\x1b[2J", "\x9b31m", "a\x08b", "\u202etxt.exe", "\u2066x\u2069", "\x1b]0;title\x07")
+ATTACKS = (
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b[2J",
+    "\x9b31m",
+    "a\x08b",
+    "\u202etxt.exe",
+    "\u2066x\u2069",
+    "\x1b]0;title\x07",
+    "\U000e0041",
+    "a\xadb",
+    "\ud800",
+)
 COMMANDS = [Path(path) for path in sorted(Path(flows.cli.__file__).parent.glob("*.py"))]
 PRINTERS = {"printing.py": "the one place", "bounds.py": "it ends the process at once", "table.py": "Rich draws, and strips"}
 
@@ -57,7 +68,21 @@ def test_json_of_a_question_holds_the_same_values(capsys: pytest.CaptureFixture[
 
 
 def test_csv_holds_no_formula_and_numbers_stay(capsys: pytest.CaptureFixture[str]) -> None:
-    formulas = ("=HYPERLINK(1)", "+1", "-2+3", "@SUM(1)", "\t=1", "\r=1")
+    formulas = (
+        "=HYPERLINK(1)",
+        "+1",
+        "-2+3",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "  =1",
+        "\u00a0@SUM(1)",
+        "\uff1d1+1",
+        "\uff20SUM(1)",
+        "\ufeff=1",
+        "\x00=1",
+    )
     print_csv(cast(Any, Answer(*((one, -5) for one in formulas), ("plain - text = 1", 2.5), ("", None))), 0)
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
     assert rows[1:-2] == [[f"'{one}", "-5"] for one in formulas]

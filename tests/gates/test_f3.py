@@ -8,9 +8,10 @@ import pytest
 
 from envmill.errors import SettingsError
 from envmill.gates import f3
-from envmill.gates.f3 import LEAST, check_for_contamination, list_environment_texts, list_scenario_texts, measure_power
+from envmill.gates.f3 import LEAST, check_for_contamination, list_environment_texts, list_scenario_texts
 from envmill.gates.positive_controls import PLANTS
-from envmill.gates.protected_texts import Protected, read_protected
+from envmill.gates.protected_texts import Protected, make_sketch, read_protected
+from envmill.gates.protecting.sketch import BenchmarkSource
 from envmill.settings import ROOT, Settings
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED, SHED, ask
 
@@ -43,16 +44,15 @@ def test_what_repeats_a_protected_text_is_dropped_and_what_sounds_like_it_is_kep
 def test_planted_contamination_is_found_and_lies_where_it_was_taken_from(kind: str, folder: Path) -> None:
     protected = read_protected(folder)
     assert protected is not None
-    assert measure_power(protected)[kind] >= LEAST[kind]
-    name = "bench/tasks:1.1.turns.0.content"
-    hit = protected.find(PLANTS[kind](protected.texts[name], 0))
+    assert protected.power[kind] >= LEAST[kind]
+    hit = protected.find(PLANTS[kind](PROTECTED[1], 0))
     assert hit is not None
-    assert hit.source == name
+    assert hit.source == "bench/tasks:2.1"
 
 
 def test_our_own_corpus_is_no_contamination_of_other_texts(folder: Path) -> None:
     """False alarms: 300 texts of the same manner, none of which is a copy of the specimens."""
-    protected = Protected({f"bench:{number}": text for number, text in enumerate(PROTECTED)})
+    protected = Protected([make_sketch({f"bench:{number}": text for number, text in enumerate(PROTECTED)}, BenchmarkSource("bench"))])
     lines = TASKS.read_text().splitlines()
     assert [line for line in lines if protected.find(json.loads(line)["text"])] == []
 
@@ -63,10 +63,13 @@ def test_without_a_protected_set_nothing_is_claimed(tmp_path: Path) -> None:
 
 
 def test_a_check_that_finds_too_little_claims_nothing_but_what_it_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "short.txt").write_text("Please refund it to me now.\n\nLend the drill to our Ada.")
+    (tmp_path / "short.txt").write_text("Please refund it to me now on my card.\n\nLend the drill to our Ada.")
     finding = check_for_contamination({"request": "Something else, of which nothing stands there."}, tmp_path)
     assert (finding.outcome, finding.reason, finding.evidence["too_short"]) == ("not_measured", "weak_check", 2)
-    assert check_for_contamination({"request": "Please refund it, to me, now!"}, tmp_path).reason == "same_text"
+    assert check_for_contamination({"request": "Please refund it, to me, now, on my card!"}, tmp_path).reason == "same_text"
+    assert check_for_contamination({"request": "Lend the drill to our Ada."}, tmp_path).outcome == "not_measured", (
+        "too short to be sketched"
+    )
     (tmp_path / "long.txt").write_text("\n\n".join(PROTECTED))
     monkeypatch.setattr(f3, "LEAST", {**LEAST, "reworded": 1.01})
     assert check_for_contamination({"request": "Something else."}, tmp_path).reason == "weak_check"

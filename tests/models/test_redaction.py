@@ -71,6 +71,9 @@ def test_a_secret_is_known_in_other_spellings_and_where_it_stands_among_others()
         KEY.encode().hex().upper(),
         quote("a b/" + KEY),
         base64.urlsafe_b64encode(b"??>" + KEY.encode()),
+        base64.b64encode(KEY[::-1].encode()),
+        base64.b64encode(b"me:" + KEY.encode())[::-1],
+        KEY.encode().hex()[::-1],
     ):
         text = told.decode() if isinstance(told, bytes) else told
         assert "[secret]" in redactor.hide(f"tried {text} and failed"), text

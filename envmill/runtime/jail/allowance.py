@@ -5,6 +5,8 @@ frame ──count brackets and commas──► within what is left? ──► de
 """
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from envmill.runtime.jail.wire import LIMIT, BadFrame
@@ -71,22 +73,30 @@ def count_pieces(payload: bytes) -> int:
 
 def is_deeper(value: Any, levels: int) -> bool:
     """Whether arrays and objects are nested deeper than so many levels."""
+    return any(islice(count_levels(value), levels, None))
+
+
+def count_levels(value: Any) -> Iterator[int]:
+    """How many arrays and objects there are at each level, from the outermost."""
     level = [value] if type(value) is dict or type(value) is list else []
-    for _ in range(levels):
+    while level:
+        yield len(level)
         level = [
             inner
             for outer in level
             for inner in (outer.values() if type(outer) is dict else outer)
             if type(inner) is dict or type(inner) is list
         ]
-        if not level:
-            break
-    return bool(level)
+
+
+def strip_strings(payload: bytes) -> Iterator[bytes]:
+    """JSON without its strings, in pieces."""
+    return (_STRING.sub(b"", run.group()) for run in _RUN.finditer(payload))
 
 
 def _count_outside(payload: bytes) -> int:
     """The same without what stands in strings."""
-    return sum(_count(_STRING.sub(b"", run.group())) for run in _RUN.finditer(payload))
+    return sum(map(_count, strip_strings(payload)))
 
 
 def _count(payload: bytes) -> int:

@@ -6,10 +6,11 @@ this ──{ "rows": { "r1": {…}, │ "r2": {!}, │ "r3": {…} } }──► 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from envmill.runtime.canonical import MAX_DEPTH
-from envmill.runtime.jail.allowance import count_pieces, is_deeper
+from envmill.runtime.jail.allowance import count_levels, count_pieces, strip_strings
 from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 
 DEEPEST = MAX_DEPTH + 16
@@ -18,8 +19,8 @@ _ROWS = 8
 """Rows from which a collection is cut between them."""
 _REMEMBERED = 64 * 1024
 """Characters of a state above which it is read anew each time: the driver holds one for each of a thousand sessions."""
-_OPEN, _CLOSE = '{"":{"":{', "}}}"
-"""Around what is read by itself: a few levels more than are around it in a state, so that none is too deep in there and not here."""
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class StateReading:
@@ -52,19 +53,37 @@ class StateReading:
             return begin == end
         if text[begin] != '"' or text[end - 1] != ",":
             return False
-        _read(f"{_OPEN}{text[begin : end - 1]}{_CLOSE}")
+        try:
+            # One brace around it: what closes that one ends the text. With two, it could close both and open two others.
+            _read(f"{{{text[begin : end - 1]}}}", DEEPEST - (cuts[first][1] > 0))
+        except BadFrame:
+            # It is read whole, and refused for what it is.
+            return False
         return True
 
 
-def _read(text: str) -> None:
+def _read(text: str, levels: int = DEEPEST) -> None:
     try:
         spelled = text.encode()
     except UnicodeEncodeError:
         raise BadFrame("a state that is no text") from None
     count_pieces(spelled)
     state = decode(spelled)
-    if text.count("{") + text.count("[") > DEEPEST and is_deeper(state, DEEPEST):
+    brackets = text.count("{") + text.count("[")
+    if brackets <= levels:
+        return
+    found = [*islice(count_levels(state), levels + 1)]
+    # Of a key that stands twice, the first value is not in the state, but whoever reads the text goes down into it.
+    if len(found) > levels or (sum(found) < brackets and _is_deeper_spelled(spelled, levels)):
         raise BadFrame(f"a state nested deeper than {DEEPEST} levels")
+
+
+def _is_deeper_spelled(spelled: bytes, levels: int) -> bool:
+    left = b"".join(strip_strings(spelled)).translate(_BRACKETS, _NO_BRACKETS)
+    for _ in range(levels):
+        # The innermost pairs go: one level, wherever it is.
+        left = left.replace(b"[]", b"")
+    return bool(left)
 
 
 def _find_cuts(text: str) -> Iterator[tuple[int, int]]:

@@ -138,7 +138,7 @@ class Server(ThreadingHTTPServer):
         self.named, self.token = address[0], token
         self._turn = threading.Lock()
         self._awaited: dict[socket, float] = {}
-        """Sockets without a whole request, the oldest first, and when their time is over."""
+        """Sockets without a whole request, or with an answer to read: the oldest first, and when their time is over."""
         self._room = threading.BoundedSemaphore(_CONNECTIONS)
         super().__init__(address, Handler)
 
@@ -166,7 +166,7 @@ class Server(ThreadingHTTPServer):
             self._drop(waiting)
 
     def begin_waiting(self, request: socket) -> None:
-        """A socket has no request."""
+        """A socket has no request, or was sent an answer."""
         with self._turn:
             self._awaited[request] = time.monotonic() + _PATIENCE
 
@@ -339,6 +339,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response_only(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(payload)), **(headers or {})}.items():
             self.send_header(name, value)
+        # Who does not read the answer holds a place as well.
+        self.server.begin_waiting(self.connection)
         self.end_headers()
         self.wfile.write(payload)
 

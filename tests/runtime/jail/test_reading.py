@@ -72,8 +72,9 @@ def test_what_is_accepted_is_json_and_what_is_json_is_accepted(seed: int) -> Non
 
 @pytest.mark.parametrize(
     "middle",
-    ["", ",", ",,", " ", '"k0":1', '"k0":1,,', '"k0":1},"d":{"m0":1,', '"k0":{"n":1}}', '"k0":[[[[1]]]', '"k0":1, ', '"k0":1,"k0":2,'],
-)
+    ["", ",", ",,", " ", '"k0":1', '"k0":1,,', '"k0":1},"d":{"m0":1,', '"k0":{"n":1}}', '"k0":[[[[1]]]', '"k0":1, ', '"k0":1,"k0":2,',
+     '"k0":1}},"d":{"e":{"m0":1,', '"k0":1}},"":{"":{"m0":1,', '"k0":1}}},"d":{"e":{"f":{"m0":1,', '"k0":1}}{"e":{"m0":1,'],
+)  # fmt: skip
 def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: str) -> None:
     one, text = StateReading(), spell(STATE)
     one.check(text)
@@ -82,12 +83,20 @@ def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: st
     assert is_accepted(one, other) == is_json(other)
 
 
+@pytest.mark.parametrize("middle", ['"x":1},"y":{"z":1,', '"x":1}},"y":{"z":{"q":1,', '"x":1}{"z":1,', '"x":1,'])
+def test_nor_between_two_collections(middle: str) -> None:
+    one, text = StateReading(), spell(STATE)
+    one.check(text)
+    other = text.replace('"b":', f'{middle}"b":', 1)
+    assert is_accepted(one, other) == is_json(other)
+
+
 def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     one, seen = StateReading(), list[int]()
     one.check(spell(STATE))
     one.check(spell(STATE).replace('"n":3', '"n":33'))
     read = reading._read
-    monkeypatch.setattr(reading, "_read", lambda text: (seen.append(len(text)), read(text))[1])
+    monkeypatch.setattr(reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1])
     one.check(spell(STATE).replace('"n":3', '"n":34'))
     one.check(spell(STATE))
     assert len(seen) == 1
@@ -101,3 +110,20 @@ def test_nothing_may_be_nested_deeper_because_it_is_read_by_itself() -> None:
     for levels in range(deep - 200, deep):
         other = text.replace('"n":3', f'"n":{"[" * levels}{"]" * levels}')
         assert not is_accepted(one, other) or is_json(other), levels
+
+
+@pytest.mark.parametrize("place", ["first", "row", "collection"])
+@pytest.mark.parametrize(("levels", "accepted"), [(60, True), (300, False)])
+def test_a_key_that_stands_twice_hides_no_depth(place: str, levels: int, accepted: bool) -> None:
+    """A parser keeps the second value, and goes down into both."""
+    one, text = StateReading(), spell(STATE)
+    deep = "[" * levels + "]" * levels
+    if place != "first":
+        one.check(text)
+    begin = {"first": '{"a"', "row": '"k3"', "collection": '"b"'}[place]
+    twin = f'"twin":{deep},"twin":"[[,",'
+    assert is_accepted(one, text.replace(begin, f'{{{twin}"a"' if place == "first" else twin + begin, 1)) == accepted
+
+
+def test_brackets_in_texts_are_not_levels() -> None:
+    assert is_accepted(StateReading(), spell({"a": "[" * 500 + '\\"{' * 500, "b": {"[" * 100: [["]" * 300]]}}))

@@ -295,6 +295,28 @@ def test_sockets_that_send_nothing_keep_nobody_out(host: JailHost) -> None:
         honest.close()
 
 
+def test_sockets_that_read_no_answer_keep_nobody_out(host: JailHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "_CONNECTIONS", 8)
+    with serving(host) as crowded, contextlib.ExitStack() as stack:
+        first = Web(crowded.url)
+        first.begin()
+        body = json.dumps(make_request("x" * 200_000, "ping")).encode()
+        head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Session-Id: {first.session}\r\n"
+        asked = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        first.close()
+        for _ in range(12):
+            held = stack.enter_context(socket.socket())
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            held.settimeout(0.3)
+            held.connect(crowded.place)
+            with contextlib.suppress(OSError):
+                for _ in range(50):
+                    held.sendall(asked)
+        honest = Web(crowded.url)
+        assert honest.begin()["protocolVersion"] == REVISION
+        honest.close()
+
+
 TOKEN = "a-token-of-enough-letters"
 
 

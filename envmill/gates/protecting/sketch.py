@@ -1,0 +1,257 @@
+# pyright: reportUnknownMemberType=false
+"""Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and that hold no text.
+
+texts ─► runs of 13 and 8 words ─► salted hashes, cut to 5 and 3 bytes, in the order of their values ─┐
+      └► runs of 3 masked words ─► 128 minima, cut to one byte each ───────────────────────────────────┴─► one compressed file
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from envmill.errors import SettingsError
+from envmill.language.similarity import MASK, list_runs, mask_words, split_words
+from schemas.base import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.uint64]
+    Places: TypeAlias = NDArray[np.int32]
+    Signatures: TypeAlias = NDArray[np.uint8]
+
+SUFFIX = ".sketch"
+VERSION = 1
+LONG, MIDDLE, SHORT = 13, 8, 3
+"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3 they are compared as a whole."""
+LEAST = MIDDLE
+"""Words of the shortest text that is sketched. Whoever guesses a shorter text could confirm the guess."""
+_TOLD = 10
+"""Words of a masked run of 13 that must not be masks: a list of names is no quotation."""
+LONG_BYTES, MIDDLE_BYTES = 5, 3
+"""Bytes of a hash. Five: two runs of a million rarely meet. Three: chance meetings are common, so one alone says nothing."""
+PERMUTATIONS = 128
+_KEPT_BIT = 40
+"""The lowest of the eight bits that are kept of a minimum; the highest bits of a minimum are zero."""
+
+
+@dataclass(frozen=True)
+class BenchmarkSource:
+    """Where the texts come from: it goes to the card, and decides nothing."""
+
+    name: str
+    version: str = ""
+    licence: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class ProtectedSketch:
+    """All that is kept of a benchmark. Arrays are parallel: a hash, and the number of its text."""
+
+    source: BenchmarkSource
+    salt: bytes
+    """Made from the texts: equal texts have equal sketches, and no table of hashes fits two benchmarks."""
+    names: tuple[str, ...]
+    """Place of each text: file, record, and number of the text in it. Nothing of the content."""
+    sets: Mapping[str, int]
+    """File → texts."""
+    short: int
+    """Texts of fewer than 13 words; only the whole of one is found, and of those under eight nothing."""
+    power: Mapping[str, float]
+    """Kind of planted copy → share that this sketch finds. Measured while the texts are there."""
+    wholes: "Numbers"
+    whole_texts: "Places"
+    quotes: "Numbers"
+    quote_texts: "Places"
+    runs: "Numbers"
+    run_texts: "Places"
+    sizes: "Places"
+    """Runs of 8 words of each text; 0 of a short one."""
+    signatures: "Signatures"
+    """Of each text that is long enough, in order of `signed`."""
+    signed: "Places"
+
+    @property
+    def digest(self) -> str:
+        """What it was made from."""
+        return self.salt.hex()
+
+
+def sketch_texts(texts: Mapping[str, str], source: BenchmarkSource, short: int = 0) -> ProtectedSketch:
+    """Sketch texts by their place. `short` counts those that were too short to be given. Power is measured elsewhere."""
+    import numpy as np  # late: a tenth of a second that only those pay who compare
+
+    named = {name: text for name, text in sorted(texts.items()) if len(split_words(text)) >= LEAST}
+    unique = {" ".join(split_words(text)): name for name, text in sorted(named.items(), reverse=True)}
+    names = sorted(unique.values())
+    salt = hashlib.blake2b(json.dumps(sorted(unique)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    long = [place for place, name in enumerate(names) if len(split_words(named[name])) >= LONG]
+    wholes = _collect((hash_runs(salt, [" ".join(split_words(named[name]))], LONG_BYTES), place) for place, name in enumerate(names))
+    quotes = _collect((hash_runs(salt, list_quotations(named[names[place]]), LONG_BYTES), place) for place in long)
+    parts = {place: hash_runs(salt, list_runs(split_words(named[names[place]]), MIDDLE), MIDDLE_BYTES) for place in long}
+    runs = _collect((found, place) for place, found in parts.items())
+    sizes = np.array([len(parts.get(place, ())) for place in range(len(names))], dtype=np.int32)
+    signatures = [sign(salt, list_runs(mask_words(named[names[place]]), SHORT)) for place in long]
+    first = np.unique(quotes[0], return_index=True)[1]
+    return ProtectedSketch(
+        source=source,
+        salt=salt,
+        names=tuple(names),
+        sets=_count_sets(texts),
+        short=short + len(texts) - len(named) + len(names) - len(long),
+        power={},
+        wholes=wholes[0],
+        whole_texts=wholes[1],
+        quotes=quotes[0][first],
+        quote_texts=quotes[1][first],
+        runs=runs[0],
+        run_texts=runs[1],
+        sizes=sizes,
+        signatures=np.array(signatures, dtype=np.uint8).reshape(len(long), PERMUTATIONS),
+        signed=np.array(long, dtype=np.int32),
+    )
+
+
+def _count_sets(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        file = name.rpartition(":")[0]
+        counts[file] = counts.get(file, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _collect(found: Iterable[tuple["Numbers", int]]) -> "tuple[Numbers, Places]":
+    """In the order of the hashes, so that nothing tells in which order they stood in a text."""
+    import numpy as np
+
+    pairs = [(int(number), place) for numbers, place in found for number in numbers]
+    pairs.sort()
+    return np.array([number for number, _ in pairs], dtype=np.uint64), np.array([place for _, place in pairs], dtype=np.int32)
+
+
+def hash_runs(salt: bytes, runs: Iterable[str], size: int) -> "Numbers":
+    """Each run once."""
+    import numpy as np
+
+    hashed = (hashlib.blake2b(run.encode("utf-8", "surrogatepass"), digest_size=size, key=salt).digest() for run in runs)
+    return np.array(sorted({int.from_bytes(one, "big") for one in hashed}), dtype=np.uint64)
+
+
+def list_quotations(text: str) -> Iterator[str]:
+    """Runs of 13 words as they stand, and with names and numbers masked."""
+    plain, masked = split_words(text), mask_words(text)
+    if len(plain) >= LONG:
+        yield from list_runs(plain, LONG)
+    if len(masked) >= LONG:
+        yield from (run for run in list_runs(masked, LONG) if LONG - run.split().count(MASK) >= _TOLD)
+
+
+def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
+    """MinHash with one byte of each minimum: half of all bytes of an unrelated run agree by chance, so none confirms a guess."""
+    import numpy as np
+
+    hashed = hash_runs(salt, runs, 8)
+    if not len(hashed):
+        return np.zeros(PERMUTATIONS, dtype=np.uint8)
+    factors, terms = _permutations()
+    with np.errstate(over="ignore"):
+        mixed = hashed[:, None] * factors[None, :] + terms[None, :]
+    return ((mixed.min(axis=0) >> np.uint64(_KEPT_BIT)) & np.uint64(255)).astype(np.uint8)
+
+
+def _permutations() -> "tuple[Numbers, Numbers]":
+    import numpy as np
+
+    if not _PERMUTED:
+        drawn = [hashlib.blake2b(f"permutation/{number}".encode(), digest_size=16).digest() for number in range(PERMUTATIONS)]
+        _PERMUTED.append(np.array([int.from_bytes(one[:8], "big") | 1 for one in drawn], dtype=np.uint64))
+        _PERMUTED.append(np.array([int.from_bytes(one[8:], "big") for one in drawn], dtype=np.uint64))
+    return _PERMUTED[0], _PERMUTED[1]
+
+
+_PERMUTED: list[Any] = []
+
+
+def estimate_shares(signature: "Signatures", signatures: "Signatures") -> "NDArray[np.float64]":
+    """Share of runs in common with each; one byte in 256 agrees by chance."""
+    equal = (signatures == signature[None, :]).mean(axis=1)
+    return (equal - 1 / 256) / (1 - 1 / 256)
+
+
+def render_sketch(sketch: ProtectedSketch) -> bytes:
+    """The file's bytes; the same sketch makes the same bytes."""
+    import numpy as np
+
+    head: dict[str, Json] = {
+        "version": VERSION,
+        "source": vars(sketch.source),
+        "salt": sketch.salt.hex(),
+        "names": list(sketch.names),
+        "sets": dict(sketch.sets),
+        "short": sketch.short,
+        "power": dict(sketch.power),
+    }
+    arrays: dict[str, Any] = {
+        "head": np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8),
+        "wholes": _cut(sketch.wholes, LONG_BYTES),
+        "quotes": _cut(sketch.quotes, LONG_BYTES),
+        "runs": _cut(sketch.runs, MIDDLE_BYTES),
+        "signatures": sketch.signatures,
+        **{name: getattr(sketch, name) for name in _PLACES},
+    }
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+_PLACES = ("whole_texts", "quote_texts", "run_texts", "sizes", "signed")
+
+
+def _cut(numbers: "Numbers", size: int) -> "Signatures":
+    import numpy as np
+
+    return numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)[:, 8 - size :]
+
+
+def _join(parts: "Signatures") -> "Numbers":
+    import numpy as np
+
+    whole = np.zeros((len(parts), 8), dtype=np.uint8)
+    whole[:, 8 - parts.shape[1] :] = parts
+    return whole.reshape(-1).view(">u8").astype(np.uint64)
+
+
+def read_sketch(path: Path) -> ProtectedSketch:
+    """A sketch out of its file."""
+    import numpy as np
+
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            head: Any = json.loads(bytes(file["head"]))
+            arrays: dict[str, Any] = {name: file[name] for name in file.files if name != "head"}
+        if head["version"] != VERSION:
+            raise SettingsError(
+                f"{path} is a sketch of version {head['version']}; this EnvMill reads {VERSION}. Make it again with `protect`."
+            )
+        return ProtectedSketch(
+            source=BenchmarkSource(**head["source"]),
+            salt=bytes.fromhex(head["salt"]),
+            names=tuple(head["names"]),
+            sets=head["sets"],
+            short=head["short"],
+            power=head["power"],
+            wholes=_join(arrays["wholes"]),
+            quotes=_join(arrays["quotes"]),
+            runs=_join(arrays["runs"]),
+            signatures=arrays["signatures"],
+            **{name: arrays[name] for name in _PLACES},
+        )
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise SettingsError(f"{path} is no sketch ({error}): make it again with `envmill protect`, or take it away.") from error
