@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from quality.nights.drift import DOUBT, LEAST_NIGHTS, LEAST_ROWS, NIGHTS
-from quality.nights.frames import FRAMES, Frame
+from quality.nights.frames import FRAMES, RowFrame
 from quality.nights.suites import list_rules
 from quality.promise import TablePromises
 from quality.promises import PROMISES
@@ -76,7 +76,7 @@ def render() -> str:
     return _HEAD + promises + nights + "".join(f"\n{section}\n" for section in ("\n".join(_describe(frame)) for frame in FRAMES))
 
 
-def _describe(frame: Frame) -> Iterator[str]:
+def _describe(frame: RowFrame) -> Iterator[str]:
     yield f"## Frame `{frame.name}`"
     yield ""
     yield f"{frame.about}."

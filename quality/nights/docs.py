@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quality.nights.drift import Bounds
+from quality.nights.drift import MeanBounds
 from quality.nights.suites import run_suites
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Nig
 """
 
 
-def write_docs(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, Bounds], folder: Path) -> Path:
+def write_docs(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, MeanBounds], folder: Path) -> Path:
     """Write them, and return the page to begin with."""
     broken = run_suites(run, frames, bounds, folder)
     for part in _LEFT_OUT:

@@ -35,7 +35,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class MeanBounds:
     """Where the mean of tonight should lie."""
 
     low: float
@@ -58,10 +58,10 @@ def measure(frames: "Mapping[str, pd.DataFrame]") -> dict[str, Mean]:
     return found
 
 
-def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> dict[str, Bounds]:
-    """Bounds for everything that tonight measured and enough of the last nights did, too."""
+def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> dict[str, MeanBounds]:
+    """MeanBounds for everything that tonight measured and enough of the last nights did, too."""
     shares = {f"{frame}.{column.name}" for frame, column in list_drifting() if column.share}
-    found: dict[str, Bounds] = {}
+    found: dict[str, MeanBounds] = {}
     for name, now in tonight.items():
         before = [one[name] for one in nights[-NIGHTS:] if name in one]
         if len(before) >= LEAST_NIGHTS:
@@ -69,13 +69,13 @@ def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> 
     return found
 
 
-def _bound(now: Mean, before: Sequence[Mean], *, share: bool) -> Bounds:
+def _bound(now: Mean, before: Sequence[Mean], *, share: bool) -> MeanBounds:
     centre = sum(one.mean for one in before) / len(before)
     between = math.sqrt(sum((one.mean - centre) ** 2 for one in before) / (len(before) - 1))
     chance = _spread_of_row(before, share=share) / math.sqrt(now.rows)
     reach = find_quantile(len(before) - 1) * max(between, chance) * math.sqrt(1 + 1 / len(before))
     low, high = centre - reach, centre + reach
-    return Bounds(max(0.0, low), min(1.0, high) if share else high, len(before))
+    return MeanBounds(max(0.0, low), min(1.0, high) if share else high, len(before))
 
 
 def _spread_of_row(before: Sequence[Mean], *, share: bool) -> float:

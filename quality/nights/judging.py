@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quality.nights.drift import Bounds, Mean, bound, measure
+from quality.nights.drift import Mean, MeanBounds, bound, measure
 from quality.nights.frames import read_frames
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class JudgedNight:
     family: str
     """Digest of the settings that nights of one kind share."""
     means: Mapping[str, Mean]
-    bounds: Mapping[str, Bounds]
+    bounds: Mapping[str, MeanBounds]
     broken: Mapping[str, str]
-    """Frame and column → what was expected and what is there."""
+    """RowFrame and column → what was expected and what is there."""
     accepted: bool
     """Whether a person has accepted it as it is."""
 
@@ -78,7 +78,7 @@ def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Pat
     found = connection.execute(JUDGED, {"run": run}).fetchone()
     if found is None:
         return None
-    bounds = {name: Bounds(**one) for name, one in json.loads(found[0])["bounds"].items()}
+    bounds = {name: MeanBounds(**one) for name, one in json.loads(found[0])["bounds"].items()}
     return write_docs(run, read_frames(connection, run), bounds, folder)
 
 

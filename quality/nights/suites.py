@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quality.nights.drift import Bounds
-from quality.nights.frames import FRAMES, Column, Frame
+from quality.nights.drift import MeanBounds
+from quality.nights.frames import FRAMES, FrameColumn, RowFrame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _SITE = "night"
 
 
-def run_suites(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, Bounds], docs: Path | None = None) -> dict[str, str]:
+def run_suites(
+    run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, MeanBounds], docs: Path | None = None
+) -> dict[str, str]:
     """Everything that the frames break: `frame.column` or `frame.column mean` → what was expected and what is there, in words.
 
     With `docs` the Data Docs of the night are written into that folder.
@@ -35,7 +37,7 @@ def run_suites(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[s
         return broken
 
 
-def _validate(context: Any, source: Any, run: str, frame: Frame, rows: "pd.DataFrame", bounds: Mapping[str, Bounds]) -> Any:
+def _validate(context: Any, source: Any, run: str, frame: RowFrame, rows: "pd.DataFrame", bounds: Mapping[str, MeanBounds]) -> Any:
     import great_expectations as gx
 
     batch = source.add_dataframe_asset(frame.name).add_batch_definition_whole_dataframe(run)
@@ -44,7 +46,7 @@ def _validate(context: Any, source: Any, run: str, frame: Frame, rows: "pd.DataF
     return checked.run(batch_parameters={"dataframe": rows}, run_id=gx.RunIdentifier(run_name=run))
 
 
-def _expect(frame: Frame, bounds: Mapping[str, Bounds]) -> Iterator[Any]:
+def _expect(frame: RowFrame, bounds: Mapping[str, MeanBounds]) -> Iterator[Any]:
     """In words that Data Docs show beside the outcome."""
     from great_expectations.expectations.core.expect_column_mean_to_be_between import ExpectColumnMeanToBeBetween
     from great_expectations.expectations.core.expect_column_values_to_be_between import ExpectColumnValuesToBeBetween
@@ -61,14 +63,14 @@ def _expect(frame: Frame, bounds: Mapping[str, Bounds]) -> Iterator[Any]:
             said = f"{one.about}: one of {', '.join(one.among)}"
             yield ExpectColumnValuesToBeInSet(column=one.name, value_set=list(one.among), description=said)
         if not one.share and (one.least, one.most) != (None, None):
-            said = f"{one.about}: {_say_range(one)} in every row"
+            said = f"{one.about}: {_describe_range(one)} in every row"
             yield ExpectColumnValuesToBeBetween(column=one.name, min_value=one.least, max_value=one.most, description=said)
         if found := bounds.get(f"{frame.name}.{one.name}"):
             said = f"{one.about}: {found.low:.4g} to {found.high:.4g} on average, as in the last {found.nights} nights"
             yield ExpectColumnMeanToBeBetween(column=one.name, min_value=found.low, max_value=found.high, description=said)
 
 
-def list_rules(one: Column) -> Iterator[str]:
+def list_rules(one: FrameColumn) -> Iterator[str]:
     """What is expected of each value, for a person."""
     if one.share:
         return
@@ -79,16 +81,16 @@ def list_rules(one: Column) -> Iterator[str]:
     if one.among:
         yield "one of " + ", ".join(f"`{word}`" for word in one.among)
     if (one.least, one.most) != (None, None):
-        yield _say_range(one)
+        yield _describe_range(one)
 
 
-def _say_range(one: Column) -> str:
+def _describe_range(one: FrameColumn) -> str:
     if one.least == one.most:
         return f"{one.least:g}"
     return f"at least {one.least:g}" if one.most is None else f"{one.least or 0:g} to {one.most:g}"
 
 
-def _list_broken(frame: Frame, outcome: Any) -> Iterator[tuple[str, str]]:
+def _list_broken(frame: RowFrame, outcome: Any) -> Iterator[tuple[str, str]]:
     for one in outcome.results:
         if one.success:
             continue
