@@ -12,6 +12,7 @@ from envmill.pipeline.runner import mark_steps
 from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
+from quality.nights.drift import NIGHTS
 from schemas.environment import Blueprint
 from schemas.ledger import Evidence
 from schemas.run import RunConfig
@@ -82,7 +83,7 @@ def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
 
 
 def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Plant) -> None:
-    """Six nights of the same settings in which every candidate ended in error are put into the lake: tonight none does."""
+    """The last nights of the same settings are put into the lake, in which every candidate ended in error: tonight none does."""
     config = {"environments": 1, "scenarios": 2, "attempts": 2, "mistakes": 0, "polarities": "achieve=1", "exporters": "sft"}
     quiet = plant.begin(**config, seed=11)
     plant.wait_for(quiet, "COMPLETED")
@@ -90,7 +91,7 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
     assert broken == "{}"
     assert "Too few earlier nights" in find_page(plant, quiet, "night")
     lake = Lake(plant.home.settings.lake)
-    for number in range(6):
+    for number in range(NIGHTS):
         note(lake, f"before-{number}", "started", {})
         means = {"exits.error": {"rows": 1000, "mean": 1.0, "spread": 0.0}}
         row = Evidence(gate="night", subject=f"run:before-{number}", finding={"family": family, "means": means, "bounds": {}, "broken": {}})
