@@ -7,7 +7,6 @@ It is plumbing and a generator in its own right; its pass rates say nothing abou
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from envmill.errors import SettingsError
@@ -32,6 +31,7 @@ from offline.program import name_class, write_program
 from offline.renderings import RENDERINGS
 from offline.requests import share_wishes, write_requests
 from offline.scenario import LADDER
+from offline.serving import claim_identities
 from offline.tests import write_tests
 from schemas.base import Contract, Json
 from schemas.chain import Chain, ChainStep, Infeasible
@@ -56,14 +56,14 @@ from schemas.ruling import RulingInput
 from schemas.seed import Brief
 from schemas.suspicion import SuspicionInput
 from schemas.tool_prompts import ChainInput, ChainReply, SampledReply
-from schemas.typed_prompts import TopologyInput
+from schemas.typed_prompts import TopologyInput, TopologyReply
 
 _APART = 1_000_000
 """Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
 _TRIES, _FURTHER = 12, 1_000 * _APART
 """A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
 
-_PLANNED = ("errand", "taken", "requests")
+_PLANNED = ("errand", "taken", "requests", "servers", "shared")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
 _MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromkeys(systems.WRITERS, systems)
 _NO_CHANCE = ("policy", "results", *_PLANNED)
@@ -231,6 +231,13 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
     told, asked = cut_offer(inputs), TopologyInput.model_validate(inputs)
+    reply = _write_topology(told, asked, inputs, domain, seed, sample)
+    if not domain.servers or not isinstance(reply, ChainReply) or asked.polarity != "achieve":
+        return reply
+    return TopologyReply.model_validate(reply.model_dump() | {"identities": claim_identities(domain, reply.initial_state)})
+
+
+def _write_topology(told: Json, asked: TopologyInput, inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     if asked.requests > 1:
         return _ask_in_turn(told, asked, domain, seed, sample)
     steps = _list_tools(asked.sampled) if asked.sampled else []
@@ -256,7 +263,9 @@ def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sa
         if isinstance(found, Infeasible):
             return _write_no_chain("", domain).model_copy(update={"infeasible": found})
         led = found
-    number = next(each for each in count(asked.number) if LADDER[each % len(LADDER)] >= asked.requests)
+    # The number says how many servers are used, too: it is changed by whole turns of that.
+    numbers = range(asked.number, asked.number + 2 * len(LADDER), max(1, len(domain.servers) - 1))
+    number = next((each for each in numbers if LADDER[each % len(LADDER)] >= asked.requests), asked.number)
     reply: Contract = _write_no_chain("There are too few wishes.", domain)
     for each in spread_samples(sample):
         try:
@@ -306,7 +315,9 @@ def _write_no_chain(words: str, domain: Domain) -> ChainReply:
 
 def cut_offer(inputs: Json) -> Json:
     """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
-    return {name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out", "requests")}
+    return {
+        name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out", "requests", "servers", "shared")
+    }
 
 
 def _list_steps(chain: Chain) -> list[ChainStep]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from envmill.language.mentions import is_told
 from envmill.sandbox.results import link, settle_one
 from offline.domain import TODAY, Domain, Operation
 from offline.world import DomainWorld
@@ -23,7 +24,7 @@ _APART = 1000
 
 def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
     """The calls of a scenario, each argument with where it comes from."""
-    weaver = _Weaver(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"))
+    weaver = _Weaver(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"), reply.request)
     for call in link(reply.oracle, [])[0]:
         weaver.add(call)
     chain = Chain(sampler="author", nodes=weaver.nodes)
@@ -64,8 +65,8 @@ def is_whole(reply: ChainReply, touched: Mapping[str, set[str]]) -> bool:
 class _Weaver:
     """Nodes so far, and what was answered."""
 
-    def __init__(self, domain: Domain, world: DomainWorld) -> None:
-        self._domain, self._world = domain, world
+    def __init__(self, domain: Domain, world: DomainWorld, words: str) -> None:
+        self._domain, self._world, self._words = domain, world, words
         self.nodes: list[Node] = []
         self.filling = Filling()
         self._seen: list[tuple[str, Any]] = []
@@ -93,6 +94,8 @@ class _Weaver:
     def _find(self, place: str, value: Any, table: str) -> Source:
         if table and (found := self._chosen.get(value) or self._find_seen(value)):
             return found
+        if self._domain.servers and isinstance(value, str) and not is_told(value, self._words) and (told := self._find_seen(value)):
+            return told  # what one server replied is what the next one is asked about
         if table and self.filling.records.setdefault(table, value) == value:
             return FromRecord(table=table, column="id")
         self.filling.said[place] = value

@@ -16,6 +16,7 @@ from offline.documents import compose_outline
 from offline.domain import Domain, Operation, Rule, StatusChange, WriteStep
 from offline.knowledge import load_domain
 from offline.organisation import count_ties, fill_up, join_domains
+from offline.serving import compose_servers, list_able
 from offline.sizes import make_part, pick_parts
 from offline.spare import list_spare
 from schemas.seed import Brief
@@ -31,13 +32,16 @@ def compose_domain(brief: Brief, seed: int) -> Domain:
         domain = compose_outline(brief, seed).domain
         domain = widen(domain, brief.rows) if brief.rows else domain
     else:
-        domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows)
+        domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows, brief.servers or 1)
     domain = hand_over(domain, brief.number, seed) if brief.user_side else domain
     return replace(domain, doubles=brief.distractors or 0, calls=brief.calls or 0) if brief.distractors or brief.calls else domain
 
 
 @lru_cache(maxsize=256)
-def _compose(theme: str, number: int, seed: int, tools: int | None, collections: int | None, rows: int | None) -> Domain:
+def _compose(theme: str, number: int, seed: int, tools: int | None, collections: int | None, rows: int | None, servers: int = 1) -> Domain:
+    if servers > 1:
+        domain = _compose_servers(theme, number, seed, servers)
+        return widen(domain, rows) if rows else domain
     domain = _compose_sized(theme, number, seed, tools, collections) if tools or collections else _compose_usual(theme, number, seed)
     return widen(domain, rows) if rows else domain
 
@@ -49,6 +53,11 @@ def _compose_usual(theme: str, number: int, seed: int) -> Domain:
     domain = cut_domain(load_domain(theme), choices[number % len(choices)])
     dice = make_dice("settle", theme, number, seed)
     return _settle(domain, _drop_options(domain, OPERATIONS.stop - 1, dice), dice)
+
+
+def _compose_servers(theme: str, number: int, seed: int, servers: int) -> Domain:
+    able = {name: _compose_usual(name, number, seed) for name in list_able()}
+    return compose_servers(theme, servers, able, make_dice("servers", theme, number, seed, servers))
 
 
 def _compose_sized(theme: str, number: int, seed: int, tools: int | None, collections: int | None) -> Domain:

@@ -195,6 +195,10 @@ class Department:
     __pydantic_config__ = STRICT
     collections: tuple[str, ...]
     operations: tuple[str, ...]
+    server: str = ""
+    """Server that it is, where it has tools and tables of its own."""
+    people: str = ""
+    """Collection of its people, whom the other servers may know."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +248,11 @@ class Domain:
     def departments(self) -> tuple[Department, ...]:
         """What has a past of its own: the parts, or the domain as a whole."""
         return self.parts or (Department(tuple(self.collections), tuple(self.operations)),)
+
+    @property
+    def servers(self) -> tuple[Department, ...]:
+        """Departments with tools and tables of their own; none where it is one server."""
+        return tuple(each for each in self.parts if each.server)
 
     @property
     def bounds(self) -> dict[str, Number]:

@@ -31,7 +31,7 @@ def join_domains(parts: list[Domain], tools: int, dice: random.Random) -> Domain
     if len(parts) == 1:
         return parts[0]
     departments = _distinguish(parts)
-    joined = _add_up(departments)
+    joined = add_up(departments)
     known = [(each.theme, people) for each in departments if (people := _find_people(each))]
     for theme, people in known[1:]:
         joined = _tie(joined, theme, people, known[0][1], tools, dice)
@@ -66,7 +66,8 @@ def _add_word(operation: str, word: str) -> str:
     return f"{verb}_{word}_{rest}"
 
 
-def _add_up(departments: list[Domain]) -> Domain:
+def add_up(departments: list[Domain]) -> Domain:
+    """All of them as one, each with a past of its own."""
     first, *others = departments
     return replace(
         first,

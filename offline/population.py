@@ -13,6 +13,8 @@ from offline.world import DomainWorld
 PAST = timedelta(days=21)
 """How long before the session a history begins. No rule depends on the date, so that another clock changes no outcome."""
 ENOUGH_ROWS = 4
+MET = 4
+"""People of a server who are people of the first one, too."""
 ENOUGH_CHANGES = 8
 MOST_CHANGES = 60
 TRIES = 20
@@ -45,11 +47,26 @@ def live_through(world: DomainWorld, department: Department, key: str) -> Domain
         grown, dice = world.copy(), make_dice("population", world.domain.theme, f"{key}/{again}")
         grown.key, grown.day = f"{key}/{again}", TODAY - PAST
         _add_rows(grown, department.collections, dice)
+        _meet(grown, department)
         _play_history(grown, department, dice)
         short = _list_short(grown, department)
         if not short:
             return grown
     raise SettingsError(f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation.")
+
+
+def _meet(world: DomainWorld, department: Department) -> None:
+    """Where it is a server: some of its people are those of the first one, and whoever bears a known name is the same person."""
+    if not department.server or department == world.domain.departments[0]:
+        return
+    rows, first = list(world.state[department.people].values()), world.domain.departments[0].people
+    for row, known in zip(rows, list(world.state[first].values())[:MET], strict=False):
+        if all(other["name"] != known["name"] for other in rows):
+            row["name"] = known["name"]
+    earlier = [one.people for one in world.domain.departments if one.people != department.people]
+    towns = {known["name"]: known["town"] for name in earlier for known in world.state[name].values()}
+    for row in rows:
+        row["town"] = towns.get(row["name"], row["town"])
 
 
 def _list_short(world: DomainWorld, department: Department) -> list[str]:

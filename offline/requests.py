@@ -10,6 +10,7 @@ from itertools import combinations
 from envmill.recipes.drafting.requests import MOST_CALLS
 from offline.dice import make_dice
 from offline.domain import Domain
+from offline.serving import recall_names
 from offline.wording import WantedChange, write_request
 from schemas.base import Json
 from schemas.environment import Call
@@ -38,7 +39,8 @@ def share_wishes(reply: ScenarioReply, path: Sequence[Call], domain: Domain, man
         ends = [done[cut - 1] for cut in cuts]
         if all(end - begin <= MOST_CALLS for begin, end in zip([0, *ends], ends, strict=False)):
             begins = [0, *cuts[:-1]]
-            asked = [write_request(wishes[a:b], domain, reply.initial_state, dice) for a, b in zip(begins, cuts, strict=True)]
+            names = recall_names(reply, domain)
+            asked = [write_request(wishes[a:b], domain, reply.initial_state, dice, names) for a, b in zip(begins, cuts, strict=True)]
             return [RequestShare(*one) for one in zip(asked, ends, strict=True)]
     return []
 

@@ -4,7 +4,7 @@ populate ──► draw wishes on a running world ──► lookups before each 
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -68,7 +68,7 @@ def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool =
         else:
             wishes = _sample_wishes(start, count, dice, _shorten(domain.walk, again // PATIENCE))
         oracle = plan_calls(wishes, domain, start.state)
-        if wishes and len(oracle) >= FEWEST_CALLS and _all_leave_a_mark(wishes, start):
+        if wishes and len(oracle) >= FEWEST_CALLS and all_leave_a_mark(wishes, start):
             whole = surround(start) if domain.rows else start
             if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
                 continue
@@ -83,7 +83,7 @@ def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
     def sample(part: DomainWorld, place: int) -> list[WantedChange]:
         count = max(2, LADDER[(number + place) % len(LADDER)])
         wishes = _sample_wishes(part, count, dice, domain.walk if place == 0 else ())
-        return wishes if wishes and _all_leave_a_mark(wishes, part) else []
+        return wishes if wishes and all_leave_a_mark(wishes, part) else []
 
     start, wishes, oracle = gather_wishes(domain, key, sample, lambda wanted, world: plan_calls(wanted, domain, world.state))
     return _write_reply(wishes, oracle, start.state, start, dice)
@@ -97,10 +97,10 @@ def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
             world = start.copy()
             world.apply(first.operation, first.arguments)
             second = _sample_use(made, world, told, dice)
-            if second is None or not _is_clear(second, [first], told) or _overrules(second, [first], start):
+            if second is None or not is_clear(second, [first], told) or overrules(second, [first], start):
                 continue
             wishes = [first, second]
-            if not _all_leave_a_mark(wishes, start):
+            if not all_leave_a_mark(wishes, start):
                 continue
             oracle = _refer(plan_calls(wishes, domain, told.state), made, told, start)
             whole = surround(start) if domain.rows else start
@@ -122,8 +122,8 @@ def _sample_makings(start: DomainWorld, dice: random.Random) -> Iterator[tuple[W
     makers = [each for each in start.domain.changes if each.asks and each.tells and any("new(" in step.do for step in each.then)]
     dice.shuffle(makers)
     for maker in makers:
-        wish = _sample_wish(maker, start, start, dice)
-        if wish is None or not _is_clear(wish, [], start):
+        wish = sample_wish(maker, start, start, dice)
+        if wish is None or not is_clear(wish, [], start):
             continue
         world = start.copy()
         answer = world.answer(maker, wish.arguments)
@@ -200,12 +200,12 @@ def sample_more(wishes: list[WantedChange], start: DomainWorld, dice: random.Ran
         world.apply(wish.operation, wish.arguments)
     used = {wish.operation.name for wish in wishes}
     free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
-    drawn = _sample_wish(dice.choice(free), world, start, dice) if free else None
+    drawn = sample_wish(dice.choice(free), world, start, dice) if free else None
     fits = (
         drawn is not None
-        and _is_clear(drawn, wishes, start)
-        and not _overrules(drawn, wishes, start)
-        and _all_leave_a_mark([*wishes, drawn], start)
+        and is_clear(drawn, wishes, start)
+        and not overrules(drawn, wishes, start)
+        and all_leave_a_mark([*wishes, drawn], start)
     )
     return drawn if fits and drawn is not None and _goes_on(drawn, world, start) else None
 
@@ -250,8 +250,8 @@ def _sample_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tu
     weights, led = [each.weight for each in sayable], [each for name in walk for each in sayable if each.name == name]
     for turn in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
-        wish = _sample_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
-        if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+        wish = sample_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
+        if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
         if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
@@ -266,8 +266,8 @@ def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[Wan
         operation = start.domain.operations[led.operation]
         for _ in range(LED_DRAWS):
             known = _restrict(operation, led, start.state, replies)
-            wish = _sample_wish(operation, world, start, dice, known)
-            if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+            wish = sample_wish(operation, world, start, dice, known)
+            if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
                 replies[led.operation] = deepcopy(world.answer(wish.operation, wish.arguments))
                 wishes.append(wish)
                 break
@@ -278,8 +278,8 @@ def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[Wan
     for _ in range(DRAWS * max(count, 4)):
         if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
             return wishes
-        wish = _sample_wish(dice.choices(sayable, [each.weight for each in sayable])[0], world, start, dice)
-        if wish and wish not in wishes and _is_clear(wish, wishes, start) and not _overrules(wish, wishes, start):
+        wish = sample_wish(dice.choices(sayable, [each.weight for each in sayable])[0], world, start, dice)
+        if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
     return []
@@ -297,7 +297,7 @@ def _restrict(operation: Operation, led: LedWish, state: State, replies: Mapping
     return known if known != state else None
 
 
-def _sample_wish(
+def sample_wish(
     operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random, known: State | None = None
 ) -> WantedChange | None:
     """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
@@ -318,19 +318,20 @@ def _sample_wish(
     return WantedChange(operation, permitted) if permitted else None
 
 
-def _is_clear(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
-    """Whether every row it names is the only one called so, and is not described by something an earlier wish changes."""
+def is_clear(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld, called: Collection[str] = ()) -> bool:
+    """Whether every row it names is the only one called so, and is not described by something an earlier wish changes. `called`: rows that
+    have another name here."""
     taken = {value for each in earlier for value in each.arguments.values()}
     for parameter in wish.operation.takes:
         if parameter.row:
             row_id = wish.arguments[parameter.name]
             described = "." in start.domain.collections[parameter.row].label
-            if (described and row_id in taken) or not _is_unique(parameter.row, row_id, start):
+            if (described and row_id in taken) or (row_id not in called and not is_unique(parameter.row, row_id, start)):
                 return False
     return can_say(wish, start.domain, start.state)
 
 
-def _overrules(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
+def overrules(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
     """Whether it writes over what an earlier wish said, or deletes what that one filled: in one breath nobody wants both."""
     named = {value for value in wish.arguments.values() if isinstance(value, str)}
     if not any(named.intersection(map(str, each.arguments.values())) for each in earlier):
@@ -352,7 +353,7 @@ def _apply_saying(wish: WantedChange, world: DomainWorld) -> dict[_Cell, Any]:
     return {cell: value for cell, value in altered.items() if value in wish.arguments.values()}
 
 
-def _is_unique(collection: str, row_id: str, start: DomainWorld) -> bool:
+def is_unique(collection: str, row_id: str, start: DomainWorld) -> bool:
     """Whether nothing else is called so, in other departments neither."""
     template = start.domain.collections[collection].label
     alike = [name for name, each in start.domain.collections.items() if each.label == template]
@@ -369,7 +370,7 @@ def _name_row(collection: str, row_id: str, start: DomainWorld) -> str:
         return ""
 
 
-def _all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
+def all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
     """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
     whole = _describe_end(wishes, start)
     fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))

@@ -2,6 +2,7 @@
 
 from offline.blueprint import write_blueprint
 from offline.domain import Domain
+from offline.serving import declare_shared
 from offline.signing import list_signatures
 from offline.tabling import answer_interface, answer_requirements, answer_schema
 from schemas.base import Contract, Json
@@ -12,12 +13,12 @@ def answer_sketch(inputs: Json, domain: Domain, seed: int, sample: int) -> Contr
     asked = SketchInput.model_validate(inputs)
     told, signatures = answer_requirements({"brief": asked.brief}, domain, seed, sample).model_dump(), list_signatures(domain)
     tools = [SketchedTool(**tool.model_dump(), **signatures[tool.name].model_dump()) for tool in write_blueprint(domain).tools]
-    return SketchReply(**told, tools=tools)
+    return SketchReply(**told, tools=tools, shared=declare_shared(domain))
 
 
 def answer_state(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     asked = StateInput.model_validate(inputs)
-    return answer_schema(asked.model_dump(exclude={"tools"}), domain, seed, sample)
+    return answer_schema(asked.model_dump(exclude={"tools", "shared"}), domain, seed, sample)
 
 
 def answer_metadata(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:

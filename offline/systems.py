@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from envmill.kinds.terminal.breaking.systems import list_systems, load_system
-from envmill.sandbox.machines.healthy import SERVICES
+from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from offline.dice import make_dice
 from offline.faults.repair import end_repair
 from schemas.base import Contract, Json, digest
@@ -27,7 +27,11 @@ def _write_system(inputs: Json, seed: int) -> SystemReply:
     """One of the factory's own, with its values written into the check."""
     brief = SystemInput.model_validate(inputs).brief
     names = list_systems()
-    healthy = load_system(names[int(digest([brief.theme, seed])[:8], 16) % len(names)], brief.number)
+    return propose_system(load_system(names[int(digest([brief.theme, seed])[:8], 16) % len(names)], brief.number))
+
+
+def propose_system(healthy: Healthy) -> SystemReply:
+    """A system of the factory as an author would send it."""
     told = healthy.system.model_dump(include=set(SystemReply.model_fields) - {"handles"})
     handles = [each for each in healthy.system.handles if isinstance(each, FileLine)]
     files = {path: content.decode() for path, content in healthy.files.items() if path != SERVICES}

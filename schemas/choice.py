@@ -13,6 +13,8 @@ class Past(Contract):
     """Theme → the first variation of it that no earlier run started from; a theme that is not here was never used."""
     named: dict[str, str] = Field(default_factory=dict)
     """Themes that models named in earlier runs and that were worth building, each with its description."""
+    fields: dict[str, int] = Field(default_factory=dict)
+    """Field of work, as the authors of mined and named themes counted them to it → how many seeds of it earlier runs started from."""
     cells: dict[str, int] = Field(default_factory=dict)
     """Cell, as `category/complexity/persona` → how many seeds were drawn from it."""
 

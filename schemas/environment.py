@@ -8,6 +8,7 @@ from schemas.base import Contract, Json, Record, leave_out
 from schemas.database import Policy, Promise, Table, Touch
 from schemas.origin import Origin
 from schemas.seed import Brief
+from schemas.servers import SharedIdentity
 from schemas.sketch import Signature
 
 Effect = Literal["query", "change"]
@@ -33,11 +34,11 @@ class Blueprint(Record):
     prefix: ClassVar[str] = "bp"
     identity: ClassVar[tuple[str, ...]] = (
         *("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document"),
-        *("requirements", "files", "policies", "touches", "rows", "promises", "signatures"),
+        *("requirements", "files", "policies", "touches", "rows", "promises", "signatures", "shared"),
     )
-    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises", "signatures")
+    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises", "signatures", "shared")
 
-    schema_version: int = 4
+    schema_version: int = 5
     """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """Kind of environment to build."""
@@ -69,6 +70,8 @@ class Blueprint(Record):
     """Tool → what it takes, looks at and leaves behind, where the tables were derived from that."""
     signatures: dict[str, Signature] = {}
     """Tool → types of what goes in and what comes out, where they were settled before the program."""
+    shared: list[SharedIdentity] = []
+    """Identities that its servers share. Tools and tables begin with the name of their server. Empty where it is one server."""
     licence: str
     """Licence inherited from the seed."""
     origin: Origin
@@ -110,10 +113,21 @@ class Environment(Record):
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
-    identity: ClassVar[tuple[str, ...]] = ("kind", "brief", "files", "entry", "tools", "rules", "policy_document", "tables", "beside")
-    late: ClassVar[tuple[str, ...]] = ("tables", "beside")
+    identity: ClassVar[tuple[str, ...]] = (
+        "kind",
+        "brief",
+        "files",
+        "entry",
+        "tools",
+        "rules",
+        "policy_document",
+        "tables",
+        "beside",
+        "shared",
+    )
+    late: ClassVar[tuple[str, ...]] = ("tables", "beside", "shared")
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     kind: Kind
     """What it is."""
@@ -131,6 +145,8 @@ class Environment(Record):
     """Tables of kind `sql`, read from its schema, with each column's policy."""
     beside: list[Tool] = []
     """Tools of sibling services that agents are shown besides: answered as by a service without records, and called by no gate."""
+    shared: list[SharedIdentity] = []
+    """Identities that its servers share. Tools and tables begin with the name of their server. Empty where it is one server."""
     name: str
     """Title for people."""
     summary: str

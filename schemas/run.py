@@ -97,6 +97,9 @@ class RunConfig(Contract):
     clusters: Literal["", "lexical", "minilm"] = Field(default="", title="Clusters of themes")
     """Embedding by which mined and named themes are clustered, into as many clusters as environments are wanted; clusters take turns.
     `lexical` compares words and letters, `minilm` asks a small model in an extra. Empty orders themes by worth and likeness alone."""
+    per_field: int = Field(default=80, ge=0, le=10_000, title="Most themes of a field of work")
+    """Most mined and named themes of one field of work that all runs of the recipe in the lake start from together. A theme of a field
+    that is full goes no further. 0 sets no limit."""
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """Number of scenarios to draft for each kept environment."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
@@ -116,6 +119,10 @@ class RunConfig(Contract):
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3, scenarios make one, two and three in
     turn. Recipe `envfactory` alone writes more than one, and only where something is to be achieved."""
+    servers: int = Field(default=1, ge=1, le=3, title="Servers per environment")
+    """Most servers that an environment is made of. Each has tools and tables of its own, and they share identities such as a person. With
+    3, environments have three, two and one in turn, and a path needs at least two where there are several. Recipe `envfactory` alone makes
+    more than one, and only of known places."""
     plan: bool = Field(default=True, title="Plan scenarios together")
     """Plan the scenarios of each environment together, eight at a time, before they are written: who asks, for what, with which tools.
     Without it, each scenario's author knows nothing of the others."""

@@ -35,6 +35,8 @@ class Brief(Contract):
     """Tools and tables that documents propose, where it is made of these."""
     user_side: bool = False
     """Whether one tool is to be the user's alone: the agent can but ask for what it does."""
+    servers: int | None = None
+    """How many servers it should be made of, each with tools and tables of its own, that share identities; one where nothing is said."""
     cell: Cell | None = None
     """Category, complexity and persona, where it is drawn from a space of these."""
     written: Literal["", "operators", "system"] = ""
@@ -42,7 +44,8 @@ class Brief(Contract):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "tools", "collections", "rows", "calls", "distractors", "outline", "user_side", "cell", "written")
+        sizes = ("tools", "collections", "rows", "calls", "distractors", "servers")
+        return leave_out(write(self), *sizes, "outline", "user_side", "cell", "written")
 
 
 class Seed(Record):

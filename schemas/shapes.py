@@ -147,6 +147,15 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
         "policy_document:string requirements:json files:json policies:json touches:json rows:json promises:json licence:string origin:json"
     ),
+    ("environments", 3): _read(
+        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string "
+        "tables:json beside:json name:string summary:string brief:json blueprint:string licence:string origin:json"
+    ),
+    ("blueprints", 4): _read(
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json "
+        "tools:json policy_document:string requirements:json files:json policies:json touches:json rows:json promises:json "
+        "signatures:json licence:string origin:json"
+    ),
     ("rollouts", 3): _read(
         "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
@@ -218,8 +227,10 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("blueprints", 1): _add(requirements=[], files={}, policies={}, touches={}, rows={}),
     ("blueprints", 2): _add(promises={}),
     ("blueprints", 3): _add(signatures={}),
+    ("blueprints", 4): _add(shared=[]),
     ("environments", 1): _add(tables=[]),
     ("environments", 2): _add(beside=[]),
+    ("environments", 3): _add(shared=[]),
     ("drafts", 1): _add(say="", tell=[], avoid=[]),
     ("drafts", 2): _add(chain=None),
     ("drafts", 3): _add(variants={}),

@@ -11,6 +11,7 @@ from schemas.document_prompts import SelectedReply
 from schemas.environment import Tool, ToolPlan
 from schemas.scenario import Fact, Polarity
 from schemas.seed import Brief
+from schemas.servers import ClaimedIdentity, SharedIdentity
 from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
 from schemas.tool_prompts import ChainInput, ChainReply
@@ -48,12 +49,20 @@ class SketchReply(Contract):
     rules: list[str]
     tools: list[SketchedTool]
     policy: str = ""
+    shared: list[SharedIdentity] = []
+    """Where the brief asks for several servers: what they share."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return leave_out(write(self), "shared")
 
 
 class StateInput(SchemaInput):
     """Find the tables that sketched tools need."""
 
     tools: list[SketchedTool]
+    shared: list[SharedIdentity] = []
+    """What its servers share; empty where it is one server."""
 
 
 class MetadataInput(InterfaceInput):
@@ -96,6 +105,10 @@ class TopologyInput(ChainInput):
 
     requests: int = 1
     """How many requests the person makes, one after the other."""
+    servers: int = 1
+    """How many servers the path needs."""
+    shared: list[SharedIdentity] = []
+    """What the servers share; empty where there is one."""
 
 
 class WrittenRequest(Contract):
@@ -117,6 +130,8 @@ class TopologyReply(ChainReply):
     """What the person asks for. Left out where `requests` holds several."""
     requests: list[WrittenRequest] = []
     """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for one."""
+    identities: list[ClaimedIdentity] = []
+    """Of several servers: what the state holds of the shared identities, and which servers know it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -133,7 +148,7 @@ class TopologyReply(ChainReply):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "requests")
+        return leave_out(write(self), "requests", "identities")
 
     @model_validator(mode="after")
     def _ask_for_something(self) -> Self:

@@ -14,12 +14,12 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "W10": ("duplicate", "near_duplicate"),
     "F1": ("unsolved", "user_fails", "environment_fails"),
     "F2": ("trivial",),
-    "F3": ("same_text", "quotation", "copy", "reworded"),
+    "F3": ("same_text", "quotation", "copy", "reworded", "same_task"),
     "F4": ("repeat", "near_repeat", "same_errand", "same_state"),
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
-    "theme": ("not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
-    "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "over_quota"),
+    "theme": ("protected", "not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
+    "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "full_field", "over_quota"),
     "blueprint": ("bad_reply", "bad_plan", "bad_database", "locked"),
     "build": (
         *("bad_reply", "does_not_build", "locked", "bad_image", "image", "bad_test", "initial_test", "final_test", "solution"),
@@ -29,6 +29,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     ),
     "oracle": (
         *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
+        *("identity_missing", "identity_differs", "identity_unshared", "servers_apart", "server_not_needed"),
         *("path_short", "path_long", "not_harder", "only_repeats"),
         *("records_unlike", "reference_lost", "state_not_kept"),
         *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
@@ -45,6 +46,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "loop": ("weakened", "not_repeated"),
     "review": ("rejected", "locked"),
     "licence": ("nothing_to_export",),
+    "protected": ("nothing_to_export",),
+    "splits": ("same_task",),
     "provisional": ("nothing_to_export",),
     "suspected": ("nothing_to_export",),
     "rejection": ("no_pass",),
@@ -53,6 +56,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
 
 STAGES: dict[str, dict[str, ReasonClass]] = {name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()}
 STAGES["loop"]["vaguer"] = "suspicion"
+STAGES["F3"]["like_task"] = "suspicion"
 """Gate of a filter, or name of a stage's own finding → class of each reason code."""
 
 CODES: Mapping[str, Mapping[str, ReasonClass]] = {**{name: gate.codes for name, gate in GATES.items()}, **STAGES}

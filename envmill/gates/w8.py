@@ -8,6 +8,7 @@ from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.observations import ExplorationRun
 from envmill.gates.exploring.rows import list_rows
 from envmill.gates.exploring.table_touches import TouchMismatch, find_untrue
+from envmill.kinds.sql.servers import list_foreign
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
 from schemas.ledger import ReasonClass
@@ -17,6 +18,8 @@ CODES: Mapping[str, ReasonClass] = {
     # A stored test shows what a use of the tool is; it was carried out and nothing was changed.
     "never_changes": "proof",
     "undeclared_write": "proof",
+    # A call was seen to read or write it: the states of servers are not apart then.
+    "foreign_table": "proof",
     # What was not seen may be behind a condition that no stored test reaches.
     "never_succeeds": "suspicion",
     "never_answers": "suspicion",
@@ -40,7 +43,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
     found = [_describe_silence(name, fault, tour, evidence) for name, fault in faults.items()]
     untrue, touched = await find_untrue(built, tour, means)
-    found += [_judge_touch(one, touched) for one in untrue]
+    shared = built.environment.shared
+    found += [_judge_touch(_name_foreign(one, list_foreign(one.tool, one.tables, shared)), touched) for one in untrue]
     if any(one.outcome == "dropped" for one in found):
         return gather(GATE, sorted(found, key=lambda one: _ORDER.index(CODES[one.reason])))
     if silent:
@@ -58,6 +62,14 @@ def _describe_silence(name: str, fault: str, tour: ExplorationRun, evidence: Jso
     if CODES[fault] == "proof":
         return drop(GATE, fault, words, evidence)
     return doubt(GATE, fault, words, _ASKED[fault].format(name=name, quote=_quote(tour, name)), evidence | {"fault": "test", "tool": name})
+
+
+def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
+    """Tables of another server are none of the tool's, declared or not."""
+    if one.reason == "write_not_seen" or not foreign:
+        return one
+    words = f"{one.tool} touches {', '.join(foreign)}, of another server"
+    return replace(one, reason="foreign_table", tables=foreign, words=words)
 
 
 def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:

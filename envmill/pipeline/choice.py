@@ -21,10 +21,10 @@ _NAME = "seeds"
 _FOUND = """
     select s.brief ->> 'theme', s.brief ->> 'text', (s.brief ->> 'number')::bigint, s.brief -> 'cell',
            s.source <> '' and s.usefulness >= $score and s.modelability >= $score,
-           s.source = '' or exists (from blueprints b where b.run = s.run and b.origin ->> 'seed' = s.id)
+           s.source = '' or exists (from blueprints b where b.run = s.run and b.origin ->> 'seed' = s.id), coalesce(s.field, '')
     from seeds s where s.recipe = $recipe and not list_contains($known, s.run) order by all"""
 """Of runs that mined or grew their themes, and of those that were begun before choices were stored: theme, text, variation and cell of each
-seed; whether it was named by a model and worth building, and whether it was used."""
+seed; whether it was named by a model and worth building, whether it was used, and its field of work."""
 
 
 def is_mined(config: RunConfig, recipe: Recipe) -> bool:
@@ -74,15 +74,18 @@ def read_lake(lake: Lake, config: RunConfig, apart: str = "") -> Past:
     chosen = {run: choice for run, choice in zip(others, ask_each(lake.store, lambda run: find_choice(lake, run), others), strict=True)}
     # Seeds of given environments were counted where they were first used.
     known = {run: choice.seeds if choice.given is None else [] for run, choice in chosen.items() if choice is not None and choice.seeds}
-    briefs = [seed.brief for seeds in known.values() for seed in seeds if seed.recipe == config.recipe]
+    started = [seed for seeds in known.values() for seed in seeds if seed.recipe == config.recipe]
+    briefs, fields = [seed.brief for seed in started], Counter(seed.field for seed in started)
     named: dict[str, str] = {}
     asked = {"recipe": config.recipe, "score": config.score, "known": [*known, apart]}
-    for theme, text, number, cell, is_named, is_used in fetch(lake, _FOUND, asked) if set(others) - set(known) else ():
+    for theme, text, number, cell, is_named, is_used, field in fetch(lake, _FOUND, asked) if set(others) - set(known) else ():
         if is_named:
             named[theme] = text
         if is_used:
             briefs.append(Brief.model_validate({"theme": theme, "text": text, "number": number, "cell": cell}))
-    return Past(turns=_count_turns(briefs), named=named, cells=dict(sorted(Counter(_name_cells(briefs)).items())))
+            fields[field] += 1
+    told = {field: times for field, times in sorted(fields.items()) if field}
+    return Past(turns=_count_turns(briefs), named=named, fields=told, cells=dict(sorted(Counter(_name_cells(briefs)).items())))
 
 
 def _count_turns(briefs: Iterable[Brief]) -> dict[str, int]:

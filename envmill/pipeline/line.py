@@ -100,7 +100,7 @@ def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Map
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
     embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
-    return choose_seeds(mined, context.config.environments, context.config.score, context.past, embed)
+    return choose_seeds(mined, context.config.environments, context.config.score, context.past, embed, context.config.per_field)
 
 
 def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext) -> Mapping[str, Finding]:
@@ -141,7 +141,7 @@ STEPS: tuple[PipelineStep, ...] = (
         generate_blueprint,
         ("blueprints", "seeds", "builds"),
         ("choice",),
-        (*_WANTED, "clusters", *_ASKED),
+        (*_WANTED, "clusters", "servers", *_ASKED),
         _decide_seeds,
     ),
     make_step(

@@ -54,6 +54,8 @@ _SURPLUS = 3
 """Places named per environment wanted: two of three are like another one, crowd a field, or are not worth building."""
 _EXAMPLES, _FOCUS, _FOCUSED = 8, 2, 0.7
 """Known places that a call is shown, those of them whose neighbourhood is wanted most, and how often any is."""
+_POOL = 1_000
+"""Names in the pool, and names that one run asks for, at most."""
 _TAKEN = 200
 """Names of places that earlier runs used, at most."""
 _FOLDER = PROMPTS / NAME
@@ -105,7 +107,7 @@ def _pick_calls(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list
 
     The pool holds the known places, and what earlier runs named.
     """
-    calls = max(2 * 2, -(-config.environments * _SURPLUS // _NAMES))
+    calls = max(2 * 2, -(-min(config.environments * _SURPLUS, _POOL) // _NAMES))
     chains = min(_CHAINS, max(2, -(-calls // _FOLLOWING)))
     start = config.first + len(past.named)
     texts = list[str]()
@@ -117,7 +119,7 @@ def _pick_calls(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list
 
 def _sample_examples(themes: Themes, past: Past, seed: int, number: int) -> NamesInput:
     dice = random.Random(f"{NAME}/names/{seed}/{number}")
-    named = sorted(past.named.items())
+    named = sorted(past.named.items())[: _POOL - len(themes)]
     known = dict(dice.sample(named, min(_EXAMPLES // 2, len(named))))
     known |= dict(dice.sample(themes, min(_EXAMPLES - len(known), len(themes))))
     focus = dice.sample(sorted(known), min(_FOCUS, len(known))) if dice.random() < _FOCUSED else []

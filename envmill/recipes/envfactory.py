@@ -27,6 +27,7 @@ from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.errands import plan_block
 from envmill.recipes.drafting.offered import OfferedChain
 from envmill.recipes.drafting.rewording import REWORD
+from envmill.recipes.drafting.servers import choose_servers, list_used
 from envmill.recipes.scenarios import ask_checks, describe_offer, load_checks, load_errands
 from envmill.recipes.tables import (
     AddPart,
@@ -110,13 +111,26 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
-    """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says."""
-    picked = pick_themes(NAME, themes, config, past)
-    return [_give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 else seed for place, seed in enumerate(picked)]
+    """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says. A place of several servers has
+    none."""
+    picked = [
+        _give_servers(seed, config.servers - place % config.servers) for place, seed in enumerate(pick_themes(NAME, themes, config, past))
+    ]
+    return [
+        _give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 and not seed.brief.servers else seed
+        for place, seed in enumerate(picked)
+    ]
 
 
 def _give_user_a_tool(seed: Seed) -> Seed:
     brief = seed.brief.model_copy(update={"user_side": True})
+    return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
+
+
+def _give_servers(seed: Seed, servers: int) -> Seed:
+    if servers == 1:
+        return seed
+    brief = seed.brief.model_copy(update={"servers": servers})
     return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief})
 
 
@@ -137,7 +151,10 @@ def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
 async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Requirements and rules, with tools that say types on both sides."""
     reply = await models.ask(prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
-    told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {"policy_document": reply.policy}
+    told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {
+        "policy_document": reply.policy,
+        "shared": reply.shared,
+    }
     tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
     return plan.model_copy(update=told | tools)
 
@@ -145,7 +162,7 @@ async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, models: M
 async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """Tables that hold what sketched tools take and give."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-    inputs = StateInput(brief=plan.brief, **known, tools=list_sketched(plan))
+    inputs = StateInput(brief=plan.brief, **known, tools=list_sketched(plan), shared=plan.shared)
     return add_schema(plan, await models.ask(prompt, inputs, SchemaReply, complaint=complaint))
 
 
@@ -154,11 +171,15 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
     graph = await weave_environment(brief.environment)
     if brief.offered is None and (drawn := sample_for(brief.environment, graph, brief.number)):
         brief = replace(brief, offered=OfferedChain(drawn))
-    inputs = TopologyInput.model_validate(describe_offer(brief) | {"requests": brief.requests})
+    servers = choose_servers(brief.environment, brief.number, brief.polarity)
+    several = {"requests": brief.requests, "servers": servers, "shared": brief.environment.shared}
+    inputs = TopologyInput.model_validate(describe_offer(brief) | several)
     reply = await models.ask(prompt, inputs, TopologyReply, complaint=repair.render())
     if reply.infeasible is None and (len(reply.requests) or 1) != brief.requests:
         words = f"{brief.requests} requests are asked for, and `requests` holds {len(reply.requests)}"
         raise BuildError(words, reason="other_requests")
+    if reply.infeasible is None and servers > 1 and len(used := list_used(reply.chain, brief.environment)) < servers:
+        raise BuildError(f"the path needs {servers} servers, and calls {', '.join(used) or 'none'}", reason="too_few_servers")
     if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))):
         raise BuildError(fault.words, reason=fault.code)
     return reply

@@ -22,6 +22,7 @@ from schemas.environment import Blueprint, Environment, ToolPlan
 from schemas.origin import Origin
 from schemas.prompts import ProgramReply, TestsReply
 from schemas.seed import Seed
+from schemas.servers import SharedIdentity
 from schemas.table_prompts import (
     CodedTool,
     CodeInput,
@@ -128,10 +129,19 @@ def _list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
 
 async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
     """First rows of every table."""
-    known = plan.model_dump(include={"summary", "requirements", "rules"})
-    inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], **known)
+    known = plan.model_dump(include={"summary", "rules"})
+    wanted = [*plan.requirements, *map(_describe_shared, plan.shared)]
+    inputs = RowsInput(brief=plan.brief, ddl=plan.files[SCHEMA], requirements=wanted, **known)
     reply = await models.ask(prompt, inputs, RowsReply, complaint=complaint)
     return plan.model_copy(update={"rows": reply.rows})
+
+
+def _describe_shared(one: SharedIdentity) -> str:
+    """What rows of several servers have to keep to."""
+    tables, fields = " and ".join(one.tables.values()), f", with equal {', '.join(one.fields)}" if one.fields else ""
+    return (
+        f"At least two of each {one.name} stand in {tables} under the same `{one.key}`{fields}; others stand in one of these tables alone."
+    )
 
 
 async def ask_code(

@@ -294,6 +294,7 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         entry=f"program:{reply.class_name}",
         tools=add_outputs(kind.add_touches(tools, blueprint.touches, tables), blueprint.signatures),
         tables=tables,
+        shared=blueprint.shared,
         rules=blueprint.rules,
         policy_document=blueprint.policy_document,
         name=blueprint.name,

@@ -57,15 +57,17 @@ class _Rated:
 
 
 def choose_seeds(
-    seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past = NO_PAST, embed: Embed | None = None
+    seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past = NO_PAST, embed: Embed | None = None, per_field: int = 0
 ) -> Mapping[str, Finding]:
     """Seeds that go no further, by id. What themes share only puts them in an order: none is left out for it while more are wanted.
 
     `embed` clusters the themes, into as many clusters as themes are wanted, and their clusters take turns.
 
+    No more than `per_field` themes of one field of work are chosen, those of earlier runs counted; 0 sets no limit.
+
     Of themes to which their author gave one name, the worthiest is chosen: a run has no theme twice.
     """
-    found = {seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))}
+    found: dict[str, Finding] = {seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))}
     left = sorted((seed for seed in seeds if seed.id not in found), key=lambda seed: seed.id)
     used = {theme: text for theme, text in past.named.items() if past.turns.get(theme)}
     weigh = _Weights([*map(_describe, left), *used.values()])
@@ -77,13 +79,19 @@ def choose_seeds(
                 one.compare(theme, words, "")
     if embed is not None:
         _cluster(rated, wanted, embed)
+    held = Counter(past.fields)
     for _ in range(wanted):
+        if per_field:
+            full = [one.seed for one in rated if one.seed.field and held[one.seed.field] >= per_field]
+            found |= {seed.id: drop(CHOICE, "full_field", _describe_field(seed, per_field)) for seed in full}
+            rated = [one for one in rated if one.seed not in full]
         if not rated:
             break
         best = min(rated, key=lambda one: one.rank)
         same = [one.seed for one in rated if one is not best and one.seed.brief.theme == best.seed.brief.theme]
         found |= {seed.id: drop(CHOICE, "same_theme", f"its author gave {best.seed.id} the same name") for seed in same}
         rated = [one for one in rated if one.seed.brief.theme != best.seed.brief.theme]
+        held[best.seed.field] += 1
         for one in rated:
             one.compare(best.seed.brief.theme, best.words, best.seed.field)
             one.chosen += embed is not None and one.cluster == best.cluster
@@ -110,6 +118,10 @@ def _find_seed_fault(seed: Seed, least: int) -> tuple[str, str] | None:
     if seed.modelability < least:
         return "not_modelable", f"modelability {seed.modelability} of {least}"
     return None
+
+
+def _describe_field(seed: Seed, per_field: int) -> str:
+    return f"{per_field} themes of the field {seed.field!r} are chosen already, of this run or of earlier ones"
 
 
 def _describe_rank(one: _Rated, wanted: int, candidates: int) -> str:

@@ -69,6 +69,8 @@ class ChainOffering:
         if polarity != "achieve":
             # The path only reads there: a chain that changes something cannot be carried out.
             return cls(place, polarity, planned, context, why="only_reads")
+        if place.environment.shared:
+            return cls(place, polarity, planned, context, why="several_servers")
         if not place.tests and not place.rows:
             return cls(place, polarity, planned, context, why="no_start_state")
 
@@ -197,6 +199,7 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 _SAID = {
     "harder": "A harder scenario follows what makes it harder: no sampled chain is offered, and the author chooses the path.",
     "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
+    "several_servers": "Types tie no server to another one, so a chain drawn from them stays in one: the author chooses the path.",
     "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
     "all_infeasible": "The author found every chain infeasible that was offered, and chooses the path.",
     "none_left": "No other chain was carried out: the author chooses the path.",

@@ -19,6 +19,7 @@ from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.recipes.drafting.offered import complain_of_left
 from envmill.recipes.drafting.rechecking import PlayedChain, find_keys, hold, list_words
 from envmill.recipes.drafting.requests import list_part_complaints
+from envmill.recipes.drafting.servers import list_server_complaints
 from envmill.recipes.drafting.tracing import trace
 from envmill.recipes.drafting.unfolding import unfold
 from envmill.recipes.drafting.walked import list_bad_references, list_complaints
@@ -117,6 +118,7 @@ async def execute(
     complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
     if all(one.outcome == "ok" for one in (begun, kept, *seen)):
         complaints = (*complaints, *list_part_complaints(reply, parts, [kept, *seen[:-1]]))
+    complaints = (*complaints, *list_server_complaints(reply, unfolded.enacted, place.environment))
     checks = context.config.dag
     complaints += await list_dag_complaints(reply, unfolded.enacted, checks, place.environment, reset, context.sandbox)
     if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):

@@ -43,6 +43,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
+    from envmill.gates.protected_texts import read_protected
     from envmill.interop.exporters.base import SPLITS
     from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
@@ -55,7 +56,8 @@ def export(
     for run in meant:
         _require_expected(context.obj, run)
     loads = unite_loads([_read_load(context.obj, run) for run in meant])
-    cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier))
+    protected = read_protected(context.obj.settings.protected, context.obj.settings.sketches)
+    cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier), protected=protected)
     _report_findings(findings)
     if band or for_policy:
         cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)

@@ -14,6 +14,7 @@ from offline.polarities.clarify import pose_clarify
 from offline.polarities.escalate import pose_escalate
 from offline.polarities.refuse import pose_refuse
 from offline.scenario import write_scenario
+from offline.serving import write_served
 from offline.user import introduce_user
 from offline.world import play_oracle
 from schemas.prompts import ScenarioReply
@@ -44,4 +45,6 @@ def _changes(reply: ScenarioReply, domain: Domain) -> bool:
 def write_polar(domain: Domain, polarity: Polarity, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
     """A scenario of this polarity. Where the domain gives no occasion for it, one of doing: the reply says what it is."""
     twins = make_twins(domain, polarity, key) if polarity != "achieve" else None
-    return twins.negative if twins else write_scenario(domain, key, number, results=results)
+    if twins:
+        return twins.negative
+    return write_served(domain, key, number) if domain.servers else write_scenario(domain, key, number, results=results)

@@ -20,7 +20,7 @@ from envmill.kinds.start import start_test
 from envmill.sandbox import Invoke, Observation, Program, Sandbox
 from envmill.stages.passing import settle
 from schemas.base import Json
-from schemas.environment import Call, Environment
+from schemas.environment import Call, Environment, Test
 from tests.real_authors.making import EPISODES, SEED, Made
 from tests.real_authors.operators import FAMILIES, Place, is_sound, list_places
 
@@ -82,17 +82,22 @@ def plant(environment: Environment, place: Place) -> Environment:
 
 
 async def differs(made: Made, place: Place, sandbox: Sandbox) -> bool:
-    """Whether any of 200 random calls, most of them of the tool in question, is answered or ends otherwise.
-
-    One that does not load, or does not come to an end, is no fault of this sort.
-    """
+    """Whether any of 200 random calls, most of them of the tool in question, is answered or ends otherwise."""
     assert made.environment is not None
-    faulty, dice = plant(made.environment, place), random.Random(f"{made.item.id}/{place}")
+    faulty = plant(made.environment, place)
+    return await differs_from(made.environment, made.tests, faulty, place.function, f"{made.item.id}/{place}", sandbox)
+
+
+async def differs_from(
+    environment: Environment, tests: Sequence[Test], faulty: Environment, tool: str, seed: str, sandbox: Sandbox
+) -> bool:
+    """The same of any two programs. One that does not load, or does not come to an end, is no fault of this sort."""
+    dice = random.Random(seed)
     try:
         for _ in range(_WALKS):
-            test = dice.choice(made.tests)
-            steps = [start_test(test), *(Invoke(call) for call in _draw_calls(made, place.function, dice))]
-            seen = [await sandbox.play(Program.of(one), steps) for one in (made.environment, faulty)]
+            test = dice.choice(tests)
+            steps = [start_test(test), *(Invoke(call) for call in _draw_calls(tests, tool, dice))]
+            seen = [await sandbox.play(Program.of(one), steps) for one in (environment, faulty)]
             if list(map(_tell, seen[0])) != list(map(_tell, seen[1])):
                 return True
     except (BuildError, SandboxError):
@@ -104,9 +109,9 @@ def _tell(one: Observation) -> Json:
     return [one.outcome, one.code, one.parts, one.state_hash]
 
 
-def _draw_calls(made: Made, tool: str, dice: random.Random) -> Iterator[Call]:
+def _draw_calls(tests: Sequence[Test], tool: str, dice: random.Random) -> Iterator[Call]:
     """Calls of the stored tests, each argument now and then with what another test gave it, or a number beside it."""
-    told = [call for test in made.tests for call in (*test.setup, test.call)]
+    told = [call for test in tests for call in (*test.setup, test.call)]
     pool: dict[str, list[Json]] = {}
     for call in told:
         for name, value in call.arguments.items():

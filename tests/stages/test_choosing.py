@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -130,6 +131,32 @@ def test_clusters_are_the_same_whoever_counts() -> None:
     texts = embed_lexical([text for _, text in read_themes()])
     assert find_clusters(texts, 8) == find_clusters(texts, 8)
     assert len(set(find_clusters(texts, 8))) == 8
+
+
+def test_a_field_that_is_full_takes_no_further_theme() -> None:
+    """Two of earlier nights and one of this night fill it; a theme without a field is in none."""
+    harbours = [make_seed(f"harbour_{name}", f"A place of {name}.", 10, field="ports") for name in ("pilots", "cranes", "berths")]
+    others = [make_seed("wine_cellar", "Bottles, kept cool.", 5), make_seed("blood_bank", "Donors give blood.", 5, field="health")]
+    past = Past(fields={"ports": 2})
+    left = choose_seeds([*harbours, *others], 5, past=past, per_field=3)
+    assert [left[seed.id].reason for seed in harbours if seed.id in left] == ["full_field", "full_field"]
+    assert not {seed.id for seed in others} & set(left)
+    assert choose_seeds([*harbours, *others], 5, past=past) == {}, "0 sets no limit"
+    assert choose_seeds([*harbours, *others], 5, past=past, per_field=5) == {}
+    assert {one.reason for one in choose_seeds(harbours, 3, past=past, per_field=2).values()} == {"full_field"}
+
+
+@pytest.mark.soak(area="mechanisms")
+def test_no_field_grows_beyond_its_cap_and_no_other_theme_is_refused() -> None:
+    """Night after night an author names places of two fields alone, and one of another field."""
+    held, refused = Counter[str](), 0
+    for night in range(count(6, 60)):
+        seeds = [make_seed(f"place_{night}_{place}", f"Work of sort {night} {place}.", 9, field=f"field_{place % 2}") for place in range(5)]
+        seeds += [make_seed(f"other_{night}", f"Something else of {night}.", 7, field=f"other_{night}")]
+        left = choose_seeds(seeds, 6, past=Past(fields=dict(held)), per_field=10)
+        refused += seeds[-1].id in left
+        held.update(seed.field for seed in seeds if seed.id not in left)
+    assert (held["field_0"], held["field_1"], refused) == (10, 10, 0)
 
 
 NIGHT, REPEATED = 10, 2

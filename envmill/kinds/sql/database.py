@@ -9,6 +9,7 @@ from envmill.errors import BuildError
 from envmill.kinds import sql
 from envmill.kinds.authoring.derivation import find_promise_faults
 from envmill.kinds.authoring.state import find_state_faults
+from envmill.kinds.sql.servers import find_foreign_touches, find_identity_faults, find_server_faults, find_table_faults
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Program, Reset, Sandbox
 from envmill.verifiers.diff import diff_states
@@ -28,13 +29,16 @@ async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
         return []
     if faults := [TOOLS_FAULT + one for one in _find_promise_faults(plan)]:
         return faults
+    if faults := list(find_server_faults(plan)):
+        return faults
     try:
         tables = sql.derive_tables(plan.files, plan.policies)
     except BuildError as error:
         return [SCHEMA_FAULT + error.message]
-    if faults := await _open(plan, {}, sandbox):
+    if faults := [SCHEMA_FAULT + one for one in find_table_faults(plan, tables)] or await _open(plan, {}, sandbox):
         return faults
-    return [*await _open(plan, plan.rows, sandbox), *_find_touch_faults(plan, tables)]
+    faults = [*await _open(plan, plan.rows, sandbox), *(ROWS_FAULT + one for one in find_identity_faults(plan))]
+    return [*faults, *_find_touch_faults(plan, tables), *(TOOLS_FAULT + one for one in find_foreign_touches(plan))]
 
 
 def _find_promise_faults(plan: Blueprint) -> Iterator[str]:

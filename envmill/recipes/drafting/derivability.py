@@ -7,7 +7,7 @@ the request says and no other row does; any other value in a row that holds what
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from envmill.errors import BuildError
@@ -40,7 +40,7 @@ class Shortcut:
 
 def find_shortcuts(chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]) -> list[Shortcut]:
     """Every node that can be deleted; none in a graph where each is needed. `words`: all that the user says; `keys`: those of tables."""
-    return list(_Graph(chain, filling, enacted, words, keys).find())
+    return list(PlayedGraph(chain, filling, enacted, words, keys).find())
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class _Leaf:
     """Its place in each list around it."""
 
 
-class _Graph:
-    """A chain as it was carried out."""
+class PlayedGraph:
+    """A chain as it was carried out: which value went from which node into which other one, and where else it stands."""
 
     def __init__(self, chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]) -> None:
         self._words, self._keys, self._enacted = words, keys, enacted
@@ -86,9 +86,30 @@ class _Graph:
                     reported.add(name)
                     yield Shortcut(name, taker.id, taken[0][0], found[0])
 
-    def _list_resting(self, name: str) -> set[str]:
-        """The node, and all that rests on it."""
-        gone = {name}
+    def list_flows(self) -> Iterator[tuple[str, str, Json]]:
+        """Node, step that takes a value from it, and the value: those that the user does not say, and that tell something apart."""
+        for name in self._nodes:
+            for taker in self._nodes.values():
+                if isinstance(taker, ChainStep):
+                    taken = (value for value, _ in self._list_taken(name, taker))
+                    yield from ((name, taker.id, value) for value in taken if not _is_bare(value) and not self._is_said(value))
+
+    def find_sole(self, group: Set[str]) -> str:
+        """A value that only these nodes give: neither the request nor a reply that remains without them has it. Empty if none."""
+        gone = self._list_resting(*group)
+        remain = [step for step in self._leaves if step not in gone]
+        for name in sorted(group):
+            node = self._nodes[name]
+            for taker in (one for one in self._nodes.values() if one.id not in group):
+                asked = self._list_asked(node, taker)
+                for value, names in self._list_taken(name, taker):
+                    if not _is_bare(value) and not self._find_elsewhere(value, names, remain, node, asked):
+                        return f"{value!r}, which {taker.id} takes from {name}"
+        return ""
+
+    def _list_resting(self, *names: str) -> set[str]:
+        """The nodes, and all that rests on them."""
+        gone = {*names}
         while more := {one for one, waits in self._waits.items() if one not in gone and waits & gone}:
             gone |= more
         return gone
@@ -121,7 +142,7 @@ class _Graph:
         if _is_bare(value):
             return ""
         is_key = isinstance(value, str) and value in self._keys
-        if not is_key and mentions(self._words, value):
+        if self._is_said(value):
             return REQUEST
         is_computed = isinstance(deleted, Reason) and deleted.rule != "choose"
         own = {(one.node, one.path) for one in list_sources(deleted) if isinstance(deleted, Reason) and isinstance(one, FromNode)}
@@ -137,6 +158,10 @@ class _Graph:
                 if is_found:
                     return f"the reply to {step} at `{leaf.path}`"
         return ""
+
+    def _is_said(self, value: Json) -> bool:
+        """Whether the user says it; a key is never said."""
+        return not (isinstance(value, str) and value in self._keys) and mentions(self._words, value)
 
     def _is_own_key(self, leaf: _Leaf, leaves: Sequence[_Leaf]) -> bool:
         """Whether its row is the record of that key, and no record that refers to it."""

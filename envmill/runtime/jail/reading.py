@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from envmill.runtime.canonical import MAX_DEPTH
-from envmill.runtime.jail.allowance import count_levels, count_pieces, strip_strings
+from envmill.runtime.jail.allowance import DEEPEST, count_levels, count_pieces, strip_strings
 from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 
-DEEPEST = MAX_DEPTH + 16
-"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen around it."""
 _ROWS = 8
 """Rows from which a collection is cut between them."""
 _REMEMBERED = 64 * 1024
@@ -34,7 +31,8 @@ class StateReading:
         """BadFrame when it is not an object's text."""
         if text and text == self._text:
             return
-        if not (self._text and self._differs_inside(text)):
+        # A much larger one is read whole, and not its part first.
+        if not (self._text and len(text) <= 2 * _REMEMBERED and self._differs_inside(text)):
             _read(text)
             self._text, self._cuts = text if len(text) <= _REMEMBERED else "", None
 
