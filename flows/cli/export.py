@@ -53,8 +53,6 @@ def export(
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
-    for run in meant:
-        _require_expected(context.obj, run)
     loads = unite_loads([_read_load(context.obj, run) for run in meant])
     protected = read_protected(context.obj.settings.protected, context.obj.settings.sketches)
     cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier), protected=protected)
@@ -210,6 +208,7 @@ def _read_load(home: Home, run: str) -> "ExportInput":
     from envmill.recipes.drafting.themes import read_themes
     from flows.cli.question import ask
 
+    _require_expected(home, run)
     lake, config = Lake(home.settings.lake), _read_config(home, run)
     question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
     found = dict(ask(home, question, [run])[1])
