@@ -10,15 +10,16 @@ PAGE = ROOT / "docs/audit/multiplied.md"
 CAUGHT = 0.92
 """Share of the faults of a recipe that are to be caught: as much as of those planted in programs of `tests/real_authors`."""
 _INTRODUCTION = """
-Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths, verifiers and
-texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and `tests/authors/kept/again/worlds.tar.xz`. No real author wrote
-a system for `perturb` yet: the factory's fourteen stand in, as an author would send them, and are held to what is read before a machine runs.
+Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths,
+verifiers and texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and
+`tests/authors/kept/again/worlds.tar.xz`. No real author wrote a system for `perturb` yet: the factory's fourteen stand in, as an
+author would send them, and are held to what is read before a machine runs.
 
-A **fault** is wrong by construction. It is **caught** where a check says something that it does not say of the item as it was. A change of
-a program that no check and no call of 200 random ones shows is **idle**; it is no fault. An **honest** change leaves all as right as it was; it is
-**refused** where a check says more than before. Checks are those of plans and databases, and the gates W1 to W13 and S1 to S17 that ask no model and
-look at one item; S13 is left out. A suspicion counts as caught, although without a judge it drops nothing. This page is generated:
-`python -m tests.recipes.multiplied`.
+A **fault** is wrong by construction. It is **caught** where a check says something that it does not say of the item as it was. A
+change of a program that no check and no call of 200 random ones shows is **idle**; it is no fault. An **honest** change leaves
+all as right as it was; it is **refused** where a check says more than before. Checks are those of plans and databases, and the
+gates W1 to W13 and S1 to S17 that ask no model and look at one item; S13 is left out. A suspicion counts as caught, although
+without a judge it drops nothing. This page is generated: `python -m tests.recipes.multiplied`.
 """
 
 _MISSES = """
