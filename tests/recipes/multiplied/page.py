@@ -23,9 +23,9 @@ without a judge it drops nothing. This page is generated: `python -m tests.recip
 """
 
 _MISSES = """
-- `fact_left_out`: of several facts that an answer must tell, the verifier asks for one less. The others still tell an answer from none, so no
-  gate that executes notices. Verifiers take every fact of the draft by code, so that no author can leave one out there; whether each
-  wish is demanded is read by S16, which asks a model.
+- `fact_left_out`: of several facts that an answer must tell, the verifier asks for one less. The others still tell an answer from
+  none, so no gate that executes notices. Verifiers take every fact of the draft by code, so that no author can leave one out there;
+  whether each wish is demanded is read by S16, which asks a model.
 - Programs: most are of items whose tests were recorded when tests named parts of a change (`exact` is off for them).
 - `file_differs`: the file is the one that the machine's service writes anew when it starts.
 """
