@@ -14,7 +14,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "W10": ("duplicate", "near_duplicate"),
     "F1": ("unsolved", "user_fails", "environment_fails"),
     "F2": ("trivial",),
-    "F3": ("same_text", "quotation", "copy", "reworded"),
+    "F3": ("same_text", "quotation", "copy", "reworded", "same_task"),
     "F4": ("repeat", "near_repeat", "same_errand", "same_state"),
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
@@ -54,6 +54,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
 
 STAGES: dict[str, dict[str, ReasonClass]] = {name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()}
 STAGES["loop"]["vaguer"] = "suspicion"
+STAGES["F3"]["like_task"] = "suspicion"
 """Gate of a filter, or name of a stage's own finding → class of each reason code."""
 
 CODES: Mapping[str, Mapping[str, ReasonClass]] = {**{name: gate.codes for name, gate in GATES.items()}, **STAGES}

@@ -5,10 +5,13 @@ planted copies, clones, shuffles, rewordings ─► the same index ─► rates;
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from envmill.gates.base import Finding, drop, keep, skip
 from envmill.gates.protected_texts import read_protected
+from envmill.gates.protecting.interface import ComparedWorld
+from envmill.gates.protecting.same_task import AskedTask, TaskMatch
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
@@ -19,7 +22,9 @@ LEAST: Mapping[str, float] = {"copied": 0.98, "renamed": 0.9, "shuffled": 0.9, "
 """Share of planted texts of each kind that must be found."""
 
 
-def check_for_contamination(texts: Mapping[str, str], *folders: Path) -> Finding:
+def check_for_contamination(
+    texts: Mapping[str, str], *folders: Path, asked: AskedTask | None = None, world: ComparedWorld | None = None
+) -> Finding:
     """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
     protected = read_protected(*folders)
     if protected is None:
@@ -30,9 +35,24 @@ def check_for_contamination(texts: Mapping[str, str], *folders: Path) -> Finding
         if hit := protected.find(text):
             seen = told | {"what": what, "source": hit.source, "shared": hit.shared, "words": hit.words}
             return drop(GATE, hit.reason, f"its {what} has {hit.shared:.0%} in common with {hit.source}: {hit.words or text[:120]!r}", seen)
+    if world is not None:
+        told["near_domain"] = protected.find_domains(world)
+    if asked is not None and (same := protected.find_task(asked)) is not None:
+        return _report(same, told)
     if weak := [f"{name} {power.get(name, 0):.0%} of {least:.0%}" for name, least in LEAST.items() if power.get(name, 0.0) < least]:
         return skip(GATE, "weak_check", f"Too few planted copies of the protected texts are found: {', '.join(weak)}.", told)
     return keep(GATE, told)
+
+
+def _report(same: TaskMatch, told: dict[str, Json]) -> Finding:
+    """The same task is dropped; one that may be is kept as suspected, since the sketch holds no text that a judge could read."""
+    seen: dict[str, Json] = told | {"what": "task", **vars(same)}
+    shares = f"{same.calls:.0%} of the calls and {same.values:.0%} of the rare values"
+    if same.reason == "same_task":
+        return drop(GATE, "same_task", f"its solution has {shares} of {same.source}", seen)
+    return replace(
+        drop(GATE, "like_task", f"its words are near those of {same.source}, and its solution has {shares}", seen), outcome="suspected"
+    )
 
 
 def list_environment_texts(environment: Environment) -> dict[str, str]:

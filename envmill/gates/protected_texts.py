@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 
 from envmill.errors import SettingsError
 from envmill.gates.positive_controls import PLANTS
-from envmill.gates.protecting.reading import SUFFIXES, list_files, read_any
+from envmill.gates.protecting.interface import ComparedWorld
+from envmill.gates.protecting.reading import SUFFIX, SUFFIXES, Benchmark, list_files, read_any
+from envmill.gates.protecting.same_task import AskedTask, TaskMatch, find_embedder, find_same_task
 from envmill.gates.protecting.sketch import (
     LEAST,
     LONG_BYTES,
     MIDDLE,
     MIDDLE_BYTES,
     SHORT,
-    SUFFIX,
     BenchmarkSource,
     ProtectedSketch,
     estimate_shares,
@@ -30,9 +31,10 @@ from envmill.gates.protecting.sketch import (
     list_quotations,
     read_sketch,
     sign,
-    sketch_texts,
+    sketch_benchmark,
 )
 from envmill.language.similarity import list_runs, mask_words, split_words
+from schemas.base import Json
 
 if TYPE_CHECKING:
     from envmill.gates.protecting.sketch import Numbers, Places
@@ -94,10 +96,37 @@ class Protected:
         found = [match for one in self.sketches if (match := find_match(one, text)) is not None]
         return min(found, key=lambda match: _PLAINEST.index(match.reason), default=None)
 
+    def find_task(self, asked: AskedTask) -> TaskMatch | None:
+        """A task of which the scenario is, or may be, a paraphrase or a clone."""
+        found = [match for one in self.sketches if (match := find_same_task(one, asked, find_embedder())) is not None]
+        return min(found, key=lambda match: (match.reason != "same_task", -match.values, -match.calls), default=None)
+
+    def find_domains(self, world: ComparedWorld) -> dict[str, Json]:
+        """Domains with whose names or policies a world has much in common. It is no copy; whoever measures with them must know."""
+        return {f"{one.source.name}/{name}": shares for one in self.sketches for name, shares in _find_near_domains(one, world).items()}
+
 
 def _count_texts(sketch: ProtectedSketch) -> Mapping[str, int]:
     named = f"{sketch.source.name} {sketch.source.version}".strip()
     return {named: sum(sketch.sets.values())} if named else sketch.sets
+
+
+_NEAR_DOMAIN = 0.2
+"""Share of names, or of runs of a policy, from which a world is near another."""
+
+
+def _find_near_domains(sketch: ProtectedSketch, world: ComparedWorld) -> Mapping[str, dict[str, float]]:
+    """BenchmarkDomain → kind of what is compared → share, of those that are near."""
+    found: dict[str, dict[str, float]] = {}
+    for kind, known, asked in (
+        ("interface", sketch.interfaces, world.interface),
+        ("policy", sketch.policies, list_runs(mask_words(world.policy), SHORT)),
+    ):
+        shares = estimate_shares(sign(sketch.salt, asked), known) if len(known) and asked else ()
+        for domain, shared in zip(sketch.domains, shares, strict=False):
+            if shared >= _NEAR_DOMAIN:
+                found.setdefault(domain, {})[kind] = round(float(shared), 3)
+    return found
 
 
 _PLAINEST = ("same_text", "quotation", "copy", "reworded")
@@ -154,9 +183,9 @@ def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[in
     return [int(place) for low, high in zip(lows, highs, strict=True) if high > low for place in places[low:high]]
 
 
-def make_sketch(texts: Mapping[str, str], source: BenchmarkSource, short: int = 0) -> ProtectedSketch:
+def make_sketch(benchmark: Benchmark, source: BenchmarkSource, embedder: str = "") -> ProtectedSketch:
     """A sketch with its power: how much is found of what is planted. It must be measured now, since no text is left in the sketch."""
-    made = sketch_texts(texts, source, short)
+    made, texts = sketch_benchmark(benchmark, source, embedder), benchmark.texts
     names = [made.names[int(place)] for place in made.signed.tolist()]
     chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]
     power = {kind: _rate(made, kind, [texts[name] for name in chosen]) for kind in PLANTS} if chosen else {}
@@ -183,9 +212,9 @@ def _read(files: tuple[tuple[Path, Path, int, int], ...]) -> Protected:
 
 def _sketch_folders(folders: Iterable[Path]) -> Iterable[ProtectedSketch]:
     for folder in sorted(folders):
-        texts = read_any(folder).texts
-        if not texts:
+        benchmark = read_any(folder)
+        if not benchmark.texts:
             raise SettingsError(
                 f"{folder} holds protected sets and no text among them: give it texts as {', '.join(SUFFIXES)}, or take it away."
             )
-        yield make_sketch(texts, BenchmarkSource(""))
+        yield make_sketch(benchmark, BenchmarkSource(""))

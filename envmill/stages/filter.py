@@ -10,6 +10,8 @@ from envmill.gates.f1 import require_solved
 from envmill.gates.f2 import FEWEST, require_challenge
 from envmill.gates.f3 import check_for_contamination, list_environment_texts, list_scenario_texts
 from envmill.gates.f5 import is_settled
+from envmill.gates.protecting.interface import ComparedWorld
+from envmill.gates.protecting.same_task import AskedTask
 from envmill.gates.s13 import replay_library
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
@@ -22,16 +24,21 @@ from schemas.scenario import Scenario
 
 async def filter_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001  no model is asked
     """Beside the decision over the whole set, which is made before any subject is worked on."""
-    found = check_for_contamination(
-        list_environment_texts(subject.record.environment), context.settings.protected, context.settings.sketches
-    )
+    environment, folders = subject.record.environment, (context.settings.protected, context.settings.sketches)
+    found = check_for_contamination(list_environment_texts(environment), *folders, world=ComparedWorld.of(environment))
     return Result(findings=(found,))
 
 
 async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
     """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
-    contaminated = check_for_contamination(list_scenario_texts(scenario), context.settings.protected, context.settings.sketches)
+    contaminated = check_for_contamination(
+        list_scenario_texts(scenario),
+        context.settings.protected,
+        context.settings.sketches,
+        asked=AskedTask.of(scenario),
+        world=ComparedWorld.of(environment, scenario.initial_state),
+    )
     stops = not context.config.observe
     if stops and contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))

@@ -11,6 +11,7 @@ from envmill.gates import f3
 from envmill.gates.f3 import LEAST, check_for_contamination, list_environment_texts, list_scenario_texts
 from envmill.gates.positive_controls import PLANTS
 from envmill.gates.protected_texts import Protected, make_sketch, read_protected
+from envmill.gates.protecting.reading import Benchmark
 from envmill.gates.protecting.sketch import BenchmarkSource
 from envmill.settings import ROOT, Settings
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED, SHED, ask
@@ -52,7 +53,9 @@ def test_planted_contamination_is_found_and_lies_where_it_was_taken_from(kind: s
 
 def test_our_own_corpus_is_no_contamination_of_other_texts(folder: Path) -> None:
     """False alarms: 300 texts of the same manner, none of which is a copy of the specimens."""
-    protected = Protected([make_sketch({f"bench:{number}": text for number, text in enumerate(PROTECTED)}, BenchmarkSource("bench"))])
+    protected = Protected(
+        [make_sketch(Benchmark({f"bench:{number}": text for number, text in enumerate(PROTECTED)}), BenchmarkSource("bench"))]
+    )
     lines = TASKS.read_text().splitlines()
     assert [line for line in lines if protected.find(json.loads(line)["text"])] == []
 

@@ -13,7 +13,7 @@ from envmill.gates.f3 import check_for_contamination
 from envmill.gates.positive_controls import PLANTS
 from envmill.gates.protected_texts import find_match, make_sketch, read_protected
 from envmill.gates.protecting.layouts import read_benchmark
-from envmill.gates.protecting.reading import read_any
+from envmill.gates.protecting.reading import Benchmark, read_any
 from envmill.gates.protecting.sketch import (
     LONG_BYTES,
     MIDDLE,
@@ -26,7 +26,7 @@ from envmill.gates.protecting.sketch import (
     read_sketch,
     render_sketch,
     sign,
-    sketch_texts,
+    sketch_benchmark,
 )
 from envmill.language.similarity import list_runs, share, split_words
 from envmill.settings import ROOT
@@ -35,10 +35,14 @@ from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED
 CORPUS = [json.loads(line)["text"] for line in (ROOT / "data/seeds/tasks.jsonl").read_text().splitlines()]
 
 
+def of_texts(texts: dict[str, str]) -> Benchmark:
+    return Benchmark(texts)
+
+
 @pytest.fixture(scope="module")
 def sketch() -> ProtectedSketch:
     return make_sketch(
-        {f"bench:{number}.1": text for number, text in enumerate([*PROTECTED, *CORPUS[:100]])}, BenchmarkSource("bench", "1")
+        of_texts({f"bench:{number}.1": text for number, text in enumerate([*PROTECTED, *CORPUS[:100]])}), BenchmarkSource("bench", "1")
     )
 
 
@@ -48,7 +52,7 @@ def test_a_sketch_in_the_folder_gives_the_verdicts_of_its_texts(name: str, tmp_p
     texts.mkdir()
     sketches.mkdir()
     (texts / "bench.json").write_text(json.dumps([*PROTECTED, *CORPUS]))
-    (sketches / "bench.sketch").write_bytes(render_sketch(make_sketch(read_any(texts).texts, BenchmarkSource("bench"))))
+    (sketches / "bench.sketch").write_bytes(render_sketch(make_sketch(read_any(texts), BenchmarkSource("bench"))))
     asked = {"request": CONTAMINATED[name][0]}
     by_texts, by_sketch = check_for_contamination(asked, texts), check_for_contamination(asked, sketches)
     assert (by_texts.outcome, by_texts.reason, by_texts.detail) == (by_sketch.outcome, by_sketch.reason, by_sketch.detail)
@@ -74,14 +78,14 @@ def test_what_is_read_back_is_what_was_written_and_the_same_texts_make_the_same_
 
 def test_two_benchmarks_with_a_text_in_common_share_no_hash() -> None:
     """Each has a salt of its own, so that no table of hashes serves for two."""
-    one, other = (sketch_texts({"a:1.1": PROTECTED[0], "a:2.1": text}, BenchmarkSource("bench")) for text in PROTECTED[1:3])
+    one, other = (sketch_benchmark(of_texts({"a:1.1": PROTECTED[0], "a:2.1": text}), BenchmarkSource("bench")) for text in PROTECTED[1:3])
     assert not set(one.quotes.tolist()) & set(other.quotes.tolist())
 
 
 def test_the_file_holds_no_word_of_the_texts(sketch: ProtectedSketch, tmp_path: Path) -> None:
     """Neither as it stands nor unpacked. Keys of JSON objects may be content too: places are numbers."""
     (tmp_path / "tasks.json").write_text(json.dumps([{"yusuf_rossi_9620": {"said": text}} for text in PROTECTED]))
-    made = make_sketch(read_any(tmp_path).texts, BenchmarkSource("bench"))
+    made = make_sketch(read_any(tmp_path), BenchmarkSource("bench"))
     path = tmp_path / "a.sketch"
     path.write_bytes(render_sketch(made))
     with np.load(path, allow_pickle=False) as file:
@@ -133,7 +137,8 @@ def test_shares_are_estimated_within_a_tenth() -> None:
 
 def test_text_beside_sketches_is_protected_too(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(PROTECTED[0])
-    (tmp_path / "bench.sketch").write_bytes(render_sketch(make_sketch({"tasks:1.1": PROTECTED[1]}, BenchmarkSource("bench", "2"))))
+    made = make_sketch(of_texts({"tasks:1.1": PROTECTED[1]}), BenchmarkSource("bench", "2"))
+    (tmp_path / "bench.sketch").write_bytes(render_sketch(made))
     protected = read_protected(tmp_path)
     assert protected is not None
     assert protected.sets == {"bench 2": 1, "mine": 1}

@@ -7,12 +7,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from envmill.errors import SettingsError
-from envmill.gates.protecting.sketch import SUFFIX
 from schemas.base import Json, is_array, is_object
 
+SUFFIX = ".sketch"
 SUFFIXES = (".jsonl", ".json", ".txt", ".md")
 _LEAST = 5
 """Words of a text that is more than a label."""
+
+
+@dataclass(frozen=True)
+class BenchmarkTask:
+    """A task whose solution is known."""
+
+    place: str
+    text: str
+    """All that its user says, or is told to say."""
+    calls: tuple[tuple[str, dict[str, Json]], ...]
+    """Tool and arguments of each call of the solution."""
+    changes: tuple[tuple[list[str], str, Json], ...] = ()
+    """Path, operation and value after, of each change that the solution makes; empty where that is not known."""
+
+
+@dataclass
+class BenchmarkDomain:
+    """A world of a benchmark, by what a look-alike of it would have."""
+
+    interface: set[str] = field(default_factory=set[str])
+    """Names of tools, of their parameters, and of columns, each as words after a letter for what it is."""
+    policy: list[str] = field(default_factory=list[str])
+    """Paragraphs."""
 
 
 @dataclass
@@ -21,10 +44,20 @@ class Benchmark:
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
     """Place → text. A place is file, record, and number of the text in it: names of keys may be content."""
+    tasks: list[BenchmarkTask] = field(default_factory=list[BenchmarkTask])
+    domains: dict[str, BenchmarkDomain] = field(default_factory=dict[str, BenchmarkDomain])
+    """Name of a world → what it is made of."""
 
     def add(self, place: str, text: str) -> None:
         if len(text.split()) >= _LEAST:
             self.texts[place] = text
+
+
+def add_turns(found: Benchmark, place: str, turns: list[str]) -> None:
+    """All that is said, and each part of it."""
+    found.add(f"{place}.1", "\n".join(turns))
+    for number, turn in enumerate(turns if len(turns) > 1 else [], start=2):
+        found.add(f"{place}.{number}", turn)
 
 
 def list_files(folder: Path) -> list[Path]:

@@ -2,20 +2,33 @@
 """Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and that hold no text.
 
 texts ─► runs of 13 and 8 words ─► salted hashes, cut to 5 and 3 bytes, in the order of their values ─┐
-      └► runs of 3 masked words ─► 128 minima, cut to one byte each ───────────────────────────────────┴─► one compressed file
+      └► runs of 3 masked words ─► 128 minima, cut to one byte each ───────────────────────────────────┤
+solutions ─► calls and changes without names, one byte of each rare value ────────────────────────────┼─► one compressed file
+worlds ─► names of tools, parameters and columns, runs of their policies ─► minima, one byte each ─────┘
 """
 
 import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from envmill.errors import SettingsError
+from envmill.gates.protecting.reading import Benchmark, BenchmarkDomain, BenchmarkTask
+from envmill.gates.protecting.structure import (
+    LEAST_CALLS,
+    TaskStructure,
+    describe_task,
+    find_rare,
+    hash_values,
+    list_call_values,
+)
+from envmill.language.content_words import list_content_words
 from envmill.language.similarity import MASK, list_runs, mask_words, split_words
+from envmill.models.embedding import EMBEDDERS
 from schemas.base import Json
 
 if TYPE_CHECKING:
@@ -26,7 +39,6 @@ if TYPE_CHECKING:
     Places: TypeAlias = NDArray[np.int32]
     Signatures: TypeAlias = NDArray[np.uint8]
 
-SUFFIX = ".sketch"
 VERSION = 1
 LONG, MIDDLE, SHORT = 13, 8, 3
 """Runs of words: one of 13 is a quotation; of 8 it takes many; of 3 they are compared as a whole."""
@@ -49,6 +61,14 @@ class BenchmarkSource:
     version: str = ""
     licence: str = ""
     address: str = ""
+
+
+@dataclass(frozen=True)
+class SketchedTask:
+    """A task whose solution is known."""
+
+    name: str
+    structure: TaskStructure
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,20 @@ class ProtectedSketch:
     signatures: "Signatures"
     """Of each text that is long enough, in order of `signed`."""
     signed: "Places"
+    tasks: tuple[SketchedTask, ...]
+    """Tasks of three calls and more; twins with the same words once."""
+    task_words: "Signatures"
+    """MinHash of the content words of each task, one byte a minimum."""
+    embedder: str
+    """What made `vectors`; empty where there are none."""
+    vectors: "NDArray[np.int8]"
+    """Embedding of each task. Unlike hashes, embeddings can be turned back into something like the text: they are made only on request."""
+    domains: tuple[str, ...]
+    """Worlds of the benchmark."""
+    interfaces: "Signatures"
+    """Of each domain, MinHash of names of tools, parameters and columns."""
+    policies: "Signatures"
+    """Of each domain, MinHash of masked runs of three words of its policy; of no runs where it has none."""
 
     @property
     def digest(self) -> str:
@@ -84,10 +118,11 @@ class ProtectedSketch:
         return self.salt.hex()
 
 
-def sketch_texts(texts: Mapping[str, str], source: BenchmarkSource, short: int = 0) -> ProtectedSketch:
-    """Sketch texts by their place. `short` counts those that were too short to be given. Power is measured elsewhere."""
+def sketch_benchmark(benchmark: Benchmark, source: BenchmarkSource, embedder: str = "") -> ProtectedSketch:
+    """Texts by their place, tasks and domains. Power is measured elsewhere."""
     import numpy as np  # late: a tenth of a second that only those pay who compare
 
+    texts = benchmark.texts
     named = {name: text for name, text in sorted(texts.items()) if len(split_words(text)) >= LEAST}
     unique = {" ".join(split_words(text)): name for name, text in sorted(named.items(), reverse=True)}
     names = sorted(unique.values())
@@ -105,7 +140,7 @@ def sketch_texts(texts: Mapping[str, str], source: BenchmarkSource, short: int =
         salt=salt,
         names=tuple(names),
         sets=_count_sets(texts),
-        short=short + len(texts) - len(named) + len(names) - len(long),
+        short=len(texts) - len(named) + len(names) - len(long),
         power={},
         wholes=wholes[0],
         whole_texts=wholes[1],
@@ -114,9 +149,52 @@ def sketch_texts(texts: Mapping[str, str], source: BenchmarkSource, short: int =
         runs=runs[0],
         run_texts=runs[1],
         sizes=sizes,
-        signatures=np.array(signatures, dtype=np.uint8).reshape(len(long), PERMUTATIONS),
+        signatures=_stack(signatures),
         signed=np.array(long, dtype=np.int32),
+        **_sketch_tasks(benchmark.tasks, salt, embedder),
+        **_sketch_domains(benchmark.domains, salt),
     )
+
+
+def _sketch_tasks(tasks: Sequence[BenchmarkTask], salt: bytes, embedder: str) -> dict[str, Any]:
+    import numpy as np
+
+    unique = {" ".join(split_words(task.text)): task for task in reversed(tasks) if task.text}
+    chosen = sorted(unique.values(), key=lambda task: task.place)
+    rare = find_rare([list_call_values(task.calls) for task in chosen])
+    kept = [(task, values) for task, values in zip(chosen, rare, strict=True) if len(task.calls) >= LEAST_CALLS]
+    structures = [
+        replace(describe_task(task.calls, task.changes, salt), values=frozenset(), rare=hash_values(values, salt)) for task, values in kept
+    ]
+    vectors = EMBEDDERS[embedder]([task.text for task, _ in kept]) if embedder and kept else []
+    return {
+        "tasks": tuple(SketchedTask(task.place, structure) for (task, _), structure in zip(kept, structures, strict=True)),
+        "task_words": _stack([sign(salt, list_content_words(task.text)) for task, _ in kept]),
+        "embedder": embedder if vectors else "",
+        "vectors": np.array([_round(vector) for vector in vectors], dtype=np.int8).reshape(len(vectors), -1 if vectors else 0),
+    }
+
+
+def _round(vector: Sequence[float]) -> list[int]:
+    most = max(map(abs, vector), default=1.0) or 1.0
+    return [round(127 * part / most) for part in vector]
+
+
+def _sketch_domains(domains: Mapping[str, BenchmarkDomain], salt: bytes) -> dict[str, Any]:
+    def list_policy_runs(name: str) -> frozenset[str]:
+        return frozenset[str]().union(*(list_runs(mask_words(part), SHORT) for part in domains[name].policy))
+
+    return {
+        "domains": tuple(sorted(domains)),
+        "interfaces": _stack([sign(salt, domains[name].interface) for name in sorted(domains)]),
+        "policies": _stack([sign(salt, list_policy_runs(name)) for name in sorted(domains)]),
+    }
+
+
+def _stack(signatures: "list[Signatures]") -> "Signatures":
+    import numpy as np
+
+    return np.array(signatures, dtype=np.uint8).reshape(len(signatures), PERMUTATIONS)
 
 
 def _count_sets(names: Iterable[str]) -> dict[str, int]:
@@ -197,21 +275,27 @@ def render_sketch(sketch: ProtectedSketch) -> bytes:
         "sets": dict(sketch.sets),
         "short": sketch.short,
         "power": dict(sketch.power),
+        "tasks": [[one.name, list(one.structure.calls), sorted(one.structure.rare), list(one.structure.end)] for one in sketch.tasks],
+        "embedder": sketch.embedder,
+        "domains": list(sketch.domains),
     }
     arrays: dict[str, Any] = {
         "head": np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8),
         "wholes": _cut(sketch.wholes, LONG_BYTES),
         "quotes": _cut(sketch.quotes, LONG_BYTES),
         "runs": _cut(sketch.runs, MIDDLE_BYTES),
-        "signatures": sketch.signatures,
-        **{name: getattr(sketch, name) for name in _PLACES},
+        **{name: getattr(sketch, name) for name in _PLAIN},
     }
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()
 
 
-_PLACES = ("whole_texts", "quote_texts", "run_texts", "sizes", "signed")
+_PLAIN = (
+    *("whole_texts", "quote_texts", "run_texts", "sizes", "signed", "signatures"),
+    *("task_words", "vectors", "interfaces", "policies"),
+)
+"""Arrays that are written as they are."""
 
 
 def _cut(numbers: "Numbers", size: int) -> "Signatures":
@@ -250,8 +334,13 @@ def read_sketch(path: Path) -> ProtectedSketch:
             wholes=_join(arrays["wholes"]),
             quotes=_join(arrays["quotes"]),
             runs=_join(arrays["runs"]),
-            signatures=arrays["signatures"],
-            **{name: arrays[name] for name in _PLACES},
+            tasks=tuple(
+                SketchedTask(name, TaskStructure(tuple(calls), rare=frozenset(rare), end=tuple(end)))
+                for name, calls, rare, end in head["tasks"]
+            ),
+            embedder=head["embedder"],
+            domains=tuple(head["domains"]),
+            **{name: arrays[name] for name in _PLAIN},
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise SettingsError(f"{path} is no sketch ({error}): make it again with `envmill protect`, or take it away.") from error

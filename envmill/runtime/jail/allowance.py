@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from envmill.runtime.canonical import MAX_DEPTH
 from envmill.runtime.jail.wire import LIMIT, BadFrame
 
+DEEPEST = MAX_DEPTH + 16
+"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen around it."""
 MOST_PIECES = 4 * 1024 * 1024
 """Pieces of one frame or state. A state of 100,000 rows of eight fields has 1.2 million."""
 MOST_BYTES = 4 * LIMIT
@@ -19,8 +22,10 @@ _OBJECT = 4
 """An object takes as much memory as four arrays or texts."""
 _PIECE = 64
 """Bytes of memory for a piece, about."""
-_SMALL = 160
-"""Bytes of a frame that is not counted: thousands of them cost less than one state."""
+_SMALL = 2 * DEEPEST
+"""Bytes of a frame in which nothing can be nested too deep: its brackets are not counted."""
+_LIGHT = 1024
+"""Bytes of a frame whose pieces are not counted: thousands of them cost less than one state."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _RUN = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"?){1,8192}+|[^"]++', re.DOTALL)
 """Some thousand strings and what lies between them: to take out millions at once takes a gigabyte."""
@@ -34,7 +39,7 @@ class FrameBudget:
         self.brackets = 0
         """Of the last frame, where there are enough of them to matter; those in texts count, too."""
         self.cost = 0
-        """Bytes of memory, about, for all that was heard since this process began."""
+        """Bytes of memory, about, for all that was heard since this process began. Light frames are left out."""
 
     def renew(self) -> None:
         """Another request begins."""
@@ -42,15 +47,20 @@ class FrameBudget:
 
     def spend(self, payload: bytes) -> None:
         """A frame came; BadFrame when it is too much."""
+        # Once for each call: every line of it shows in what a call takes.
         size = len(payload)
         self._bytes -= size
-        self.cost += size
-        self.brackets = 0
-        if size > _SMALL:
-            self.brackets = payload.count(b"{") + payload.count(b"[")
-            pieces = count_pieces(payload)
-            self._pieces -= pieces
-            self.cost += _PIECE * pieces
+        if size <= _SMALL:
+            self.brackets = 0
+        else:
+            objects, arrays = payload.count(b"{"), payload.count(b"[")
+            self.brackets = objects + arrays
+            if size > _LIGHT:
+                pieces = _OBJECT * objects + arrays + payload.count(b",")
+                if pieces > MOST_PIECES:
+                    pieces = count_pieces(payload)
+                self._pieces -= pieces
+                self.cost += size + _PIECE * pieces
         if self._bytes < 0 or self._pieces < 0:
             raise BadFrame("more frames than one request is given")
 

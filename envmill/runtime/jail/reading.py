@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from envmill.runtime.canonical import MAX_DEPTH
-from envmill.runtime.jail.allowance import count_levels, count_pieces, strip_strings
+from envmill.runtime.jail.allowance import DEEPEST, count_levels, count_pieces, strip_strings
 from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 
-DEEPEST = MAX_DEPTH + 16
-"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen around it."""
 _ROWS = 8
 """Rows from which a collection is cut between them."""
 _REMEMBERED = 64 * 1024

@@ -76,6 +76,16 @@ def test_parts_alone_are_looked_at_no_less(parts: Any) -> None:
         check([{"parts": parts}])
 
 
+@pytest.mark.parametrize(("told", "passes"), [("ab" * 16, True), ("<script>", False), ("ab" * 17, False), (7, False), ([], False)])
+def test_a_hash_beside_parts_alone_is_looked_at(told: Any, passes: bool) -> None:
+    said: Message = {"parts": [{"type": "json", "value": 1}], "state_hash": told}
+    if passes:
+        assert check([said]) == [EMPTY | said]
+    else:
+        with pytest.raises(BadFrame):
+            check([said])
+
+
 @pytest.mark.parametrize("field", list(EMPTY))
 def test_what_is_left_out_is_as_in_an_empty_one(field: str) -> None:
     assert check([{name: value for name, value in FULL.items() if name != field}]) == [FULL | {field: EMPTY[field]}]
@@ -96,13 +106,13 @@ def test_depth_is_counted(levels: int, refused: bool, sign: str) -> None:
     observations = [EMPTY | {"parts": [{"type": "json", "value": value}]}]
     if refused:
         with pytest.raises(BadFrame):
-            claims.check_depth(observations, 2000)
+            claims.check_depth(observations)
     else:
-        claims.check_depth(observations, 2000)
+        claims.check_depth(observations)
 
 
 def test_many_rows_are_not_deep() -> None:
-    claims.check_depth([EMPTY | {"parts": [{"type": "json", "value": [{"a": [1]}] * 5000}]}], 10_000)
+    claims.check_depth([EMPTY | {"parts": [{"type": "json", "value": [{"a": [1]}] * 5000}]}])
 
 
 def test_a_state_too_deep_is_refused_and_one_of_the_deepest_allowed_is_not() -> None:
