@@ -18,7 +18,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "F4": ("repeat", "near_repeat", "same_errand", "same_state"),
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
-    "theme": ("not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
+    "theme": ("protected", "not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
     "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "full_field", "over_quota"),
     "blueprint": ("bad_reply", "bad_plan", "bad_database", "locked"),
     "build": (
@@ -46,6 +46,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "loop": ("weakened", "not_repeated"),
     "review": ("rejected", "locked"),
     "licence": ("nothing_to_export",),
+    "protected": ("nothing_to_export",),
+    "splits": ("same_task",),
     "provisional": ("nothing_to_export",),
     "suspected": ("nothing_to_export",),
     "rejection": ("no_pass",),

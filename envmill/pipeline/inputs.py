@@ -10,7 +10,7 @@ from envmill.errors import SettingsError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase
 from envmill.gates.w10 import Seen, read_seen
-from envmill.interop.exporters.base import ExportSet, ScoredAttempt, StepCount
+from envmill.interop.exporters.base import ContaminationReport, ExportSet, ScoredAttempt, StepCount
 from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.pipeline.choice import find_choice, is_mined, pick_round
@@ -101,6 +101,10 @@ class StepInputs:
         if row.gate == "S16":
             return row.reason in ("not_read", "not_mapped")
         return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
+
+    def evidence(self, gate: str, step: str) -> list[Evidence]:
+        """Dossiers of a gate about what a step decided."""
+        return [row for row in self._lake.read(Evidence, self.run, self._marks[step]) if row.gate == gate]
 
     def untrainable(self) -> set[str]:
         """Scenarios that a group of attempts would learn nothing from, where the run drops them."""
@@ -274,12 +278,20 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
         pairs=tuple(upstream.made(Pair, "scenarios-collect")),
         attempts=tuple(_score(one) for one in probes if one.scenario in kept),
         counts=tuple(upstream.counts()),
+        contamination=_read_contamination(upstream),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
     suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
     load = ExportInput(cargo, provisional, frozenset(upstream.refused()), suspected, observed)
     return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
+
+
+def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
+    """What gate F3 compared the environments with, out of its evidence."""
+    found = sorted(upstream.evidence("F3", "environments-filter"), key=lambda row: row.subject)
+    near = {row.subject: sorted(row.finding["near_domain"]) for row in found if row.finding.get("near_domain")}
+    return ContaminationReport(found[0].finding["sets"], found[0].finding["power"], near) if found else None
 
 
 def _score(rollout: Rollout) -> ScoredAttempt:

@@ -10,11 +10,13 @@ from typing import Any, TypeAlias
 from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
 from envmill.gates.base import Finding, drop, keep
+from envmill.gates.protected_texts import Protected, read_protected
 from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
-from envmill.interop.exporters.base import Band
+from envmill.interop.exporters.base import Band, ContaminationReport
 from envmill.kinds import kind_of
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
+from envmill.stages.eval_only import find_crossings, find_eval_only
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
@@ -24,6 +26,8 @@ SUSPECTED = "suspected"
 _SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
 _OBSERVED = "all that is left is of tier observed: its gates would have dropped it. Run without `--observe` to make what can be exported"
 
+_EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evaluation only"
+
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 
@@ -31,7 +35,8 @@ Stays: TypeAlias = Callable[[str, str], bool]
 async def export_bundles(subject: Subject[ExportInput], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001
     """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
     wanted = {"provisional": context.config.provisional, "suspected": context.config.with_tier == "suspected"}
-    cargo, findings = choose_cargo(subject.record, **wanted)
+    protected = read_protected(context.settings.protected, context.settings.sketches)
+    cargo, findings = choose_cargo(subject.record, **wanted, protected=protected)
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
@@ -90,7 +95,18 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         name: frozenset[str]().union(*(getattr(load, name) for load in loads))
         for name in ("provisional", "refused", "suspected", "observed")
     }
-    return ExportInput(ExportSet(**parts, counts=counts, limits=limits), **marked)
+    compared = unite_reports([load.cargo.contamination for load in loads])
+    return ExportInput(ExportSet(**parts, counts=counts, limits=limits, contamination=compared), **marked)
+
+
+def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:
+    """What all of it was compared with, and the least power. None where a part was compared with nothing."""
+    known = [one for one in reports if one is not None]
+    if not known or len(known) < len(reports):
+        return None
+    sets = {name: count for name, count in known[0].sets.items() if all(name in one.sets for one in known)}
+    power = {kind: min(one.power.get(kind, 0.0) for one in known) for kind in known[0].power}
+    return ContaminationReport(sets, power, {name: near for one in known for name, near in one.near.items()}) if sets else None
 
 
 def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
@@ -108,8 +124,10 @@ def keep_band(cargo: ExportSet, band: Band, rates: Mapping[str, float]) -> tuple
     return replace(leave_out(cargo, lambda scenario, _: scenario in stays), band=band), {name: ids for name, ids in left.items() if ids}
 
 
-def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = False) -> tuple[ExportSet, list[Finding]]:
-    """What may leave, and why the rest stays; the last finding drops where nothing is left."""
+def choose_cargo(
+    load: ExportInput, *, provisional: bool, suspected: bool = False, protected: Protected | None = None
+) -> tuple[ExportSet, list[Finding]]:
+    """What may leave, and why the rest stays; the last finding drops where nothing is left, or where a task is in two splits."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
     cargo = load.cargo
@@ -117,6 +135,7 @@ def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = Fals
         ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
         ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
         ("observed", _OBSERVED, _among(load.observed), False),
+        ("protected", _EVAL_ONLY, _among(find_eval_only(cargo.scenarios, protected)), False),
         ("provisional", _UNMEASURED, _among(load.provisional), provisional),
         (SUSPECTED, _SUSPECTED, _among(load.suspected), suspected),
     )
@@ -127,6 +146,9 @@ def choose_cargo(load: ExportInput, *, provisional: bool, suspected: bool = Fals
             return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
         if left or name == "licence":
             findings.append(keep(name, _describe_left(left, asked)))
+    if crossings := find_crossings(cargo.scenarios):
+        told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
+        return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
     return replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected)))), findings
 
 

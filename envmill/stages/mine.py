@@ -1,9 +1,10 @@
 """Mine: text → theme of an environment, if there is one in it, with scores.
 
-text ─► judged: stateful? of one field of work? useful? can it be modelled? ─► seed
+text ─► of a protected benchmark? ─► judged: stateful? of one field of work? useful? can it be modelled? ─► seed
 """
 
 from envmill.gates.base import drop, keep
+from envmill.gates.protected_texts import read_protected
 from envmill.models.gateway import ModelSession
 from envmill.stages.choosing import is_theme
 from envmill.stages.context import Result, RunContext, Subject
@@ -17,6 +18,9 @@ async def mine_text(subject: Subject[Text], context: RunContext, models: ModelSe
     """Ask the recipe what environment a text comes from; what is none, or not worth building, says why. Without a corpus, grow themes."""
     if not context.config.corpus:
         return await _grow(subject, context, models)
+    protected = read_protected(context.settings.protected, context.settings.sketches)
+    if protected is not None and (match := protected.find(subject.record.text)) is not None:
+        return Result(findings=(drop(GATE, "protected", f"the text repeats {match.source}, which is for evaluation only", vars(match)),))
     reply = await context.recipe.find_theme(subject.record.text, models)
     evidence = reply.model_dump(mode="json")
     if fault := _find_fault(reply, context.config.score):

@@ -1,12 +1,14 @@
 """S4: what it must drop, and the near misses it must keep."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from envmill.gates import s4
-from envmill.gates.base import Finding
+from envmill.gates.base import Finding, GateContext
 from envmill.gates.mutating.near_misses import WRITES, breed
+from envmill.sandbox import Sandbox
 from schemas.environment import Call
 from schemas.scenario import Check, Fact
 from tests.gates.cases import ANY_BOOKING, Case, answer, check, derived, judge_cases, loose
@@ -38,6 +40,16 @@ def find_all() -> dict[str, Finding]:
 @pytest.mark.parametrize("name", CASES)
 def test_s4(name: str) -> None:
     check(find_all()[name], CASES[name])
+
+
+async def test_rows_in_another_order_are_judged_by_the_same_mutants(jail: Sandbox) -> None:
+    """Ids do not see an order, so that both scenarios share what was played."""
+    posed = pose()
+    state = {name: dict(reversed(list(rows.items()))) for name, rows in posed.scenario.initial_state.items()}
+    other = replace(posed, scenario=posed.scenario.model_copy(update={"initial_state": state}))
+    means = GateContext(jail, seed=3)
+    first, second = [await s4.list_mutants(each, means) for each in (posed, other)]
+    assert [mutant.attempt for mutant in first] == [mutant.attempt for mutant in second]
 
 
 def test_many_writes_are_sampled_evenly_and_few_are_all_mutated() -> None:

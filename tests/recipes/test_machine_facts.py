@@ -18,6 +18,7 @@ from offline.errands.compose import compose_deeds
 from schemas.environment import Blueprint
 from tests.kinds.conftest import terminals
 from tests.recipes.test_endless_terminals import RECIPE, SEED, Asked, of, plan, try_job
+from tests.soak import count
 
 __all__ = ["terminals"]
 
@@ -75,10 +76,13 @@ def test_settings():
 """
 
 
+@pytest.mark.soak(area="mechanisms")
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_test_that_cannot_tell_a_restart_goes_back(terminals: Sandbox) -> None:
-    """The honest test passes; one that reads the settings alone does not, nor a path that leaves the service as it runs."""
-    job = compose_deeds(of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"])
+@pytest.mark.parametrize("seed", range(SEED, SEED + count(1, 30)))
+async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals: Sandbox) -> None:
+    """The honest test passes; one that reads the settings alone does not, nor a path that leaves the service as it runs. In a soak
+    30 honest jobs and 60 that skip the restart, one way or the other."""
+    job = compose_deeds(of("services").brief, seed, [deed for deed in load_deeds("services") if deed.name == "port"])
     assert (await try_job(job, terminals)).reason == ""
     blind = BLIND.format(**dict(job.world.values) | {"port": job.world.values["new"]})
     trial = await try_job(replace(job, final_test=blind), terminals)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -11,10 +12,13 @@ from pyarrow import parquet
 from envmill.errors import SettingsError
 from envmill.pipeline.runner import Runner
 from envmill.recipes.drafting.themes import read_themes
-from envmill.stages.corpus import OWN, read_corpus
+from envmill.stages.context import Subject
+from envmill.stages.corpus import OWN, Text, read_corpus
+from envmill.stages.mine import mine_text
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from tasks.quality import hold_to_promises
+from tests.gates.specimens.filtering import PROTECTED
 from tests.pipeline.test_runner import ask, settings_in
 
 ROWS: list[dict[str, Any]] = [
@@ -90,3 +94,16 @@ async def test_a_run_starts_from_what_was_mined_and_every_loss_has_its_reason(tm
 async def plan_all(walk: Runner) -> None:
     for step in walk.line[:2]:
         await walk.plan(step)
+
+
+async def test_a_text_of_a_protected_benchmark_is_not_mined_and_nobody_is_asked_about_it(tmp_path: Path) -> None:
+    (tmp_path / "bench.json").write_text(json.dumps(PROTECTED))
+    settings = SimpleNamespace(protected=tmp_path, sketches=tmp_path / "none")
+    context: Any = SimpleNamespace(config=SimpleNamespace(corpus="file"), settings=settings, recipe=SimpleNamespace())
+    models: Any = None
+    for text in (PROTECTED[0], f"Hello. {PROTECTED[1]} Thanks."):
+        (found,) = (await mine_text(Subject("txt_1", "", "", Text(text, "MIT")), context, models)).findings
+        assert (found.outcome, found.gate, found.reason) == ("dropped", "theme", "protected")
+    other = Text("Lend the ladder to Maya before noon, and note when it is due.", "MIT")
+    with pytest.raises(AttributeError, match="find_theme"):
+        await mine_text(Subject("txt_2", "", "", other), context, models)

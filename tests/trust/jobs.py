@@ -32,7 +32,7 @@ from tests.trust.posing import ANYTHING, Spot, pose_at
 from tests.trust.readers import open_readers
 
 CLEAN, MUTANT, REVIEWED = "clean", "mutant", "reviewed"
-SCENARIO_PROMPTS = ("scenario", "chain", "topology", "checks")
+SCENARIO_PROMPTS = ("scenario", "chain", "topology", "dag", "checks")
 TRIES = 3
 """Attempts at a job that ends in an outage."""
 SEARCHED = 10

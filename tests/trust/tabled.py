@@ -36,6 +36,7 @@ from offline.chaining import write_chain
 from offline.compose import compose_domain
 from offline.domain import Domain
 from offline.faults import ALIKE, KINDS, PlantedFault
+from offline.graphs import describe_graph, merge_twins
 from offline.operators import sample_mutants, sample_traces
 from offline.tests import try_brief
 from offline.witness import PlannedProgram, Play, find_witness
@@ -49,6 +50,8 @@ from tests.offline.questions import SEED, THEMES
 from tests.trust.posing import ANYTHING, SIBLINGS, Spot, counts, judge_by_checks
 
 MUTANTS = 4
+DOCUMENTED: tuple[RecipeName, ...] = ("agentscaler", "autoforge")
+"""Recipes that start from documents, and part them alike."""
 _DOCUMENTS = "botocore:sns,botocore:sqs,botocore:ecs,botocore:cognito-idp,botocore:backup,botocore:codecommit,botocore:efs,botocore:kms"
 _PARTS = 24
 
@@ -74,6 +77,7 @@ LINES: dict[RecipeName, Line] = {
     "scaleenv": Line(("toolset", "rows"), "cases", "chain"),
     "agentscaler": Line(("schema", "rows", "interface"), "trials", "scenario"),
     "envfactory": Line(("state", "rows", "metadata"), "trials", "topology"),
+    "autoforge": Line(("schema", "rows", "metadata"), "trials", "dag"),
 }
 """Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a rule, or planned anew."""
 UNTOLD = {("toolset", "changed_limit")}
@@ -124,28 +128,29 @@ class Planted:
     def _find(self, prompt: str, asked: Json) -> PlantedFault | None:
         if prompt == self.prompt:
             return author.plant(prompt, self.kind, asked, SEED, 0)
-        if self.prompt != "scenario" or prompt not in ("chain", "topology", "walk"):
+        if self.prompt != "scenario" or prompt not in ("chain", "topology", "dag", "walk"):
             return None
         told = author.cut_offer(asked)
         fault = author.plant("walk" if prompt == "walk" else "scenario", self.kind, told, SEED, 0)
         if fault is None or prompt == "walk":
             return fault
-        told = _chain(fault.text, asked)
+        told = _chain(fault.text, asked, as_graph=prompt == "dag")
         return replace(fault, text=told) if told else None
 
 
-def _chain(text: str, asked: Json) -> str:
-    """A scenario with a fault, told as a chain; nothing where it cannot be told so."""
+def _chain(text: str, asked: Json, *, as_graph: bool) -> str:
+    """A scenario with a fault, told as a chain or as a graph; nothing where it cannot be told so."""
     domain = replace(compose_domain(Brief.model_validate(asked["brief"]), SEED), kind="sql")
     try:
-        return write_chain(ScenarioReply.model_validate_json(text), domain).model_dump_json()
+        told = write_chain(ScenarioReply.model_validate_json(text), domain)
+        return (describe_graph(merge_twins(told, domain), domain) if as_graph else told).model_dump_json()
     except (ValidationError, LookupError):
         return ""
 
 
 def list_themes(recipe: RecipeName) -> list[str]:
     """Of the author, or what documents are parted into."""
-    return sorted(_grow() if recipe == "agentscaler" else THEMES)
+    return sorted(_grow() if recipe in DOCUMENTED else THEMES)
 
 
 @cache
@@ -172,9 +177,11 @@ _LEAST = 8
 
 
 def _find_seed(recipe: RecipeName, theme: str, number: int) -> Seed:
-    if recipe == "agentscaler":
+    if recipe in DOCUMENTED:
         seed = _grow()[theme]
-        return Seed.model_validate(seed.model_dump() | {"id": "", "brief": seed.brief.model_copy(update={"number": number})})
+        return Seed.model_validate(
+            seed.model_dump() | {"id": "", "recipe": recipe, "brief": seed.brief.model_copy(update={"number": number})}
+        )
     return Seed(recipe=recipe, brief=Brief(theme=theme, text=THEMES[theme], number=number), licence="Apache-2.0")
 
 

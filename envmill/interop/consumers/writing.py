@@ -25,10 +25,11 @@ from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, ma
 from envmill.interop.exporters.bundle import NAME as BUNDLE
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.messages import describe_tools
-from envmill.interop.exporters.pages import describe_bounds, fill
+from envmill.interop.exporters.pages import describe_bounds, describe_contamination, fill
 from envmill.interop.exporters.rl import RlRow, pose
 from envmill.kinds import kind_of
 from envmill.settings import ROOT
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 
@@ -60,11 +61,12 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
         "left_out": left,
         "licences": sorted({row.licence for row in rows}),
         "tiers": cargo.describe_tiers(ids),
+        "contamination": cargo.describe_contamination(ids),
         "rewards": {"partial": sorted(row.id for row in rows if row.rewards == "partial"), "others": "binary"},
         "transfer": TRANSFER,
         "canary": canary,
     })  # fmt: skip
-    files["README.md"] = _write_page(consumer, rows, left, kept, canary).encode()
+    files["README.md"] = _write_page(consumer, rows, left, kept, cargo.describe_contamination(ids), canary).encode()
     files["NOTICE"] = fill("notice", licence=", ".join(sorted({row.licence for row in rows})), canary=canary).encode()
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[DIGESTS] = render_digests(files)
@@ -160,7 +162,12 @@ def _describe_rewards(rows: Sequence[ScenarioRow]) -> str:
 
 
 def _write_page(
-    consumer: Consumer, rows: Sequence[ScenarioRow], left: Mapping[str, str], scenarios: Sequence[Scenario], canary: str
+    consumer: Consumer,
+    rows: Sequence[ScenarioRow],
+    left: Mapping[str, str],
+    scenarios: Sequence[Scenario],
+    contamination: Json,
+    canary: str,
 ) -> str:
     counts = Counter((row.kind, row.form, row.split) for row in rows)
     return fill(
@@ -173,6 +180,7 @@ def _write_page(
         rewards=_describe_rewards(rows),
         left="\n".join(f"- {row}: {why}" for row, why in left.items()) or "None.",
         bounds=describe_bounds(scenarios),
+        contamination=describe_contamination(contamination),
         transfer=TRANSFER,
         canary=canary,
     )

@@ -25,7 +25,15 @@ def export_atif(cargo: ExportSet) -> list[OutputFolder]:
     files = {f"{one.split}/{one.id}.json": render_json(describe_trajectory(one)) for one in ordered}
     canary = make_canary([one.id for one in ordered])
     tiers = cargo.describe_tiers({one.scenario for one in ordered})
-    told = {"exporter": NAME, "version": VERSION, "trajectories": len(ordered), "tiers": tiers, "canary": canary}
+    contamination = cargo.describe_contamination({one.scenario for one in ordered})
+    told = {
+        "exporter": NAME,
+        "version": VERSION,
+        "trajectories": len(ordered),
+        "tiers": tiers,
+        "contamination": contamination,
+        "canary": canary,
+    }
     files["manifest.json"] = render_json(told)
     environments = tuple(sorted({one.environment for one in ordered}))
     return [OutputFolder(NAME, NAME, files, len(ordered), environments, tuple(sorted({one.scenario for one in ordered})))]

@@ -66,6 +66,22 @@ class ScoredAttempt:
 
 
 @dataclass(frozen=True)
+class ContaminationReport:
+    """What the content was compared with, and how much such a comparison sees."""
+
+    sets: Mapping[str, int]
+    """Benchmark and version → its texts."""
+    power: Mapping[str, float]
+    """Kind of planted copy → share found, in the set where the fewest are found."""
+    near: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Environment → domains of benchmarks that share a fifth of its names or of its policy."""
+
+    def describe(self, environments: Collection[str]) -> Json:
+        near = {one: list(self.near[one]) for one in sorted(environments) if self.near.get(one)}
+        return {"compared_with": dict(self.sets), "power": dict(self.power), "near_domains": near}
+
+
+@dataclass(frozen=True)
 class ExportSet:
     """What may leave: everything in it has a known licence, and was asked for."""
 
@@ -85,6 +101,8 @@ class ExportSet:
     """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
     partial: frozenset[str] = frozenset()
     """Scenarios whose verifier may pay for parts of the job."""
+    contamination: ContaminationReport | None = None
+    """What it was compared with; None where nothing was protected."""
     band: Band | None = None
     """Pass rates that scenarios were selected by; None where they were not."""
 
@@ -93,6 +111,11 @@ class ExportSet:
         ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
         selected = {"selected": self.band.describe()} if self.band else {}
         return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)} | selected
+
+    def describe_contamination(self, scenarios: Collection[str] | None = None) -> Json:
+        """What the scenarios (all, when none are named) and their environments were compared with; null where nothing was protected."""
+        homes = {one.environment for one in self.scenarios if scenarios is None or one.id in scenarios}
+        return self.contamination.describe(homes) if self.contamination else None
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -11,7 +11,7 @@ from envmill.interop.bundles.folder import Folder
 from envmill.interop.bundles.portable import find_unjudged
 from envmill.interop.bundles.writing import render_folder
 from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json
-from envmill.interop.exporters.pages import describe_bounds, describe_tiers, fill
+from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_tiers, fill
 from envmill.sandbox import Program
 from schemas.base import Json
 from schemas.environment import Environment, Test
@@ -26,18 +26,22 @@ def export_bundle(cargo: ExportSet) -> Iterator[OutputFolder]:
         scenarios = sorted((one for one in cargo.scenarios if one.environment == environment.id), key=lambda one: one.number)
         tests = sorted((one for one in cargo.tests if one.environment == environment.id), key=lambda one: one.id)
         if scenarios:
-            yield pack_environment(environment, scenarios, tests, cargo.describe_tiers({one.id for one in scenarios}))
+            ids = {one.id for one in scenarios}
+            yield pack_environment(environment, scenarios, tests, cargo.describe_tiers(ids), cargo.describe_contamination(ids))
 
 
 def pack_environment(
-    environment: Environment, scenarios: Sequence[Scenario], tests: Sequence[Test] = (), tiers: Json = None
+    environment: Environment, scenarios: Sequence[Scenario], tests: Sequence[Test] = (), tiers: Json = None, contamination: Json = None
 ) -> OutputFolder:
     """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected anything, or nobody looked."""
     canary = make_canary([environment.id, *(one.id for one in scenarios)])
     texts = render_folder(Folder(environment, tuple(tests), tuple(scenarios)))
     files = {path: text.encode() for path, text in texts.items()} | list_carried(Program.shown(environment))
-    files[PROVENANCE] = render_json(_describe_provenance(environment, scenarios, canary) | ({"tiers": tiers} if tiers else {}))
-    files["README.md"] = _write_card(environment, scenarios, canary, tiers).encode()
+    told = {"tiers": tiers, "contamination": contamination}
+    files[PROVENANCE] = render_json(
+        _describe_provenance(environment, scenarios, canary) | {name: value for name, value in told.items() if value}
+    )
+    files["README.md"] = _write_card(environment, scenarios, canary, tiers, contamination).encode()
     files["NOTICE"] = fill("notice", licence=environment.licence, canary=canary).encode()
     files[DIGESTS] = render_digests(files)
     ids = tuple(one.id for one in scenarios)
@@ -55,7 +59,7 @@ def _describe_provenance(environment: Environment, scenarios: Sequence[Scenario]
     }
 
 
-def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary: str, tiers: Json) -> str:
+def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary: str, tiers: Json, contamination: Json) -> str:
     tools = [f"| `{tool.name}` | {tool.effect} | {_flat(tool.description)} |" for tool in environment.shown]
     asked = [f"| {one.number:03d} | {one.split} | {one.polarity} | {_flat(one.request)} |" for one in scenarios]
     unjudged = {f"{one.number:03d}": why for one in scenarios if (why := find_unjudged(one.verifier))}
@@ -68,6 +72,7 @@ def _write_card(environment: Environment, scenarios: Sequence[Scenario], canary:
         first=f"{scenarios[0].number:03d}",
         bounds=describe_bounds(scenarios),
         tiers=describe_tiers(tiers),
+        contamination=describe_contamination(contamination),
         splits=", ".join(f"{count} {split}" for split, count in sorted(Counter(one.split for one in scenarios).items())),
         models=", ".join(sorted({f"{one.origin.provider} {one.origin.model}" for one in (environment, *scenarios)})),
         unjudged="".join(f"\n- {name}: {why}" for name, why in unjudged.items())

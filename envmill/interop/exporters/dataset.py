@@ -13,7 +13,7 @@ from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
-from envmill.interop.exporters.pages import describe_bounds, describe_tiers, fill
+from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_tiers, fill
 from schemas.environment import Environment
 
 NAME = "dataset"
@@ -71,7 +71,8 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
     made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    return {"environments": made, "scenarios": posed, "tiers": cargo.describe_tiers(), "canary": canary}
+    told = {"tiers": cargo.describe_tiers(), "contamination": cargo.describe_contamination()}
+    return {"environments": made, "scenarios": posed, **told, "canary": canary}
 
 
 def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
@@ -93,6 +94,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         policies=_describe_counts(policies) or "none",
         licences=_describe_counts(licences),
         tiers=describe_tiers(cargo.describe_tiers()),
+        contamination=describe_contamination(cargo.describe_contamination()),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
         scripted=" Scripts acted in environments that a model wrote: what they pass says nothing about difficulty."
         if any(is_scripted(one.policy) for one in cargo.trajectories)

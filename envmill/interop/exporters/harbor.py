@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json
-from envmill.interop.exporters.pages import describe_bounds, fill
+from envmill.interop.exporters.pages import describe_bounds, describe_contamination, fill
 from envmill.interop.harbor.writing import write_task
 from envmill.kinds import kind_of
+from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 
@@ -33,8 +34,9 @@ def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
         for home, one in kept
         for path, content in write_task(home, one, cargo.limits, make_canary([home.id, one.id])).items()
     }
-    files["manifest.json"] = render_json({**_describe_manifest(kept, left, canary), "tiers": cargo.describe_tiers(ids)})
-    files["README.md"] = _write_page(kept, canary).encode()
+    told = {"tiers": cargo.describe_tiers(ids), "contamination": cargo.describe_contamination(ids)}
+    files["manifest.json"] = render_json({**_describe_manifest(kept, left, canary), **told})
+    files["README.md"] = _write_page(kept, canary, told["contamination"]).encode()
     yield OutputFolder(NAME, NAME, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
 
 
@@ -48,6 +50,13 @@ def _describe_manifest(kept: list[tuple[Environment, Scenario]], left: dict[str,
     }
 
 
-def _write_page(kept: list[tuple[Environment, Scenario]], canary: str) -> str:
+def _write_page(kept: list[tuple[Environment, Scenario]], canary: str, contamination: Json) -> str:
     rows = [f"| `{TASKS}/{one.id}` | {one.split} | {' '.join(home.summary.split()).replace('|', '/')} |" for home, one in kept]
-    return fill("harbor", tasks="\n".join(rows), bounds=describe_bounds([one for _, one in kept]), transfer=TRANSFER, canary=canary)
+    return fill(
+        "harbor",
+        tasks="\n".join(rows),
+        bounds=describe_bounds([one for _, one in kept]),
+        contamination=describe_contamination(contamination),
+        transfer=TRANSFER,
+        canary=canary,
+    )

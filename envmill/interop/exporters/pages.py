@@ -42,6 +42,20 @@ def describe_tiers(tiers: Json) -> str:
     )
 
 
+def describe_contamination(told: Json) -> str:
+    """What was compared with which benchmarks, and how much of what was planted such a check finds."""
+    if not told:
+        return "Contamination: not measured. None of it was compared with a benchmark."
+    sets = ", ".join(f"{name} ({count} texts)" for name, count in told["compared_with"].items())
+    power = ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(told["power"].items())) or "not measured"
+    near = "; ".join(f"`{one}` is near {', '.join(domains)}" for one, domains in told["near_domains"].items())
+    return (
+        f"Contamination: environments and scenarios were compared with {sets}; what repeats a text or a task of them was dropped. "
+        f"Of planted copies the check finds: {power}. It may miss free paraphrases whose solution goes another way. "
+        f"Near-domain environments, whose names or policy are in part those of a benchmark's domain: {near or 'none'}."
+    )
+
+
 def _describe_band(selected: Json) -> str:
     """By which pass rates the scenarios were selected; empty where they were not."""
     if not selected:

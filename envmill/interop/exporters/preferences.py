@@ -39,7 +39,11 @@ def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
         files[f"{split}.jsonl"] = render_lines([as_line(pair) for pair in found])
         files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
     files["manifest.json"] = render_json(
-        {**_describe_manifest(cargo.pairs), "tiers": cargo.describe_tiers({pair.scenario for pair in cargo.pairs})}
+        {
+            **_describe_manifest(cargo.pairs),
+            "tiers": cargo.describe_tiers({pair.scenario for pair in cargo.pairs}),
+            "contamination": cargo.describe_contamination({pair.scenario for pair in cargo.pairs}),
+        }
     )
     environments = tuple(sorted({pair.environment for pair in cargo.pairs}))
     scenarios = tuple(sorted({pair.scenario for pair in cargo.pairs}))

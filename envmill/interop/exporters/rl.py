@@ -147,6 +147,7 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "scenarios": sorted(one.id for one in cargo.scenarios),
         "licences": sorted({one.licence for one in cargo.environments}),
         "tiers": cargo.describe_tiers(),
+        "contamination": cargo.describe_contamination(),
         "groups": _count_groups(cargo),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),

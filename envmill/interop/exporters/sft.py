@@ -37,7 +37,11 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
         files[f"{split}.jsonl"] = render_lines([as_openai(row) for row in found])
         files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
     files["manifest.json"] = render_json(
-        {**_describe_manifest(rows), "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories})}
+        {
+            **_describe_manifest(rows),
+            "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories}),
+            "contamination": cargo.describe_contamination({row.scenario for row in cargo.trajectories}),
+        }
     )
     environments = tuple(sorted({row.environment for row in cargo.trajectories}))
     scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))

@@ -22,8 +22,8 @@ _OBJECT = 4
 """An object takes as much memory as four arrays or texts."""
 _PIECE = 64
 """Bytes of memory for a piece, about."""
-_SMALL = 2 * DEEPEST
-"""Bytes of a frame in which nothing can be nested too deep: its brackets are not counted."""
+SMALL = 2 * DEEPEST
+"""Bytes of a frame in which nothing can be nested too deep: it is not counted, since a request has as many as it has steps, at most."""
 _LIGHT = 1024
 """Bytes of a frame whose pieces are not counted: thousands of them cost less than one state."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
@@ -37,7 +37,7 @@ class FrameBudget:
     def __init__(self) -> None:
         self._bytes = self._pieces = 0
         self.brackets = 0
-        """Of the last frame, where there are enough of them to matter; those in texts count, too."""
+        """Of the last frame that was counted; those in texts count, too."""
         self.cost = 0
         """Bytes of memory, about, for all that was heard since this process began. Light frames are left out."""
 
@@ -47,20 +47,16 @@ class FrameBudget:
 
     def spend(self, payload: bytes) -> None:
         """A frame came; BadFrame when it is too much."""
-        # Once for each call: every line of it shows in what a call takes.
         size = len(payload)
         self._bytes -= size
-        if size <= _SMALL:
-            self.brackets = 0
-        else:
-            objects, arrays = payload.count(b"{"), payload.count(b"[")
-            self.brackets = objects + arrays
-            if size > _LIGHT:
-                pieces = _OBJECT * objects + arrays + payload.count(b",")
-                if pieces > MOST_PIECES:
-                    pieces = count_pieces(payload)
-                self._pieces -= pieces
-                self.cost += size + _PIECE * pieces
+        objects, arrays = payload.count(b"{"), payload.count(b"[")
+        self.brackets = objects + arrays
+        if size > _LIGHT:
+            pieces = _OBJECT * objects + arrays + payload.count(b",")
+            if pieces > MOST_PIECES:
+                pieces = count_pieces(payload)
+            self._pieces -= pieces
+            self.cost += size + _PIECE * pieces
         if self._bytes < 0 or self._pieces < 0:
             raise BadFrame("more frames than one request is given")
 

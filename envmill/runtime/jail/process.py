@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Callable
 
-from envmill.runtime.jail.allowance import ALLOWANCE, DEEPEST
+from envmill.runtime.jail.allowance import ALLOWANCE, DEEPEST, SMALL
 from envmill.runtime.jail.claims import check, check_depth
 from envmill.runtime.jail.deadline_timer import TICK, VIGIL
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
@@ -61,12 +61,14 @@ class JailedProcess:
         self._close = close
         self.pid = pid
         self.channel = channel
-        channel.examine = ALLOWANCE.spend
+        channel.examine, channel.unexamined = ALLOWANCE.spend, SMALL
         self.episodes = 0
         """How many it has begun."""
         self._keys = keys or KnownStates()
         self._reading = StateReading()
         self._session = PatrolledSession(pid, self._pidfd)
+        self.took = 0.0
+        """Seconds of the last wait for answers."""
         self.heard = 0
         """Bytes of memory, about, that its last answers take."""
         # A random start: a frame that a tool writes by itself does not know the number that is due.
@@ -91,7 +93,8 @@ class JailedProcess:
             finally:
                 VIGIL.dismiss()
                 PATROL.waited = None
-                session.waited += _monotonic() - start
+                self.took = _monotonic() - start
+                session.waited += self.took
                 self.heard = ALLOWANCE.cost - cost
                 if session.suspect:
                     session.stop()
@@ -122,6 +125,7 @@ class JailedProcess:
         if frame["seq"] != self._sequence:
             raise BadFrame("a frame out of turn")
         if ALLOWANCE.brackets > DEEPEST:
+            ALLOWANCE.brackets = 0
             check_depth(frame["observations"])
         observations = check(frame["observations"], self._reading)
         if not observations:

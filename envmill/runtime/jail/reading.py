@@ -31,7 +31,8 @@ class StateReading:
         """BadFrame when it is not an object's text."""
         if text and text == self._text:
             return
-        if not (self._text and self._differs_inside(text)):
+        # A much larger one is read whole, and not its part first.
+        if not (self._text and len(text) <= 2 * _REMEMBERED and self._differs_inside(text)):
             _read(text)
             self._text, self._cuts = text if len(text) <= _REMEMBERED else "", None
 

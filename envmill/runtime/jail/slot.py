@@ -97,7 +97,6 @@ class SessionSlot:
         inmate = None if apart else self._find_used()
         if inmate is None:
             return []
-        start = time.monotonic()
         try:
             answers = inmate.play(in_place(steps), until, self._hashes)
         except ProcessDied:
@@ -111,7 +110,7 @@ class SessionSlot:
             self._abandon()
             return answers
         self._begin(inmate, fresh=False)
-        self._tape.add(steps, answers, time.monotonic() - start, inmate.heard)
+        self._tape.add(steps, answers, inmate.took, inmate.heard)
         return answers
 
     def _find_used(self) -> JailedProcess | None:
@@ -130,7 +129,7 @@ class SessionSlot:
 
     def _play_here(self, steps: list[Message], until: float) -> list[Message]:
         assert self._inmate
-        inmate, start = self._inmate, time.monotonic()
+        inmate = self._inmate
         try:
             answers = inmate.play(steps, until, self._hashes)
         except ProcessDied as death:
@@ -145,7 +144,7 @@ class SessionSlot:
             if len(death.arrived) >= len(steps) - 1 or time.monotonic() > until:
                 return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][: len(steps)]
             return self._play_singly(steps, until)
-        self._tape.add(steps, answers, time.monotonic() - start, inmate.heard)
+        self._tape.add(steps, answers, inmate.took, inmate.heard)
         return answers
 
     def _revive(self, steps: list[Message], until: float) -> list[Message]:
@@ -155,7 +154,6 @@ class SessionSlot:
         """
         tape = EpisodeLog(fresh=False) if steps[0]["op"] in CONSTRUCTIVE else self._tape
         for _ in range(REVIVALS if tape.whole else 0):
-            start = time.monotonic()
             self._begin(self._template.take_fresh(), fresh=True)
             try:
                 assert self._inmate
@@ -165,7 +163,7 @@ class SessionSlot:
                 self._template.check()
                 continue
             if all(map(agree, answers, tape.answers)):
-                self._tape.add([*tape.steps, *steps], answers, time.monotonic() - start, self._inmate.heard)
+                self._tape.add([*tape.steps, *steps], answers, self._inmate.took, self._inmate.heard)
                 return answers[len(tape.steps) :]
             self._abandon()
         return []

@@ -135,6 +135,8 @@ class Channel:
         """Called whenever the socket's own time-out ends a read with nothing."""
         self.examine: Callable[[bytes], None] | None = None
         """Called with a payload before it is decoded; BadFrame refuses it."""
+        self.unexamined = 0
+        """Bytes of a payload for which that is not worth a call."""
 
     def send(self, message: Message) -> None:
         self.write(encode(message))
@@ -159,7 +161,7 @@ class Channel:
             # One read, one frame: so it is nearly always.
             self.surplus = b""
             payload = data[4:]
-            if self.examine:
+            if self.examine and len(payload) > self.unexamined:
                 self.examine(payload)
             return decode(payload)
         while len(data) < 4:
@@ -174,7 +176,7 @@ class Channel:
             data = b"".join(parts)
         self.surplus = data[end:]
         payload = data[4:end]
-        if self.examine:
+        if self.examine and len(payload) > self.unexamined:
             self.examine(payload)
         return decode(payload)
 

@@ -8,7 +8,7 @@ from envmill.runtime.jail.allowance import is_deeper
 from envmill.runtime.jail.reading import DEEPEST, StateReading
 from envmill.runtime.jail.wire import BadFrame
 from tests.fuzz.hunting import BrokenPromise, Target
-from tests.fuzz.mutating import Mutator
+from tests.fuzz.mutating import LARGEST, Mutator
 from tests.fuzz.targets.wire import adopted
 
 STATE: dict[str, Any] = {
@@ -28,6 +28,8 @@ class StatesTarget(Target):
         """Texts, one a line of a list: each like the one before it."""
         texts, state = [_spell(STATE)], STATE
         for _ in range(mutator.rng.randint(1, 4)):
+            if len(texts[-1]) > LARGEST:
+                break
             if mutator.rng.random() < 0.5:
                 state = mutator.change(state, 2)
                 texts.append(_spell(state))

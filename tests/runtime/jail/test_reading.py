@@ -103,6 +103,16 @@ def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen[0] < len(spell(STATE)) / 4
 
 
+def test_a_text_that_is_much_larger_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by the fuzzer: 30 MB were counted as a part, refused, and counted again as a whole."""
+    one, seen = StateReading(), list[int]()
+    one.check(spell(STATE))
+    read = reading._read
+    monkeypatch.setattr(reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1])
+    assert not is_accepted(one, spell(STATE).replace('"n":3', f'"n":[{"0," * 200_000}]', 1))
+    assert len(seen) == 1
+
+
 def test_nothing_may_be_nested_deeper_because_it_is_read_by_itself() -> None:
     deep = 1100
     one, text = StateReading(), spell(STATE)

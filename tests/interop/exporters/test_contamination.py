@@ -1,0 +1,141 @@
+"""What is for evaluation only leaves for training by no exporter; a task in two splits stops the export; cards say what was compared."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from envmill.gates.protected_texts import Protected, make_sketch
+from envmill.gates.protecting.reading import Benchmark, BenchmarkTask
+from envmill.gates.protecting.sketch import BenchmarkSource
+from envmill.interop.consumers import CONSUMERS, export_for
+from envmill.interop.exporters import EXPORTERS, ExportSet
+from envmill.interop.exporters.base import ContaminationReport, OutputFolder
+from envmill.stages.context import ExportInput
+from envmill.stages.eval_only import find_crossings, find_eval_only
+from envmill.stages.export import choose_cargo, pack_cargo, unite_loads, unite_reports
+from schemas.environment import Call
+from schemas.scenario import Scenario
+from tests.gates.specimens.filtering import PROTECTED
+from tests.interop.exporters.specimens import make_cargo
+
+WAY = [
+    Call(name="list_tools"),
+    Call(name="find", arguments={"name": "Ada Moss", "shelf": "N-417"}),
+    Call(name="look", arguments={"tool_id": "T-9083"}),
+    Call(name="lend", arguments={"tool_id": "T-9083", "member": "Ada Moss"}),
+]
+REPORT = ContaminationReport({"bfcl 1": 12}, {"copied": 1.0, "reworded": 0.97}, {})
+
+
+@pytest.fixture
+def protected() -> Protected:
+    calls = tuple((call.name, call.arguments) for call in WAY)
+    bench = Benchmark({f"tasks:{number}.1": text for number, text in enumerate(PROTECTED, start=1)})
+    bench.tasks.append(BenchmarkTask("tasks:9", PROTECTED[0], calls))
+    return Protected([make_sketch(bench, BenchmarkSource("bench"))])
+
+
+def copy(scenario: Scenario, **changes: Any) -> Scenario:
+    return Scenario.model_validate(scenario.model_dump(exclude={"id"}) | changes)
+
+
+def change(cargo: ExportSet, place: int, **changes: Any) -> tuple[ExportSet, Scenario]:
+    """One scenario of the cargo is another, and what was made of it belongs to that one."""
+    old = cargo.scenarios[place]
+    new = copy(old, **changes)
+
+    def move(row: Any) -> Any:
+        return row.model_copy(update={"scenario": new.id}) if row.scenario == old.id else row
+
+    scenarios = tuple(new if one is old else one for one in cargo.scenarios)
+    changed = replace(cargo, scenarios=scenarios, trajectories=tuple(map(move, cargo.trajectories)), pairs=tuple(map(move, cargo.pairs)))
+    return changed, new
+
+
+def holds(parcel: OutputFolder, word: str) -> bool:
+    return word in parcel.scenarios or any(word.encode() in content for content in parcel.files.values())
+
+
+@pytest.mark.parametrize("name", [*EXPORTERS, *CONSUMERS])
+def test_no_exporter_writes_what_is_for_evaluation_only(name: str, protected: Protected) -> None:
+    cargo, copied = change(make_cargo(), 0, request=PROTECTED[1])
+    cargo, _ = choose_cargo(ExportInput(cargo), provisional=True, suspected=True, protected=protected)
+    chosen = CONSUMERS.get(name)
+    parcels = list(export_for(chosen, cargo)) if chosen else pack_cargo(cargo, [name], scripted=True)
+    assert not [parcel.name for parcel in parcels if holds(parcel, copied.id) or holds(parcel, PROTECTED[1][:60])]
+    whole, _ = choose_cargo(ExportInput(change(make_cargo(), 0, request=PROTECTED[1])[0]), provisional=True)
+    let_out = list(export_for(chosen, whole)) if chosen else pack_cargo(whole, [name], scripted=True)
+    assert name == "harbor" or any(holds(parcel, copied.id) for parcel in let_out), "without the protected set it leaves"
+
+
+def test_a_paraphrase_with_the_same_way_is_for_evaluation_only_and_the_test_split_may_have_it(protected: Protected) -> None:
+    _, same = change(make_cargo(), 0, request="Ada Moss wants what lies on N-417.", oracle=WAY)
+    assert find_eval_only([same], protected) == {same.id}
+    assert not find_eval_only([copy(same, split="test")], protected)
+    assert not find_eval_only(make_cargo().scenarios, protected)
+    assert not find_eval_only([same], None)
+
+
+def test_where_nothing_else_is_left_the_export_says_why(protected: Protected) -> None:
+    cargo = make_cargo()
+    alone = replace(cargo, scenarios=cargo.scenarios[:1], environments=cargo.environments[:1])
+    alone, _ = change(alone, 0, request=PROTECTED[1])
+    _, findings = choose_cargo(ExportInput(alone), provisional=True, protected=protected)
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "protected", "nothing_to_export")
+
+
+@pytest.mark.parametrize(
+    ("train", "held"),
+    [
+        pytest.param({"request": PROTECTED[0]}, {"request": PROTECTED[0].upper()}, id="the same words"),
+        pytest.param(
+            {"request": "Ada Moss wants what lies on N-417.", "oracle": WAY}, {"request": PROTECTED[2], "oracle": WAY}, id="the same way"
+        ),
+    ],
+)
+def test_a_task_in_two_splits_stops_the_export(train: dict[str, Any], held: dict[str, Any]) -> None:
+    cargo, one = change(make_cargo(), 0, **train)
+    cargo, other = change(cargo, 3, **held)
+    assert find_crossings(cargo.scenarios) == [(one.id, other.id)]
+    _, findings = choose_cargo(ExportInput(cargo), provisional=True)
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "splits", "same_task")
+    assert one.id in findings[-1].detail
+
+
+def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:
+    """Templates write the same sentences everywhere; repeats within a split are the business of F4."""
+    cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
+    cargo, _ = change(cargo, 3, request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083"))
+    assert find_crossings(cargo.scenarios) == []
+    cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
+    cargo, _ = change(cargo, 1, request=PROTECTED[0])
+    assert find_crossings(cargo.scenarios) == []
+
+
+@pytest.mark.parametrize("name", [*EXPORTERS, *CONSUMERS])
+def test_every_folder_says_what_it_was_compared_with_and_the_power_of_that(name: str) -> None:
+    cargo = make_cargo()
+    near = {cargo.environments[0].id: ["bfcl/ticket_api"]}
+    cargo = replace(cargo, contamination=replace(REPORT, near=near))
+    chosen = CONSUMERS.get(name)
+    for parcel in export_for(chosen, cargo) if chosen else pack_cargo(cargo, [name], scripted=True):
+        papers = [content.decode() for path, content in {**parcel.files, **parcel.beside}.items() if path.endswith((".json", ".md"))]
+        assert any('"compared_with"' in paper and "bfcl 1" in paper for paper in papers), parcel.name
+        cards = [paper for paper in papers if "bfcl 1 (12 texts)" in paper and "reworded 97%" in paper]
+        assert cards or "README.md" not in {*parcel.files, *parcel.beside}
+        if cargo.environments[0].id in parcel.environments:
+            assert any("bfcl/ticket_api" in paper for paper in papers)
+
+
+def test_a_card_without_a_comparison_says_so() -> None:
+    (parcel,) = pack_cargo(make_cargo(), ["dataset"])
+    assert "Contamination: not measured." in parcel.beside["README.md"].decode()
+
+
+def test_several_runs_have_the_least_power_of_all_and_none_where_one_was_not_compared() -> None:
+    other = ContaminationReport({"bfcl 1": 12, "mine": 3}, {"copied": 0.99, "reworded": 0.98}, {"env_x": ["mine/shop"]})
+    assert unite_reports([REPORT, other]) == ContaminationReport(REPORT.sets, {"copied": 0.99, "reworded": 0.97}, other.near)
+    assert unite_reports([REPORT, None]) is None
+    cargo = replace(make_cargo(), contamination=REPORT)
+    assert unite_loads([ExportInput(cargo), ExportInput(cargo)]).cargo.contamination == REPORT
