@@ -24,6 +24,7 @@ from flows.pending import put_off
 from flows.showing import RunArtifacts
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
+from tasks.night import check_night, is_judged
 from tasks.quality import check_run, check_step
 from tasks.stages import TASKS
 from tasks.walking import WALK
@@ -57,6 +58,8 @@ async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
     walk, task = board.walk, TASKS[step.stage]
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
+    if step.stage == "export" and (buckets or not await asyncio.to_thread(is_judged, walk)):  # a night that kept nothing is judged, too
+        await check_night()
     advance = board.begin(step, len(buckets))
 
     async def work(bucket: int) -> State[Any]:

@@ -1,4 +1,5 @@
-"""Great Expectations: one suite per table, stating what the table promises, and the gate that runs them over frames it is given.
+"""What guards the tables: promises in SQL that each row keeps, and suites of Great Expectations over a night's rows.
 
-promises ──survey──► violating rows, counts ──suites──► report
+promises ──survey──► violating rows, counts ──gate──► report           at the end of each step, and of the run
+rows ──frames──► means beside those of the last nights ──suites──► outcome, Data Docs      before the export
 """

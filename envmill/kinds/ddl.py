@@ -63,7 +63,7 @@ def _is_table(tokens: Sequence[str]) -> bool:
 
 def _read_table(tokens: Sequence[str]) -> Declared:
     at = 5 if [token.lower() for token in tokens[2:5]] == ["if", "not", "exists"] else 2
-    name = _unquote(tokens[at])
+    name = _unquote(tokens[at]) if at < len(tokens) else "a table"
     if at + 1 >= len(tokens) or tokens[at + 1] != "(":
         raise BuildError(f"schema.sql makes {name} in another way than CREATE TABLE name (columns): write its columns out.")
     parts = _split_parts(tokens[at + 1 :])
@@ -118,8 +118,12 @@ def _read_rule(part: Sequence[str], columns: dict[str, Column]) -> list[str]:
 
 def _read_target(tokens: Sequence[str], count: int = 1) -> list[str]:
     """`table.column` each; the table alone where its columns are left out."""
+    if not tokens:
+        raise BuildError("schema.sql has a REFERENCES that names no table: name it.")
     table = _unquote(tokens[0])
     names = _read_names(tokens[1:]) if tokens[1:2] == ["("] else [""] * count
+    if len(names) != count:
+        raise BuildError(f"schema.sql lets {count} columns refer to {len(names)} of {table}: name as many.")
     return [f"{table}.{name}" for name in names]
 
 

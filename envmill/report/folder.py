@@ -109,7 +109,8 @@ def _describe(run: str, counts: dict[str, int], parts: int, shown: int, attempts
 
 def _ask_overview(connection: DuckDBPyConnection, run: str) -> dict[str, Json]:
     found = _ask_all(connection, run, tuple(OVERVIEW))
-    found["quality"] = json.loads(found["quality"][0]["finding"]) if found["quality"] else None
+    for name in ("quality", "expected"):
+        found[name] = json.loads(found[name][0]["finding"]) if found[name] else None
     before = connection.execute(BEFORE, {"run": run}).fetchone()
     return found | {"before": _ask_all(connection, before[0], HEADLINE) if before else None}
 

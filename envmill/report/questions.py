@@ -81,6 +81,8 @@ OVERVIEW: dict[str, str] = {
                      from quarantine where run = $run group by all order by all""",
     "quality": """select finding from gate_evidence where run = $run and gate = 'quality' and subject = 'run:' || $run
                   order by written_at desc limit 1""",
+    "expected": """select finding from gate_evidence where run = $run and gate = 'night' and subject = 'run:' || $run
+                   order by written_at desc limit 1""",
     "attacks": "select manner, solves, count(*) as attacks, max(reward) as best from attacks where run = $run group by all order by all",
     "verdicts": """select gate, outcome_before, outcome, count(*) as subjects from verdicts where run = $run group by all order by all""",
     "reviews": "select judgement, count(*) as subjects from reviews where run = $run group by all order by all",

@@ -1,5 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,6 +66,19 @@ def export(
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+
+
+def _require_expected(home: Home, run: str) -> None:
+    """A night whose rows were not as expected leaves by no door before somebody accepts it."""
+    from flows.cli.question import ask
+    from tasks.night import describe
+
+    question = """select arg_max(finding, written_at) ->> 'broken' from gate_evidence where run = $run and gate = 'night'
+                  and not coalesce((select arg_max(judgement, reviewed_at) = 'accept' from reviews
+                                    where judgement <> 'note' and subject = 'run:' || $run), false)"""
+    broken = json.loads(ask(home, question, {"run": run})[1][0][0] or "{}")
+    if broken:
+        raise SettingsError(describe(run, broken))
 
 
 def _report_findings(findings: "list[Finding]") -> None:
@@ -194,6 +208,7 @@ def _read_load(home: Home, run: str) -> "ExportInput":
     from envmill.recipes.drafting.themes import read_themes
     from flows.cli.question import ask
 
+    _require_expected(home, run)
     lake, config = Lake(home.settings.lake), _read_config(home, run)
     question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
     found = dict(ask(home, question, [run])[1])

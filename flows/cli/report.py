@@ -34,6 +34,7 @@ def report(
 def describe_report(home: Home, run: str, out: Path | None = None, attempts: int | None = SAMPLE, replay: bool = True) -> None:
     """Write it and say where it is."""
     written = asyncio.run(_write(home, run, out or find_place(home.settings.bundles, run), attempts, replay))
+    _write_docs(home, run, written.folder / "quality")
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
     print_text(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
 
@@ -53,3 +54,13 @@ async def _write(home: Home, run: str, folder: Path, attempts: int | None, repla
     except SandboxError as error:
         print_text(f"{error.message} Attempts are shown without what each call changed.", err=True)
         return await write_report(lake, run, folder, attempts)
+
+
+def _write_docs(home: Home, run: str, folder: Path) -> None:
+    """Data Docs of what the night was expected to be; none where it has not come to be judged."""
+    from envmill.lake.lake import Lake
+    from envmill.lake.views import open_views
+    from quality.nights.judging import write_night
+
+    with open_views(Lake(home.settings.lake), [run]) as connection:
+        write_night(connection, run, folder)

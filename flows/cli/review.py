@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 def review(
     context: typer.Context,
-    what: Annotated[str | None, typer.Argument(help="Id to judge, or a run whose queue is shown: the latest when left out.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="Id to judge, a run among them; or, with nothing said of it, a run whose queue is shown: the latest when left out."
+        ),
+    ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It is wrong: no filter keeps it and no export holds it from now on.")] = False,
     note: Annotated[str, typer.Option(help="Your words; alone, a note that decides nothing.")] = "",
@@ -57,12 +62,27 @@ def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str,
     from envmill.lake.sql import open_lake
     from envmill.stages.review import write_review
 
+    if what in lake.runs():
+        _judge_night(lake, what, judgement, note, locks, by)
+        return
     with open_lake(lake) as opened:
         found = find(opened, what, run)
     if found.table not in ("environments", "scenarios"):
         raise SettingsError(f"{found.id} is a row of {found.table}. Review an environment or a scenario.")
     written = write_review(lake, found.run, found.id, by, judgement, note, locks)
     print_text(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
+
+
+def _judge_night(lake: "Lake", run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:
+    """A run as a whole: whether what its suites did not expect is right all the same."""
+    from envmill.stages.review import write_review
+
+    if locks:
+        raise SettingsError(f"{run} is a run. Rules, facts and checks are locked in an environment or a scenario.")
+    if judgement == "accept" and not note.strip():
+        raise SettingsError(f"Say why run {run} is right as it is: give --accept a --note.")
+    written = write_review(lake, run, f"run:{run}", by, judgement, note)
+    print_text(f"{written.id}: {by} {judgement}s run {run}")
 
 
 def _show_queue(home: Home, lake: "Lake", run: str) -> None:

@@ -72,7 +72,7 @@ LEDGER = (
             RowPromise(
                 "subject_seen",
                 "a dossier's candidate went through its step",
-                "gate <> 'quality' and hash(subject) not in (select hash(subject) from raw_attrition)",
+                "gate not in ('quality', 'night') and hash(subject) not in (select hash(subject) from raw_attrition)",
                 "'subject is ' || subject",
             ),
             RowPromise(

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk
+from schemas.ledger import Evidence
 from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run
@@ -138,3 +140,23 @@ def read_lines(folder: Path) -> list[Any]:
 def test_what_cannot_be_exported_is_told(finished: dict[str, str], words: list[str], complaint: str) -> None:
     start_run(Home.read(finished), "begun")
     assert complaint in str(ask(finished, *words).exception)
+
+
+def test_a_night_that_is_not_as_expected_is_exported_once_it_is_accepted(finished: dict[str, str]) -> None:
+    lake = Lake(finished["ENVMILL_LAKE"])
+    judged: list[dict[str, str]] = [{"x.y": "odd"}, {}, {"a.b": "strange"}]  # the latest judgement counts
+    for number, broken in enumerate(judged):
+        row = Evidence(gate="night", subject="run:r1", finding={"family": "f", "means": {}, "bounds": {}, "broken": dict(broken)})
+        lake.put(Evidence, [row], f"night-{row.id}", Stamp("r1", "night", "", 0, 1, "0", f"2026-11-21T00:00:0{number}+00:00"))
+        assert (ask(finished, "r1", "--exporter", "sft").exit_code == 0) == (not broken)
+    refused = ask(finished, "r1", "--exporter", "sft")
+    assert "a.b: strange" in str(refused.exception)
+    assert "envmill review r1 --accept --note WHY" in str(refused.exception)
+    review = ["review", "r1", "--by", "me"]
+    silent = CliRunner(env=finished).invoke(make_app(), [*review, "--accept"])
+    assert "--note" in str(silent.exception)
+    for words, exported in ([*review, "--reject", "--note", "no"], False), ([*review, "--accept", "--note", "a new prompt"], True):
+        assert CliRunner(env=finished).invoke(make_app(), words).exit_code == 0
+        assert (ask(finished, "r1", "--exporter", "sft").exit_code == 0) is exported
+    locked = CliRunner(env=finished).invoke(make_app(), [*review, "--accept", "--note", "x", "--lock", "a rule"])
+    assert "is a run" in str(locked.exception)

@@ -1,7 +1,10 @@
 """Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does not hold fails the step and says why."""
 
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 
+from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
@@ -9,9 +12,12 @@ from envmill.pipeline.runner import mark_steps
 from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
+from quality.nights.drift import NIGHTS
 from schemas.environment import Blueprint
+from schemas.ledger import Evidence
 from schemas.run import RunConfig
 from tests.e2e.plant import Plant
+from tests.e2e.test_nights import press_retry
 from tests.e2e.test_operations import start_step
 from tests.quality.specimen import Line, gate_row, make_line
 
@@ -69,8 +75,39 @@ def find_log(plant: Plant, flow_run: str) -> list[str]:
         return [line["message"] for line in api.post("/logs/filter", {"logs": {"flow_run_id": {"any_": [flow_run]}}})]
 
 
-def find_page(plant: Plant, flow_run: str) -> str:
-    """The quality page of a flow run."""
+def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
+    """A page of a flow run."""
     with plant.api() as api:
-        found = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["quality"]}, "flow_run_id": {"any_": [flow_run]}}})
+        found = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": [key]}, "flow_run_id": {"any_": [flow_run]}}})
     return "".join(one["data"] for one in found)
+
+
+def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Plant) -> None:
+    """The last nights of the same settings are put into the lake, in which every candidate ended in error: tonight none does."""
+    config = {"environments": 1, "scenarios": 2, "attempts": 2, "mistakes": 0, "polarities": "achieve=1", "exporters": "sft"}
+    quiet = plant.begin(**config, seed=11)
+    plant.wait_for(quiet, "COMPLETED")
+    ((family, broken),) = plant.ask("select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night'")
+    assert broken == "{}"
+    assert "Too few earlier nights" in find_page(plant, quiet, "night")
+    lake = Lake(plant.home.settings.lake)
+    for number in range(NIGHTS):
+        note(lake, f"before-{number}", "started", {})
+        means = {"exits.error": {"rows": 1000, "mean": 1.0, "spread": 0.0}}
+        row = Evidence(gate="night", subject=f"run:before-{number}", finding={"family": family, "means": means, "bounds": {}, "broken": {}})
+        lake.put(Evidence, [row], f"night-{row.id}", Stamp(f"before-{number}", "night", "", 0, 1, "0", datetime.now(UTC).isoformat()))
+
+    run = plant.begin(**config, seed=12)
+    said = plant.wait_for(run, "FAILED")["state"]["message"]
+    assert "exits.error mean: share of candidates and steps that end in error" in said
+    assert f"envmill review {run} --accept --note WHY" in said
+    assert plant.ask("select count(*) from bundles where run = ?", run) == [(0,)]
+    assert "no export until a review accepts it" in find_page(plant, run, "night")
+    assert "not as expected" in plant.envmill("export", run, expect=2)
+    plant.envmill("review", run, "--accept", "--note", "the errors are mended")
+    press_retry(plant, run)
+    plant.wait_for(run, "COMPLETED")
+    assert plant.ask("select exporter from bundles where run = ?", run) == [("sft",)]
+    page = Path(plant.envmill("report", run).split(" (")[0])
+    docs = (page.parent / "quality/index.html").read_text(encoding="utf-8")
+    assert "share of candidates and steps that end in error" in docs

@@ -48,6 +48,12 @@ def test_policies_lead_back_to_the_tables() -> None:
     [
         pytest.param("", {}, "makes no table", id="no table"),
         pytest.param("create table a (x text)", {}, "no primary key", id="no key"),
+        pytest.param(
+            "create table a (x integer primary key, y text, foreign key (x, y) references a (x))", {}, "name as many", id="uneven key"
+        ),
+        pytest.param("create table a (x integer primary key, y text references)", {}, "names no table", id="no target"),
+        pytest.param("create table a (x integer primary key, y text references a ())", {}, "name as many", id="no target column"),
+        pytest.param("create table", {}, "write its columns out", id="cut off"),
         pytest.param("create table a as select 1", {}, "write its columns out", id="made of a query"),
         pytest.param("create table a (x int primary key); create table a (y int primary key)", {}, "twice", id="twice"),
         pytest.param("create virtual table a using fts5(x)", {}, "may only CREATE", id="virtual"),

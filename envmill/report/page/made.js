@@ -180,6 +180,31 @@ function noveltyTables(of) {
   );
 }
 
+function expectedPart(of) {
+  if (of.expected == null) {
+    return h("p", { class: "empty not-measured" }, outcome("not_measured"), " Rows are compared with the last nights before a run exports.");
+  }
+  const bounds = Object.entries(of.expected.bounds).map(([name, one]) => ({ name, ...one, found: of.expected.means[name].mean }));
+  const broken = Object.entries(of.expected.broken).map(([name, said]) => ({ name, said }));
+  return [
+    h("p", {}, h("a", { href: "quality/index.html" }, "Every expectation and what was found"), ", as Great Expectations' Data Docs."),
+    table([column("column", (one) => one.name), column("expected and found", (one) => quoted(one.said), { wide: true })], broken, {
+      caption: "Expectations that are not met",
+      empty: "Every expectation is met.",
+    }),
+    table(
+      [
+        column("mean of", (one) => one.name),
+        figure("expected", (one) => `${one.low.toPrecision(3)} to ${one.high.toPrecision(3)}`),
+        figure("found", (one) => one.found.toPrecision(3)),
+        figure("nights", (one) => count(one.nights)),
+      ],
+      bounds,
+      { caption: "Means beside those of the last nights", empty: "There are fewer than five earlier nights of the same settings to compare with." },
+    ),
+  ];
+}
+
 function qualitySection(of) {
   const aside = table(
     [
@@ -218,6 +243,8 @@ function qualitySection(of) {
     "Promises that every table's rows are held to, and what is known about the verifiers' own errors.",
     h("h3", {}, "Promises"),
     held,
+    h("h3", {}, "Beside the last nights"),
+    expectedPart(of),
     h("h3", {}, "Set aside"),
     aside,
     h("h3", {}, "Error bounds of kept scenarios"),

@@ -273,6 +273,13 @@ function trustTile(of, now) {
               ? `Promises broken in ${broken.map((one) => one.table).join(", ")}`
               : `All ${count(sum(of.quality, (one) => one.promises.length))} promises of its tables hold`,
           ),
+      of.expected &&
+        check(
+          Object.keys(of.expected.broken).length ? "error" : "kept",
+          Object.keys(of.expected.broken).length
+            ? [h("a", { href: "#/section/quality" }, plural(Object.keys(of.expected.broken).length, "expectation")), " of the night not met"]
+            : `The night is as expected, beside ${Math.max(0, ...Object.values(of.expected.bounds).map((one) => one.nights))} earlier ones`,
+        ),
       aside > 0 && check("dropped", [h("a", { href: "#/section/quality" }, count(aside)), " rows were set aside for a broken promise"]),
       changed.length > 0 &&
         check(
