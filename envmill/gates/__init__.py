@@ -21,6 +21,7 @@ from envmill.gates import (
     s15,
     s16,
     s17,
+    s18,
     w1,
     w2,
     w3,
@@ -79,6 +80,7 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
     _make_gate(s11, "Is everything judged the same in another process?"),
     _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?", when="late"),
+    _make_gate(s18, "Do calls off the reference path give replies an agent can work with, from its first state and its last?", when="late"),
     _make_gate(
         s16, "Is the request understood as the reference path does it, and is all that is demanded asked for?", required=False, asks=True
     ),

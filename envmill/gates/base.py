@@ -59,7 +59,7 @@ class Gate(Generic[T]):
     """One admission check."""
 
     name: str
-    """W1 … W13, S1 … S17, F1 … F5."""
+    """W1 … W13, S1 … S18, F1 … F5."""
     lap: Lap
     """Which lap it belongs to."""
     title: str

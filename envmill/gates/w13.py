@@ -41,18 +41,23 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
+    return gather(GATE, doubt_replies(GATE, tour, means), {"replies": len(tour.stops)})
+
+
+def doubt_replies(gate: str, tour: ExplorationRun, means: GateContext) -> list[Finding]:
+    """The first reply of each tool and reason that an agent cannot work with."""
     firsts: dict[tuple[str, str], Finding] = {}
     found = (*_find_poor(tour), *_find_constant(tour), *_find_unresolved(tour))
-    for finding in tour.heed((_judge(*poor) for poor in found), means):
+    for finding in tour.heed((_judge(gate, *poor) for poor in found), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
-    return gather(GATE, list(firsts.values()), {"replies": len(tour.stops)})
+    return list(firsts.values())
 
 
-def _judge(reason: str, stop: ObservedCall, words: str) -> Finding:
+def _judge(gate: str, reason: str, stop: ObservedCall, words: str) -> Finding:
     told = f"{stop.call.name} {words}"
     evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
     said = stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
-    return doubt(GATE, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
+    return doubt(gate, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
 def _quote(stop: ObservedCall) -> dict[str, Json]:

@@ -135,6 +135,12 @@ def test_shares_are_estimated_within_a_tenth() -> None:
     assert estimated == pytest.approx([share(runs[0], one) for one in runs], abs=0.1)
 
 
+def test_long_texts_are_told_apart_too() -> None:
+    """The minima of many runs are small numbers: the byte that is kept must still differ."""
+    one, other = (sign(b"salt", list_runs(split_words(" ".join(CORPUS[start : start + 100])), 3)) for start in (0, 100))
+    assert estimate_shares(one, np.array([other]))[0] < 0.1
+
+
 def test_text_beside_sketches_is_protected_too(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(PROTECTED[0])
     made = make_sketch(of_texts({"tasks:1.1": PROTECTED[1]}), BenchmarkSource("bench", "2"))

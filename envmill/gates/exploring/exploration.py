@@ -60,6 +60,14 @@ async def explore(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
     return _tours.keep(key, await guide.take(await replay_stored_tests(built, means)))
 
 
+async def explore_draws(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
+    """Calls drawn from each state alone: what somebody meets who does other things there."""
+    tools = {tool.name: tool for tool in built.environment.tools}
+    guide = _Guide(built, ExplorationRun(tools, Offers(built), find_starts(built).distinct), means)
+    await guide.play(list(guide.plan_draws()))
+    return guide.tour
+
+
 class _Guide:
     """Plans legs, plays them, notes what was seen."""
 
@@ -74,7 +82,7 @@ class _Guide:
             return self.tour
         for drill, seen in drilled:
             self.tour.add(self._note(drill.leg, seen))
-        await self.play(list(self._plan_draws()))
+        await self.play(list(self.plan_draws()))
         # First looked at: a search goes on from states that were reached.
         await self.play(list(self._plan_looks()))
         await self._search()
@@ -122,7 +130,8 @@ class _Guide:
         if look.state is not None:
             self.tour.states.setdefault(look.state_hash, look.state)
 
-    def _plan_draws(self) -> Iterator[SessionPlan]:
+    def plan_draws(self) -> Iterator[SessionPlan]:
+        """Calls of every tool, drawn from every state."""
         for number, state in enumerate(self.tour.starts):
             most = _FEW_DRAWS if number else _DRAWS
             drawn = {tool.name: self._sample_calls(tool, state, most) for tool in self.tour.tools.values()}

@@ -37,6 +37,7 @@ NOT_HERE: dict[str, str] = {
     "S8": "whether everything needed can be read on the machine is asked when faults are composed; of errands the attempts of F1 say it",
     "S10": "requests are composed from complaints, which name no date and no amount; of errands tests ask for both",
     "S17": "requests over machines hide nothing that a user could be asked for",
+    "S18": "a shell's replies are the kernel's and its programs', no author's",
     "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
 }
 
