@@ -4,6 +4,7 @@ import io
 import json
 import re
 import secrets
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from envmill.errors import SandboxError
 from envmill.sandbox.containers import CommandResult, Container
 from envmill.sandbox.machines import inside
 from envmill.sandbox.machines.healthy import SERVICES, Healthy, mode_of, owner_of, quote
-from envmill.sandbox.machines.inside.probing import ENVIRONMENT
+from envmill.sandbox.machines.inside.probing import ENVIRONMENT, list_imports
 from schemas.base import Json
 
 PROGRAMS = Path(inside.__file__).parent
@@ -102,7 +103,7 @@ async def check_health(
         given: dict[str, Json] = {"source": healthy.exams[exam], "marker": marker, "folder": f"{JUDGE}{secrets.token_hex(8)}"}
         texts = {name: (PROGRAMS / name).read_text() for name in ("probing.py", "examining.py")}
     else:
-        given = {"marker": marker, "values": values, "services": services, "asked": list(probes)}
+        given = {"marker": marker, "values": values, "services": services, "asked": list(probes), "imports": list_library(healthy.check)}
         texts = {"probing.py": (PROGRAMS / "probing.py").read_text(), "check.py": healthy.check}
     texts["given.json"] = json.dumps({**given, "held": held})
     words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", ASK, "examining" if exam else "check"]
@@ -119,6 +120,15 @@ async def check_health(
         asked, shown = (f"The test file {exam}", -1500) if exam else (f"The health check of {healthy.system.name}", -500)
         raise NoReportError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
     return json.loads(found[0])
+
+
+def list_library(check: str) -> list[str]:
+    """Modules of the standard library that a health check names. No other is ever imported ahead: it would be the container's."""
+    try:
+        names = list_imports(check)
+    except SyntaxError:
+        return []
+    return sorted({name for name in names if name.partition(".")[0] in sys.stdlib_module_names})
 
 
 def add_to_archive(archive: bytes, texts: Mapping[str, str]) -> bytes:

@@ -69,3 +69,37 @@ async def test_a_check_imports_from_the_packed_library_alone(containers: Contain
         forge = "for name in json subprocess typing; do echo 'raise SystemExit' >$name.py; done; rm -rf json"
         await container.run(["/bin/bash", "-c", f"cd /usr/lib/python3.11; {forge}"])
         assert set((await check_health(container, SHARE, library)).values()) == {""}
+
+
+IMPORTS = """
+import http.server
+import urllib.error
+import urllib.request
+from email.mime.text import MIMEText
+from probing import probe, report, want
+
+
+@probe
+def answers(v):
+    from xml.etree import ElementTree
+
+    want(ElementTree.fromstring("<a b='c'/>").get("b") == "c", "no tree")
+    want(MIMEText("x").get_content_type() == "text/plain", "no text")
+    try:
+        urllib.request.urlopen("http://127.0.0.1:9/", timeout=1)
+    except urllib.error.URLError as error:
+        want("refused" in str(error), str(error))
+
+
+report()
+"""
+
+
+@pytest.mark.parametrize("held", [True, False])
+async def test_a_check_may_import_any_module_of_the_library(containers: Containers, held: bool) -> None:
+    """A package of which the archive held a part hid the rest of it; what a probe imports late must be there when the disk is shut."""
+    async with containers() as container:
+        library = await pack_library(container)
+        if held:
+            await container.hold()
+        assert await check_health(container, SHARE._replace(check=IMPORTS), library, held=held) == {"answers": ""}

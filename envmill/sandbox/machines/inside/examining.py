@@ -27,30 +27,6 @@ LATE = ("_strptime", *(f"encodings.{name}" for name in (
             "unicode_escape", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_7", "utf_8_sig")),
         "gzip", "http.client")  # fmt: skip
 """What the library imports when it is needed."""
-COMPANIONS = {
-    "concurrent": ("concurrent.futures.process", "concurrent.futures.thread"),
-    "mailbox": ("email.generator", "email.parser"),
-    "email": ("email.generator", "email.header", "email.parser", "email.utils"),
-    "shutil": ("bz2", "lzma", "tarfile", "zipfile"),
-    "sqlite3": ("sqlite3.dump",),
-    "tarfile": ("bz2", "lzma"),
-    "urllib": ("http.client", "urllib.error", "urllib.request"),
-    "xml": ("pyexpat", "xml.dom.expatbuilder", "xml.etree.ElementPath", "xml.sax.expatreader"),
-    "zipfile": ("bz2", "lzma"),
-    "zoneinfo": ("importlib.resources", "tzdata"),
-}
-"""Package that a test names → what it imports when it is needed."""
-
-
-def list_imports(source: str) -> list[str]:
-    """Modules that a test file names, in its functions as well, and what those import when they are needed."""
-    names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
-        elif isinstance(node, ast.Import):
-            names += [each.name for each in node.names]
-    return names + [late for package in {name.partition(".")[0] for name in names} for late in COMPANIONS.get(package, ())]
 
 
 class Reporter:
@@ -67,7 +43,7 @@ class Reporter:
     def pytest_collection_finish(self, session: Any) -> None:
         self.collected = [item.name for item in session.items]
         if self.held:
-            from probing import go_on, shut  # pyright: ignore
+            from probing import go_on, list_imports, shut  # pyright: ignore
 
             shut([*LATE, *list_imports(self.source)])
             go_on()

@@ -36,6 +36,34 @@ LONGEST = 300
 TURNS = 5
 
 
+COMPANIONS = {
+    "concurrent": ("concurrent.futures.process", "concurrent.futures.thread"),
+    "mailbox": ("email.generator", "email.parser"),
+    "email": ("email.generator", "email.header", "email.parser", "email.utils"),
+    "shutil": ("bz2", "lzma", "tarfile", "zipfile"),
+    "sqlite3": ("sqlite3.dump",),
+    "tarfile": ("bz2", "lzma"),
+    "urllib": ("http.client", "urllib.error", "urllib.request"),
+    "xml": ("pyexpat", "xml.dom.expatbuilder", "xml.etree.ElementPath", "xml.sax.expatreader"),
+    "zipfile": ("bz2", "lzma"),
+    "zoneinfo": ("importlib.resources", "tzdata"),
+}
+"""Package that a check or a test names → what it imports when it is needed."""
+
+
+def list_imports(source: str) -> list[str]:
+    """Modules that a check or a test file names, in its functions as well, and what those import when they are needed."""
+    import ast
+
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+    return names + [late for package in {name.partition(".")[0] for name in names} for late in COMPANIONS.get(package, ())]
+
+
 class Bad(Exception):
     """The system is not as it should be."""
 
@@ -189,7 +217,8 @@ def report(names: list[str] | None = None) -> None:
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
     if given.get("held"):
         fetches, unpacks = hasattr(sys.modules.get("check"), "fetch"), "tarfile" in sys.modules
-        shut([*(("http.client", "encodings.idna") if fetches else ()), *(("gzip",) if unpacks else ())])
+        late = [*(("http.client", "encodings.idna") if fetches else ()), *(("gzip",) if unpacks else ())]
+        shut([*given["imports"], *late, *(("encodings.idna",) if "socket" in sys.modules else ())])
         go_on()
     tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
     said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
