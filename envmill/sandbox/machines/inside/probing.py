@@ -157,6 +157,23 @@ def find_processes(pattern: str, program: str) -> list[int]:
     return sorted(found)
 
 
+def find_workers(masters: list[int], program: str) -> list[int]:
+    """Processes that a service has started of its own program: they bear titles of their own (`nginx: worker process`)."""
+    inode, found, parents = Path(program).stat(), list(masters), _list_parents()
+    for each in found:
+        found += [pid for pid, parent in parents.items() if parent == each and pid not in found and _runs(Path(f"/proc/{pid}"), inode)]
+    return sorted(found)
+
+
+def _list_parents() -> dict[int, int]:
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    return parents
+
+
 def find_listeners(port: str) -> list[int]:
     """Processes that hold a listening TCP socket on the port."""
     rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
@@ -173,11 +190,11 @@ def check_services(services: dict[str, dict[str, str]]) -> None:
             holders = find_listeners(each["port"])
             want(holders, f"nothing listens on port {each['port']}")
             for _ in range(TURNS):  # a service that has just been started, or reloaded, is still starting others
-                if set(holders) <= set(own):
+                if set(holders) <= set(own) or set(holders) <= set(find_workers(own, each["program"])):
                     break
                 time.sleep(0.1)
                 own, holders = find_processes(each["pattern"], each["program"]), find_listeners(each["port"])
-            want(set(holders) <= set(own), f"port {each['port']} is held by something else than {name}")
+            want(set(holders) <= set(find_workers(own, each["program"])), f"port {each['port']} is held by something else than {name}")
 
 
 def _read_command(entry: Path) -> str:
