@@ -26,7 +26,8 @@ async def test_another_process_of_the_same_program_does_not(containers: Containe
     """Its master was stopped, and an agent's own server answers with the same settings."""
     async with containers() as container:
         await set_up(container, NAMED)
-        own = "sed 's|^pid .*|pid /tmp/own.pid;|' /etc/nginx/nginx.conf >/tmp/own.conf; sed -i '1i daemon off; master_process off;' /tmp/own.conf"
+        alone = "1i daemon off; master_process off;"
+        own = f"sed 's|^pid .*|pid /tmp/own.pid;|; {alone}' /etc/nginx/nginx.conf >/tmp/own.conf"
         idle = "mkfifo /tmp/idle; exec -a 'nginx: master process' /usr/sbin/nginx -c /tmp/idle"
         await container.run(
             ["/bin/bash", "-c", f"nginx -s stop; sleep 0.5; {own}; setsid -f nginx -c /tmp/own.conf >/dev/null 2>&1 </dev/null"]
