@@ -76,5 +76,6 @@ def list_latest(lake: Lake, run: str) -> list[str]:
 
 
 def find_family(config: RunConfig) -> str:
-    """What was changed on purpose is no drift: nights are compared with those of the same settings."""
-    return digest(config.model_dump(mode="json", exclude=_OWN), 12)
+    """What was changed on purpose is no drift: nights are compared with those of the same settings. A setting that a later version
+    adds, and that is left alone, changes no family."""
+    return digest(config.model_dump(mode="json", exclude=_OWN, exclude_defaults=True), 12)

@@ -25,7 +25,9 @@ from quality.nights.suites import run_suites
 from schemas.base import Record
 from schemas.ledger import Evidence
 from schemas.rollout import Rollout
+from schemas.run import RunConfig
 from schemas.scenario import Scenario
+from tasks.night import find_family
 from tests.quality.nights import DRIFTS, Frames, draw_night
 from tests.quality.specimen import FINGERPRINTS, TIME, make_line
 
@@ -229,3 +231,9 @@ def test_a_share_that_never_was_otherwise_may_be_so_once() -> None:
     nights = [{"exits.error": calm(0)}] * NIGHTS
     assert bound({"exits.error": calm(1)}, nights)["exits.error"].holds(calm(1))
     assert not bound({"exits.error": calm(20)}, nights)["exits.error"].holds(calm(20))
+
+
+def test_a_family_is_what_was_set_on_purpose() -> None:
+    config = RunConfig(recipe="awm", scenarios=3)
+    assert find_family(config) == find_family(config.model_copy(update={"run": "r2", "seed": 9, "budget": 5.0, "environments": 50}))
+    assert find_family(config) != find_family(config.model_copy(update={"model": "another"}))
