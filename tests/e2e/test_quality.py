@@ -87,7 +87,9 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
     config = {"environments": 1, "scenarios": 2, "attempts": 2, "mistakes": 0, "polarities": "achieve=1", "exporters": "sft"}
     quiet = plant.begin(**config, seed=11)
     plant.wait_for(quiet, "COMPLETED")
-    ((family, broken),) = plant.ask("select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night'")
+    ((family, broken),) = plant.ask(
+        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night' and run = ?", quiet
+    )
     assert broken == "{}"
     assert "Too few earlier nights" in find_page(plant, quiet, "night")
     lake = Lake(plant.home.settings.lake)
