@@ -63,11 +63,15 @@ def hunt(target: Target, seed: str, seconds: float, folder: Path, least: int = 2
     ended: dict[str, int] = {}
     number = 0
     while number < least or time.process_time() < seconds:
-        content = target.make(Mutator(Random(f"{seed}:{number}")))
+        number += 1
+        try:
+            content = target.make(Mutator(Random(f"{seed}:{number}")))
+        except MemoryError:  # ours: lists of lists doubled too often
+            ended["too large to be made"] = ended.get("too large to be made", 0) + 1
+            continue
         (folder / INPUT).write_bytes(content)
         how = play(target, content)
         ended[how] = ended.get(how, 0) + 1
-        number += 1
     return ended
 
 

@@ -63,7 +63,10 @@ def make_folder(described: Described, system: str) -> Folder | str:
     if not described.request.strip():
         return "it asks for nothing"
     healthy = _make_healthy(described)
-    files = {**write_machine(healthy, BASE), **described.kept}
+    try:
+        files = {**write_machine(healthy, BASE), **described.kept}
+    except TypeError as error:  # half a character: nothing can be written of it
+        return f"what it says cannot be written: {error}"
     try:
         derive_tables(files, {})
     except BuildError as error:
