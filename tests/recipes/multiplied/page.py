@@ -12,8 +12,8 @@ CAUGHT = 0.92
 _INTRODUCTION = """
 Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths,
 verifiers and texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and
-`tests/authors/kept/again/worlds.tar.xz`. No real author wrote a system for `perturb` yet: the factory's fourteen stand in, as an
-author would send them, and are held to what is read before a machine runs.
+`tests/authors/kept/again/worlds.tar.xz`. For `perturb` the factory's fourteen systems stand in for those that a real author wrote
+since, as an author would send them, and are held to what is read before a machine runs.
 
 A **fault** is wrong by construction. It is **caught** where a check says something that it does not say of the item as it was. A
 change of a program that no check and no call of 200 random ones shows is **idle**; it is no fault. An **honest** change leaves
