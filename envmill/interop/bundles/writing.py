@@ -9,9 +9,12 @@ from envmill.errors import SettingsError
 from envmill.interop.bundles.envrun.layout import MANIFEST, PROGRAM, SCENARIO, SCENARIOS, STATES, TESTS, TOOLS, VERIFIER
 from envmill.interop.bundles.folder import Folder
 from envmill.kinds import kind_of
-from schemas.base import Json, canonical_json, leave_out
+from schemas.base import Json, canonical_json, digest, leave_out
 from schemas.environment import Environment, Test
 from schemas.scenario import Check, Scenario
+
+LONGEST = 200
+"""Bytes of the name of a state."""
 
 
 def write_folder(root: Path, folder: Folder, beside: dict[str, str] | None = None) -> None:
@@ -51,13 +54,18 @@ def _render(value: Json) -> str:
 
 def _name_states(folder: Folder) -> dict[str, dict[str, Json]]:
     """Those it names, and one name for every further state that tests share."""
-    named = dict(folder.states)
+    named = {_shorten(name): state for name, state in folder.states.items()}
     known = {canonical_json(state) for state in named.values()}
     for test in folder.tests:
         if canonical_json(test.initial_state) not in known:
             known.add(canonical_json(test.initial_state))
             named[next(name for number in range(len(named) + 1) if (name := f"tests-{number + 1}") not in named)] = test.initial_state
     return named
+
+
+def _shorten(name: str) -> str:
+    """A name that a file can bear."""
+    return name if len(name.encode()) <= LONGEST else f"{name[: LONGEST // 4]}-{digest(name, 8)}"
 
 
 def _describe_environment(environment: Environment) -> dict[str, Json]:
