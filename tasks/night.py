@@ -66,13 +66,15 @@ def describe(run: str, broken: Mapping[str, str]) -> str:
 
 def _judge(walk: Runner) -> JudgedNight:
     lake, run = walk.lake, walk.context.run
-    with open_views(lake, list_latest(lake, run)) as connection:
+    given = [*walk.context.config.environments_of.split(","), *walk.context.config.harden.split(",")]
+    with open_views(lake, list_latest(lake, run, *given)) as connection:
         return judge_night(connection, run, find_family(walk.context.config))
 
 
-def list_latest(lake: Lake, run: str) -> list[str]:
-    """The run, and the latest ones beside it."""
-    return sorted({*lake.runs()[-_LATEST:], run})
+def list_latest(lake: Lake, run: str, *given: str) -> list[str]:
+    """The run, those that it takes environments from, and the latest ones."""
+    known = lake.runs()
+    return sorted({*known[-_LATEST:], run, *(one for one in known if one in given)})
 
 
 def find_family(config: RunConfig) -> str:

@@ -62,5 +62,5 @@ def _write_docs(home: Home, run: str, folder: Path) -> None:
     from envmill.lake.views import open_views
     from quality.nights.judging import write_night
 
-    with open_views(Lake(home.settings.lake), [run]) as connection:
+    with open_views(Lake(home.settings.lake)) as connection:  # its environments may be those of another run
         write_night(connection, run, folder)

@@ -59,7 +59,7 @@ def measure(frames: "Mapping[str, pd.DataFrame]") -> dict[str, Mean]:
 
 
 def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> dict[str, MeanBounds]:
-    """MeanBounds for everything that tonight measured and enough of the last nights did, too."""
+    """Bounds for everything that tonight measured and enough of the last nights did, too."""
     shares = {f"{frame}.{column.name}" for frame, column in list_drifting() if column.share}
     found: dict[str, MeanBounds] = {}
     for name, now in tonight.items():

@@ -8,7 +8,9 @@ A column is a number, a word, or a share (0 or 1 in each row). A column that `dr
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+
+from schemas.scenario import Polarity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +57,9 @@ _STEPS = (
     *(("scenarios", stage) for stage in ("generate", "build", "verify", "filter", "collect")),
 )
 _DEMANDS = " + ".join(f"coalesce(json_array_length(verifier, '$.{part}'), 0)" for part in ("goals", "procedure", "facts"))
-_POLARITIES = ("achieve", "answer", "refuse", "clarify", "escalate")
+_POLARITIES: tuple[str, ...] = get_args(Polarity)
+_KEPT = "tier in ('clean', 'suspected')"
+"""What a gate dropped, or would have dropped in a run that observes, was built all the same."""
 
 
 def _share(name: str, condition: str, about: str, among: str = "true") -> FrameColumn:
@@ -114,8 +118,10 @@ FRAMES: tuple[RowFrame, ...] = (
                    least=1, most=5000, drifts=True),
             FrameColumn("calls", "json_array_length(oracle)", "calls of the reference path", least=0, most=200, drifts=True),
             FrameColumn("demands", _DEMANDS, "demands of a verifier", least=0, drifts=True),
-            FrameColumn("reference_reward", "oracle_reward", "reward of the reference path", least=1, most=1),
-            FrameColumn("idle_reward", "do_nothing_reward", "reward for doing nothing", least=0, most=0),
+            FrameColumn("reference_reward", f"case when {_KEPT} then oracle_reward end", "reward of the reference path, of what is kept",
+                   least=1, most=1, filled=False),
+            FrameColumn("idle_reward", f"case when {_KEPT} then do_nothing_reward end", "reward for doing nothing, of what is kept",
+                   least=0, most=0, filled=False),
             _share("suspected", "tier = 'suspected'", "share of kept scenarios with an undecided suspicion", "tier is not null"),
         ),
     ),
@@ -147,5 +153,5 @@ def _ask(frame: RowFrame) -> str:
 
 
 def list_drifting() -> Iterator[tuple[str, FrameColumn]]:
-    """RowFrame and column of everything that is compared with the last nights."""
+    """Frame and column of everything that is compared with the last nights."""
     yield from ((frame.name, one) for frame in FRAMES for one in frame.columns if one.drifts)

@@ -23,11 +23,11 @@ from quality.nights.frames import FRAMES, read_frames
 from quality.nights.judging import GATE, judge_night, write_night
 from quality.nights.suites import run_suites
 from schemas.base import Record
-from schemas.ledger import Evidence
+from schemas.ledger import Attrition, Evidence
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
-from tasks.night import find_family
+from tasks.night import find_family, list_latest
 from tests.quality.nights import DRIFTS, Frames, draw_night
 from tests.quality.specimen import FINGERPRINTS, TIME, make_line
 
@@ -81,7 +81,7 @@ def test_the_suites_name_what_is_broken_in_words() -> None:
     assert set(broken) == {"scenarios.words mean", "scenarios.polarity", "rollouts.reward", "environments.id"}
     assert re.fullmatch(r"words of a request: \d+\.?\d* to \d+\.?\d* on average, as in the last 14 nights; it is 2\d\d(\.\d)?",
                         broken["scenarios.words mean"])  # fmt: skip
-    assert broken["scenarios.polarity"].endswith("one of achieve, answer, refuse, clarify, escalate; 1 rows differ")
+    assert broken["scenarios.polarity"].endswith("one of achieve, answer, refuse, escalate, clarify; 1 rows differ")
 
 
 def test_a_quiet_night_meets_every_expectation() -> None:
@@ -138,6 +138,22 @@ def test_rows_of_the_lake_that_break_an_expectation(tmp_path: Path, record: type
     line.write(lake, "r1", FINGERPRINTS)
     with open_views(lake, ["r1"]) as connection:
         assert column in run_suites("r1", read_frames(connection, "r1"), {})
+
+
+def test_what_a_gate_dropped_was_paid_for_nothing_and_holds_no_night_back(tmp_path: Path) -> None:
+    lake, line = Lake(tmp_path), make_line()
+    line.change(Scenario, do_nothing_reward=1.0)
+    line.change(Attrition, lambda one: (one.lap, one.stage, one.gate) == ("scenarios", "filter", "exit"), outcome="dropped", reason="x")
+    line.write(lake, "r1", FINGERPRINTS)
+    with open_views(lake, ["r1"]) as connection:
+        assert run_suites("r1", read_frames(connection, "r1"), {}) == {}
+
+
+def test_a_run_is_looked_at_beside_those_it_takes_environments_from(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for number in range(70):
+        note(lake, f"r{number}", "started", {})
+    assert set(list_latest(lake, "r69", "r2", "")) - set(list_latest(lake, "r69")) == {"r2"}
 
 
 def write_night_row(lake: Lake, run: str, family: str, words: float, broken: Mapping[str, str] = {}) -> None:
