@@ -14,6 +14,8 @@ from typing import TypeAlias
 import orjson
 
 from envmill.interop.bundles.envrun.layout import RECORDINGS
+from envmill.interop.exporters.licence_terms import TermsFile
+from envmill.interop.exporters.sources import RowSource, Sources, count_sources
 from schemas.base import Json, digest
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
@@ -105,6 +107,12 @@ class ExportSet:
     """What it was compared with; None where nothing was protected."""
     band: Band | None = None
     """Pass rates that scenarios were selected by; None where they were not."""
+    sources: Sources = field(default_factory=dict[str, tuple[RowSource, ...]])
+    """What each of them rests on."""
+    terms: TermsFile | None = None
+    """Terms that it was held to; None where nobody gave any."""
+    held_back: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Why rows were left out under these terms → how many."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
         """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
@@ -116,6 +124,14 @@ class ExportSet:
         """What the scenarios (all, when none are named) and their environments were compared with; null where nothing was protected."""
         homes = {one.environment for one in self.scenarios if scenarios is None or one.id in scenarios}
         return self.contamination.describe(homes) if self.contamination else None
+
+    def describe_sources(self, ids: Collection[str]) -> Json:
+        """Whose work rows rest on, how many on each, and under which terms that is."""
+        found = count_sources(ids, self.sources)
+        if self.terms is None:
+            return {"counted": [one for one, _ in found], "terms": None}
+        counted = [one | {"terms": self.terms.name(source)} for one, source in found]
+        return {"counted": counted, "terms": self.terms.mark, "held_back": dict(self.held_back)}
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -13,7 +13,9 @@ from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
-from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_tiers, fill
+from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_sources, describe_tiers, fill
+from envmill.interop.exporters.sources import Sources, make_column
+from schemas.base import Json
 from schemas.environment import Environment
 
 NAME = "dataset"
@@ -35,12 +37,20 @@ COLUMNS: tuple[ExportColumn[Environment], ...] = (
     ExportColumn("licence", "string", "Licence.", lambda one: one.licence),
 )
 
-CONFIGS: Mapping[str, tuple[str, Sequence[ExportColumn[Any]]]] = {
-    "sft": ("trajectories that passed, with loss flags", sft.COLUMNS),
-    "rl": ("scenarios as they are put to a policy", rl.COLUMNS),
-    "preferences": ("pairs of a passed and a failed attempt that begin alike", preferences.COLUMNS),
-    "environments": ("the environments all of it was made in; always split `train`, whatever the split of their scenarios", COLUMNS),
+CONFIGS: Mapping[str, str] = {
+    "sft": "trajectories that passed, with loss flags",
+    "rl": "scenarios as they are put to a policy",
+    "preferences": "pairs of a passed and a failed attempt that begin alike",
+    "environments": "the environments all of it was made in; always split `train`, whatever the split of their scenarios",
 }
+
+
+def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
+    """Config → its columns, with what each row rests on."""
+    own = make_column(sources)
+    return {
+        "sft": (*sft.COLUMNS, own), "rl": rl.list_columns(sources), "preferences": (*preferences.COLUMNS, own), "environments": (*COLUMNS, own),
+    }  # fmt: skip
 
 
 def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
@@ -53,8 +63,9 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
         "preferences": preferences.group_pairs(cargo),
         "environments": {"train": sorted(cargo.environments, key=lambda one: one.id)},
     }
+    columns = list_columns(cargo.sources)
     files = {
-        f"data/{config}/{split}.parquet": write_parquet(CONFIGS[config][1], rows)
+        f"data/{config}/{split}.parquet": write_parquet(columns[config], rows)
         for config, splits in grouped.items()
         for split, rows in splits.items()
     }
@@ -71,7 +82,7 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
     made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    told = {"tiers": cargo.describe_tiers(), "contamination": cargo.describe_contamination()}
+    told = {"tiers": cargo.describe_tiers(), "contamination": cargo.describe_contamination(), "sources": describe_rows(cargo)}
     return {"environments": made, "scenarios": posed, **told, "canary": canary}
 
 
@@ -83,7 +94,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         "dataset",
         front=_write_front(counts, sorted(licences)),
         configs="\n".join(
-            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} | {CONFIGS[config][0]} |"
+            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} | {CONFIGS[config]} |"
             for config, splits in counts.items()
         ),
         first=next(iter(counts)),
@@ -95,6 +106,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         licences=_describe_counts(licences),
         tiers=describe_tiers(cargo.describe_tiers()),
         contamination=describe_contamination(cargo.describe_contamination()),
+        sources=describe_sources(describe_rows(cargo)),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
         scripted=" Scripts acted in environments that a model wrote: what they pass says nothing about difficulty."
         if any(is_scripted(one.policy) for one in cargo.trajectories)
@@ -103,10 +115,15 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
         if "offline" in str(made)
         else "",
-        fields="\n\n".join(f"### {config}\n{describe_fields(CONFIGS[config][1])}" for config in counts),
+        fields="\n\n".join(f"### {config}\n{describe_fields(list_columns({})[config])}" for config in counts),
         transfer=TRANSFER,
         canary=canary,
     )
+
+
+def describe_rows(cargo: ExportSet) -> Json:
+    """What its scenarios, trajectories and pairs rest on."""
+    return cargo.describe_sources([one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)])
 
 
 def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:

@@ -56,6 +56,21 @@ def describe_contamination(told: Json) -> str:
     )
 
 
+def describe_sources(told: Json) -> str:
+    """Whose work the rows rest on, under which terms, and what these terms kept at home."""
+    if not told["counted"]:
+        return "Sources: not known."
+    rows = [
+        f"| {one['role']} | {one.get('name') or one.get('licence', '')} | {one['rows']} | {one.get('terms') or 'not known'} |"
+        for one in told["counted"]
+    ]
+    table = "\n".join(["| role | source, of seeds the licence | rows | terms |", "|---|---|---|---|", *rows])
+    if told["terms"] is None:
+        return f"{table}\n\nNobody said what the terms of these models allow: read them before you train on this."
+    left = ", ".join(f"{why.replace('_', ' ')} {number}" for why, number in sorted(told["held_back"].items())) or "nothing"
+    return f"{table}\n\nHeld to a file of terms (hash `{told['terms']}`). What it kept at home: {left}."
+
+
 def _describe_band(selected: Json) -> str:
     """By which pass rates the scenarios were selected; empty where they were not."""
     if not selected:

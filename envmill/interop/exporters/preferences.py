@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
 from envmill.interop.exporters.messages import describe_tools, render_messages
+from envmill.interop.exporters.sources import make_column
 from schemas.base import Json
 from schemas.pair import Pair
 
@@ -35,14 +36,16 @@ def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
     if not cargo.pairs:
         return []
     files: dict[str, bytes] = {}
+    columns = (*COLUMNS, make_column(cargo.sources))
     for split, found in group_pairs(cargo).items():
         files[f"{split}.jsonl"] = render_lines([as_line(pair) for pair in found])
-        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+        files[f"{split}.parquet"] = write_parquet(columns, found)
     files["manifest.json"] = render_json(
         {
             **_describe_manifest(cargo.pairs),
             "tiers": cargo.describe_tiers({pair.scenario for pair in cargo.pairs}),
             "contamination": cargo.describe_contamination({pair.scenario for pair in cargo.pairs}),
+            "sources": cargo.describe_sources([pair.id for pair in cargo.pairs]),
         }
     )
     environments = tuple(sorted({pair.environment for pair in cargo.pairs}))

@@ -12,6 +12,7 @@ from envmill.interop.exporters.advantages import RewardGroup, group_attempts, me
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
+from envmill.interop.exporters.sources import Sources, make_column
 from envmill.kinds import kind_of
 from schemas.base import Json
 from schemas.environment import Environment
@@ -94,15 +95,21 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
 """Of JSONL and Parquet alike."""
 
 
+def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
+    """With what each scenario rests on."""
+    column = make_column(sources)
+    return (*COLUMNS, replace(column, tell=lambda one: column.tell(one.scenario)))
+
+
 def export_rl(cargo: ExportSet) -> list[OutputFolder]:
     """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie beside it."""
     if not cargo.scenarios:
         return []
     files: dict[str, bytes] = {}
-    rows = group_posings(cargo)
+    rows, columns = group_posings(cargo), list_columns(cargo.sources)
     for split, found in rows.items():
-        files[f"{split}.jsonl"] = render_lines([describe_row(COLUMNS, row) for row in found])
-        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+        files[f"{split}.jsonl"] = render_lines([describe_row(columns, row) for row in found])
+        files[f"{split}.parquet"] = write_parquet(columns, found)
     files["manifest.json"] = render_json(_describe_manifest(cargo))
     environments = tuple(sorted({one.environment for one in cargo.scenarios}))
     scenarios = tuple(sorted(one.id for one in cargo.scenarios))
@@ -148,6 +155,7 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "licences": sorted({one.licence for one in cargo.environments}),
         "tiers": cargo.describe_tiers(),
         "contamination": cargo.describe_contamination(),
+        "sources": cargo.describe_sources([one.id for one in cargo.scenarios]),
         "groups": _count_groups(cargo),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),

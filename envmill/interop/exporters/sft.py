@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
 from envmill.interop.exporters.messages import as_openai
+from envmill.interop.exporters.sources import make_column
 from schemas.base import Json
 from schemas.rollout import Trajectory
 
@@ -32,15 +33,16 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
     if not cargo.trajectories:
         return []
     files: dict[str, bytes] = {}
-    rows = group_trajectories(cargo)
+    rows, columns = group_trajectories(cargo), (*COLUMNS, make_column(cargo.sources))
     for split, found in rows.items():
         files[f"{split}.jsonl"] = render_lines([as_openai(row) for row in found])
-        files[f"{split}.parquet"] = write_parquet(COLUMNS, found)
+        files[f"{split}.parquet"] = write_parquet(columns, found)
     files["manifest.json"] = render_json(
         {
             **_describe_manifest(rows),
             "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories}),
             "contamination": cargo.describe_contamination({row.scenario for row in cargo.trajectories}),
+            "sources": cargo.describe_sources([row.id for row in cargo.trajectories]),
         }
     )
     environments = tuple(sorted({row.environment for row in cargo.trajectories}))

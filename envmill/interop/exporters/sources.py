@@ -1,0 +1,106 @@
+"""Sources: what a row rests on. Its seed, and the models that wrote it, judged it, played the user and acted.
+
+origins of environment and scenario ─┐
+the run's cast, by role ─────────────┴─► row id ─► sources ─► columns, manifests, the card, terms, recall by source
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from envmill.agents import is_scripted
+from envmill.interop.exporters.columns import ExportColumn
+from schemas.base import Json
+from schemas.environment import Environment
+from schemas.origin import Origin
+from schemas.pair import Pair
+from schemas.rollout import Trajectory
+from schemas.scenario import Scenario
+
+SourceRole = Literal["seed", "author", "judge", "user", "teacher"]
+Cast: TypeAlias = Mapping[SourceRole, Collection[str]]
+"""Role → the models that played it in a run."""
+Sources: TypeAlias = Mapping[str, tuple["RowSource", ...]]
+"""Id of an environment, a scenario, a trajectory or a pair → what it rests on."""
+SCRIPT = "script:"
+"""How the names of policies begin that no model plays."""
+
+
+@dataclass(frozen=True, order=True)
+class RowSource:
+    """One of them."""
+
+    role: SourceRole
+    name: str
+    """`provider:model@server`; of a script `script:policy`, of a seed its id."""
+    licence: str = ""
+    """Of a seed."""
+
+    def describe(self) -> dict[str, Json]:
+        told = {"role": self.role, "name": self.name, "licence": self.licence}
+        return {"role": self.role} | {name: value for name, value in told.items() if value}
+
+
+def name_model(provider: str, model: str) -> str:
+    """How a model is named here, whether it was asked in batches or not."""
+    provider = provider.removeprefix("batch-")
+    return f"{provider}:{model}" if model and model != provider else provider
+
+
+def trace_sources(
+    environments: Sequence[Environment],
+    scenarios: Sequence[Scenario],
+    trajectories: Sequence[Trajectory],
+    pairs: Sequence[Pair],
+    cast: Cast,
+) -> Sources:
+    """Whoever wrote or judged in the run is named for all of its rows: a repair may be another model's than the record says."""
+    common = {RowSource(role, name) for role in ("author", "judge") for name in cast.get(role, ())}
+    found: dict[str, set[RowSource]] = {
+        one.id: {RowSource("seed", one.origin.seed, one.licence), *_wrote(one.origin), *common} for one in environments
+    }
+    for scenario in scenarios:
+        found[scenario.id] = {*found.get(scenario.environment, common), *_wrote(scenario.origin)}
+    for one in (*trajectories, *pairs):
+        found[one.id] = {*found.get(one.scenario, common), *_acted(one, cast)}
+    return {name: tuple(sorted(sources)) for name, sources in found.items()}
+
+
+def unite_sources(parts: Iterable[Sources]) -> Sources:
+    """What several runs say of the same rows."""
+    found: dict[str, set[RowSource]] = {}
+    for part in parts:
+        for name, sources in part.items():
+            found.setdefault(name, set()).update(sources)
+    return {name: tuple(sorted(sources)) for name, sources in found.items()}
+
+
+def _wrote(origin: Origin) -> set[RowSource]:
+    return {RowSource("author", name_model(origin.provider, origin.model))}
+
+
+def _acted(one: Trajectory | Pair, cast: Cast) -> set[RowSource]:
+    teachers = {f"{SCRIPT}{one.policy}"} if is_scripted(one.policy) else {*cast.get("teacher", ())}
+    users = cast.get("user", ()) if one.form == "conversation" else ()
+    return {*(RowSource("teacher", name) for name in teachers), *(RowSource("user", name) for name in users)}
+
+
+def make_column(sources: Sources) -> ExportColumn[Any]:
+    """The column of tables whose rows are records."""
+    return ExportColumn(
+        "sources",
+        "json",
+        "What the row rests on: role (`seed`, `author`, `judge`, `user`, `teacher`), name, and of a seed its licence.",
+        lambda one: [source.describe() for source in sources.get(one.id, ())],
+    )
+
+
+def count_sources(ids: Iterable[str], sources: Sources) -> list[tuple[dict[str, Json], RowSource]]:
+    """Each source with the number of these rows that rest on it. Seeds are told by their licences."""
+    met = Counter(one for name in ids for one in _merge_seeds(sources.get(name, ())))
+    return [(one.describe() | {"rows": number}, one) for one, number in sorted(met.items())]
+
+
+def _merge_seeds(sources: Sequence[RowSource]) -> set[RowSource]:
+    return {replace(one, name="") if one.role == "seed" else one for one in sources}
