@@ -7,6 +7,7 @@ It is plumbing and a generator in its own right; its pass rates say nothing abou
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from envmill.errors import SettingsError
@@ -264,10 +265,10 @@ def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sa
             return _write_no_chain("", domain).model_copy(update={"infeasible": found})
         led = found
     # The number says how many servers are used, too: it is changed by whole turns of that.
-    numbers = range(asked.number, asked.number + 2 * len(LADDER), max(1, len(domain.servers) - 1))
-    number = next((each for each in numbers if LADDER[each % len(LADDER)] >= asked.requests), asked.number)
+    numbers = range(asked.number, asked.number + 4 * len(LADDER), max(1, len(domain.servers) - 1))
+    enough = [each for each in numbers if LADDER[each % len(LADDER)] >= asked.requests] or [asked.number]
     reply: Contract = _write_no_chain("There are too few wishes.", domain)
-    for each in spread_samples(sample):
+    for number, each in product(enough, spread_samples(sample)):
         try:
             written = _answer_scenario(told | {"number": number, "results": False}, led, seed, each)
         except SettingsError:

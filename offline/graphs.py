@@ -5,6 +5,7 @@ chain ─► without twins ─► carried out by the domain model ─► what ea
                                  └─────── rows left out ─────┘
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,43 +13,55 @@ from typing import Any
 
 from envmill.errors import BuildError
 from envmill.kinds.endings import list_keys
-from envmill.recipes.drafting.derivability import find_shortcuts
+from envmill.recipes.drafting.derivability import Shortcut, find_shortcuts
 from envmill.recipes.drafting.exactness import MADE, blank_made
 from envmill.recipes.drafting.rechecking import find_keys, list_words
 from envmill.toolgraph.chain_player import Enacted, read_path
-from envmill.toolgraph.references import walk_nodes
+from envmill.toolgraph.references import list_references, walk_nodes
 from envmill.verifiers.diff import diff_states
 from offline.chaining import spread_samples
 from offline.database import list_policies
 from offline.domain import TODAY, Domain
 from offline.world import DomainWorld
 from schemas.base import Contract, Json, canonical_json
-from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Reason, Source
+from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Pick, Reason, Source
 from schemas.environment import Call
 from schemas.tool_prompts import ChainReply, DagInput, DagReply
 
 
 def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
-    """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one."""
-    first: DagReply | None = None
+    """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one.
+
+    Where none is, a chain that binds is given back."""
+    asked, first = DagInput.model_validate(inputs), None
     for each in spread_samples(sample):
         reply = _write_once(write, inputs, domain, seed, each)
         first = first or reply
-        if reply.infeasible or not has_shortcut(reply, domain):
+        if reply.infeasible or not list_shortcuts(reply, domain):
             return reply
     assert first is not None
-    return first
+    return _give_back(asked) if asked.binding else take_shortcuts(first, domain)
 
 
 def _write_once(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
     """A look-up that was made is not made again, also where a chain asks for it."""
     asked = DagInput.model_validate(inputs)
     merged = merge_twins(ChainReply.model_validate(write(inputs, domain, seed, sample).model_dump()), domain)
-    steps = [one.node for one in walk_nodes(asked.sampled.nodes if asked.sampled else []) if isinstance(one.node, ChainStep)]
-    if asked.binding and merged.infeasible is None and not follows(merged, [step.tool for step in steps]):
-        said = Infeasible(node=steps[-1].id, reason="What it looks up stands in an earlier reply.")
-        return DagReply(initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said)
-    return describe_graph(merged, domain)
+    gone = asked.binding and merged.infeasible is None and not follows(merged, _list_tools(asked))
+    return _give_back(asked) if gone else describe_graph(merged, domain)
+
+
+def _give_back(asked: DagInput) -> DagReply:
+    said = Infeasible(node=_list_steps(asked)[-1].id, reason="What it looks up stands in an earlier reply.")
+    return DagReply(initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said)
+
+
+def _list_tools(asked: DagInput) -> list[str]:
+    return [step.tool for step in _list_steps(asked)]
+
+
+def _list_steps(asked: DagInput) -> list[ChainStep]:
+    return [one.node for one in walk_nodes(asked.sampled.nodes if asked.sampled else []) if isinstance(one.node, ChainStep)]
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
@@ -105,13 +118,41 @@ def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
     return DagReply.model_validate(told | {"claims": claims, "needed": needed})
 
 
-def has_shortcut(reply: DagReply, domain: Domain) -> bool:
-    """Whether a node gives what stands elsewhere."""
+def list_shortcuts(reply: DagReply, domain: Domain) -> list[Shortcut]:
+    """Nodes that give what stands elsewhere."""
     played = _play(reply, domain, reply.initial_state)
     if played is None:
-        return False
+        return []
     keys = find_keys((reply.initial_state, played.enacted.state))
-    return bool(find_shortcuts(reply.chain, reply.filling, played.enacted, list_words(reply), keys))
+    return find_shortcuts(reply.chain, reply.filling, played.enacted, list_words(reply), keys)
+
+
+def take_shortcuts(reply: DagReply, domain: Domain) -> DagReply:
+    """The reply once more: a record that an earlier list shows by its name is chosen there. What nobody looks at then is not looked up."""
+    nodes, picks = {one.id: one for one in reply.chain.nodes}, dict(reply.filling.picks)
+    places, names = {name: place for place, name in enumerate(nodes)}, _list_names(reply.initial_state)
+    for one in list_shortcuts(reply, domain):
+        told, taker = _LISTED.fullmatch(one.found), nodes[one.taker]
+        if told and isinstance(taker, Reason) and one.value in names and places[told[1]] < places[one.taker]:
+            nodes[one.taker] = taker.model_copy(update={"takes": [FromNode(node=told[1], path="[].id")]})
+            picks[one.taker] = Pick(path="[].name", equals=names[one.value])
+    used = {name for node in nodes.values() for name in list_references(node)}
+    kept = [one for one in nodes.values() if not _is_query(one, domain) or one.id in used]
+    chain, filling = reply.chain.model_copy(update={"nodes": kept}), reply.filling.model_copy(update={"picks": picks})
+    told = reply.model_copy(update={"chain": chain, "filling": filling})
+    return describe_graph(merge_twins(ChainReply.model_validate(told.model_dump(include={*ChainReply.model_fields})), domain), domain)
+
+
+_LISTED = re.compile(r"the reply to (\w+) at `\[\]\.id`")
+
+
+def _list_names(state: Json) -> dict[Json, Json]:
+    """Key of a record → its name."""
+    return {row["id"]: row["name"] for rows in state.values() for row in rows.values() if {"id", "name"} <= row.keys()}
+
+
+def _is_query(node: Node, domain: Domain) -> bool:
+    return isinstance(node, ChainStep) and domain.operations[node.tool].effect == "query"
 
 
 def _find_needed(reply: ChainReply, domain: Domain, whole: _Played) -> dict[str, list[str]]:

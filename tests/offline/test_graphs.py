@@ -2,7 +2,8 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container, Iterator
+from itertools import product
 from typing import Any, cast
 
 import pytest
@@ -12,12 +13,16 @@ from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.dag import NO_REASONING, list_dag_complaints
 from envmill.sandbox import Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import enact
-from schemas.chain import ChainStep
+from offline.compose import compose_domain
+from offline.graphs import list_shortcuts, take_shortcuts
+from schemas.base import Json
+from schemas.chain import ChainStep, FromNode, Pick, Reason
 from schemas.environment import Environment
 from schemas.run import RunConfig
 from schemas.tool_prompts import DagReply
 from tests.offline.questions import SEED, THEMES, compose
 from tests.offline.worlds import make_world
+from tests.recipes.test_agentscaler import grow
 from tests.soak import count
 
 WANTED, EVERY = count(10, 300), count(1, 5)
@@ -124,3 +129,44 @@ def _name_row_too_many(reply: DagReply, chance: random.Random) -> tuple[str, Dag
     table, key = chance.choice(free)
     needed = reply.needed | {table: [*reply.needed.get(table, []), key]}
     return "row too many", reply.model_copy(update={"needed": needed}), "row_not_needed"
+
+
+async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
+    """A graph that goes to it through a row that refers to it is told without the way round, and needs the same rows."""
+    tried = 0
+    for seed, number in product((await grow())[1], range(12)):
+        brief = seed.brief.model_copy(update={"number": number})
+        told = {
+            "brief": brief.model_dump(mode="json"), "name": "", "rules": [], "source": "", "tools": [],
+            "number": number, "polarity": "achieve", "results": True,
+        }  # fmt: skip
+        reply, domain = DagReply.model_validate_json(author.answer("dag", cast(Any, told), SEED, 0, 0.0)), compose_domain(brief, SEED)
+        if detour := _add_detour(reply, domain.operations):
+            assert list_shortcuts(detour, domain)
+            straight = take_shortcuts(detour, domain)
+            assert not list_shortcuts(straight, domain)
+            assert straight.needed == reply.needed
+            tried += 1
+    assert tried >= 3
+
+
+def _add_detour(reply: DagReply, tools: Container[str]) -> DagReply | None:
+    """What is chosen by its name is chosen by the name of a row that refers to it, out of a list of these rows."""
+    for node in reply.chain.nodes:
+        if not (isinstance(node, Reason) and node.id in reply.claims and [getattr(one, "path", "") for one in node.takes] == ["[].id"]):
+            continue
+        for table, row, name in _list_referring(reply, reply.claims[node.id]):
+            if f"list_{table}" in tools:
+                first = ChainStep(id="s0", tool=f"list_{table}", arguments={})
+                other = node.model_copy(update={"takes": [FromNode(node="s0", path=f"[].{name}")]})
+                nodes = [part for one in reply.chain.nodes for part in ([first, other] if one is node else [one])]
+                picks = reply.filling.picks | {node.id: Pick(path="[].name", equals=row["name"])}
+                filling = reply.filling.model_copy(update={"picks": picks})
+                return reply.model_copy(update={"chain": reply.chain.model_copy(update={"nodes": nodes}), "filling": filling})
+    return None
+
+
+def _list_referring(reply: DagReply, key: Json) -> Iterator[tuple[str, dict[str, Json], str]]:
+    for table, rows in reply.initial_state.items():
+        for row in rows.values():
+            yield from ((table, row, name) for name, value in row.items() if name != "id" and value == key and "name" in row)

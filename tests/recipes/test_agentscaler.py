@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -213,6 +214,25 @@ async def test_a_plan_accounts_for_every_tool_of_its_documents() -> None:
     assert "close_ticket" in fault
     few = Blueprint.model_validate(plan.model_dump() | {"id": "", "tools": plan.tools[:4]})
     assert any("at least 6" in one for one in find_plan_faults(few))
+
+
+PLANS, EVERY = count(6, 300), count(2, 5)
+_SERVICES = "botocore:sns,botocore:sqs,botocore:efs,botocore:codecommit,botocore:backup"
+
+
+@pytest.mark.soak(area="mechanisms")
+async def test_who_passes_over_a_tool_of_its_documents_is_told_and_an_honest_author_is_not() -> None:
+    """In a soak 300 plans over domains of five services, each fifth of which lacks a tool. All others are honest."""
+    dice, recipe, found = random.Random(SEED), agentscaler.make(read_themes()), Counter[bool]()
+    _, seeds, models = await grow(_SERVICES if count(0, 1) else "", count(2, 12))
+    plans = [await recipe.think_up(seed, FIRST, cast(ModelSession, models)) for seed in seeds if seed.brief.outline]
+    large = [plan for plan in plans if len(plan.tools) > 6 and sum(one.effect == "change" for one in plan.tools) > 2]
+    for number in range(PLANS):
+        plan, spoilt = dice.choice(large), number % EVERY == 0
+        tools = dice.sample(plan.tools, len(plan.tools) - spoilt)
+        found[spoilt] += bool(find_plan_faults(plan.model_copy(update={"tools": tools})))
+    assert found[False] == 0
+    assert found[True] >= PLANS // EVERY - PLANS // EVERY // 20, found
 
 
 async def test_a_plan_says_what_each_tool_of_a_document_returns() -> None:

@@ -1,7 +1,8 @@
 """Scenarios of several requests, written, played, judged, replayed and exported; and what an author is told who writes one only."""
 
+from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ from schemas.run import RunConfig
 from schemas.scenario import Fact, Scenario
 from tests.recipes.test_awm import Scripted
 from tests.recipes.test_envfactory import RECIPE, SEED, THEME, build, read
+from tests.soak import count
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -74,6 +76,33 @@ async def test_a_scenario_makes_one_two_and_three_requests_in_turn(built: Enviro
     stopped = (await pose_in_turn(jail, built, OneRequest(), 1)).stopped_by
     assert stopped is not None
     assert stopped.reason == "chain_other_requests"
+
+
+class Ignoring(Scripted):
+    """Writes another number of requests than it is asked for: one, one less or one more, in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = cycle([lambda found: [], lambda found: found[:-1], lambda found: [*found, found[-1]]])
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **other: Any) -> Any:
+        told = await super().ask(prompt, inputs, reply, **other)
+        return told.model_copy(update={"requests": next(self.ways)(told.requests)}) if prompt.name == "topology" else told
+
+
+SCENARIOS, EVERY = count(4, 300), count(2, 5)
+
+
+@pytest.mark.soak(area="mechanisms")
+async def test_who_ignores_how_many_requests_are_wanted_is_sent_back(built: Environment, jail: Sandbox) -> None:
+    """In a soak 300 scenarios of two or three requests, 60 of an author who ignores it. None of an honest one is refused."""
+    ignoring, found = Ignoring(), Counter[str]()
+    for place in range(SCENARIOS):
+        skips, number = place % EVERY == 0, place // 2 * 3 + place % 2 + 1
+        stopped = (await pose_in_turn(jail, built, ignoring if skips else Scripted(), number)).stopped_by
+        found[("skipped" if skips else "honest") + (f": {stopped.reason}" if stopped else ": passed")] += 1
+    assert [name for name in found if name.startswith("honest") and not name.endswith("passed")] == [], found
+    assert found["skipped: passed"] <= SCENARIOS // EVERY // 20, found
 
 
 def list_words(rollout: Rollout) -> list[str]:
