@@ -85,6 +85,8 @@ class Settings:
     """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them there."""
     sketches: Path = ROOT / "data/sketches"
     """Sketches of public benchmarks that EnvMill brings along."""
+    terms: Path | None = None
+    """Terms of models' providers that every export is held to; None holds it to none."""
     calibrations: Path = ROOT / "data/calibration"
     """How judges of suspicions answered known cases: a folder of JSON lines."""
     images: Path = ROOT / "data/images"
@@ -123,6 +125,7 @@ class Settings:
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
             sketches=_find_folder(environ, "ENVMILL_SKETCHES", ROOT / "data/sketches"),
+            terms=Path(environ["ENVMILL_TERMS"]).absolute() if environ.get("ENVMILL_TERMS") else None,
             calibrations=Path(environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration").absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),

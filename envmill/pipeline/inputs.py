@@ -11,8 +11,10 @@ from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase
 from envmill.gates.w10 import Seen, read_seen
 from envmill.interop.exporters.base import ContaminationReport, ExportSet, ScoredAttempt, StepCount
+from envmill.interop.exporters.sources import trace_sources
 from envmill.kinds import kind_of
 from envmill.lake.lake import Fingerprint, Lake
+from envmill.pipeline.casting import read_cast
 from envmill.pipeline.choice import find_choice, is_mined, pick_round
 from envmill.pipeline.given import EarlierScenarios, read_earlier
 from envmill.recipes.base import Recipe
@@ -270,15 +272,18 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
     homes = {one.environment for one in scenarios}
     probes = (one for one in upstream.made(Rollout, "scenarios-filter") if one.rollout_group == "probe")
+    environments = tuple(one for one in upstream.environments("environments-filter") if one.id in homes)
+    trajectories, pairs = upstream.made(Trajectory, "scenarios-collect"), upstream.made(Pair, "scenarios-collect")
     cargo = ExportSet(
-        environments=tuple(one for one in upstream.environments("environments-filter") if one.id in homes),
+        environments=environments,
         tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
         scenarios=tuple(scenarios),
-        trajectories=tuple(upstream.made(Trajectory, "scenarios-collect")),
-        pairs=tuple(upstream.made(Pair, "scenarios-collect")),
+        trajectories=tuple(trajectories),
+        pairs=tuple(pairs),
         attempts=tuple(_score(one) for one in probes if one.scenario in kept),
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
+        sources=trace_sources(environments, scenarios, trajectories, pairs, read_cast(upstream.config)),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))

@@ -3,9 +3,9 @@
 Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
@@ -13,10 +13,13 @@ from envmill.gates.base import Finding, drop, keep
 from envmill.gates.protected_texts import Protected, read_protected
 from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
 from envmill.interop.exporters.base import Band, ContaminationReport
+from envmill.interop.exporters.licence_terms import TermsFile, read_terms
+from envmill.interop.exporters.sources import unite_sources
 from envmill.kinds import kind_of
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
+from envmill.stages.holding import Stays, hold_to, leave_out, list_staying
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
@@ -28,15 +31,12 @@ _OBSERVED = "all that is left is of tier observed: its gates would have dropped 
 
 _EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evaluation only"
 
-Stays: TypeAlias = Callable[[str, str], bool]
-"""Of a scenario's id and its environment's: whether it stays at home."""
-
 
 async def export_bundles(subject: Subject[ExportInput], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001
     """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
     wanted = {"provisional": context.config.provisional, "suspected": context.config.with_tier == "suspected"}
     protected = read_protected(context.settings.protected, context.settings.sketches)
-    cargo, findings = choose_cargo(subject.record, **wanted, protected=protected)
+    cargo, findings = choose_cargo(subject.record, **wanted, protected=protected, terms=read_terms(context.settings.terms))
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
@@ -96,7 +96,8 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         for name in ("provisional", "refused", "suspected", "observed")
     }
     compared = unite_reports([load.cargo.contamination for load in loads])
-    return ExportInput(ExportSet(**parts, counts=counts, limits=limits, contamination=compared), **marked)
+    sources = unite_sources(load.cargo.sources for load in loads)
+    return ExportInput(ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources), **marked)
 
 
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:
@@ -125,7 +126,7 @@ def keep_band(cargo: ExportSet, band: Band, rates: Mapping[str, float]) -> tuple
 
 
 def choose_cargo(
-    load: ExportInput, *, provisional: bool, suspected: bool = False, protected: Protected | None = None
+    load: ExportInput, *, provisional: bool, suspected: bool = False, protected: Protected | None = None, terms: TermsFile | None = None
 ) -> tuple[ExportSet, list[Finding]]:
     """What may leave, and why the rest stays; the last finding drops where nothing is left, or where a task is in two splits."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
@@ -149,31 +150,18 @@ def choose_cargo(
     if crossings := find_crossings(cargo.scenarios):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
-    return replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected)))), findings
+    # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.
+    acted = {name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused) for name in ("trajectories", "pairs")}
+    cargo = replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted)
+    if terms is None:
+        return cargo, findings
+    cargo, finding = hold_to(terms, cargo)
+    return cargo, [*findings, finding]
 
 
 def _among(ids: frozenset[str]) -> Stays:
     """Whether a scenario or its environment is one of these."""
     return lambda scenario, home: bool(ids & {scenario, home})
-
-
-def list_staying(cargo: ExportSet, stays: Stays) -> list[str]:
-    """Scenarios that stay at home."""
-    return sorted(one.id for one in cargo.scenarios if stays(one.id, one.environment))
-
-
-def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
-    """The cargo without scenarios that stay, without what was made of them, and without environments that have none left."""
-    scenarios = tuple(one for one in cargo.scenarios if not stays(one.id, one.environment))
-    homes = {one.environment for one in scenarios}
-    return replace(
-        cargo,
-        environments=tuple(one for one in cargo.environments if one.id in homes),
-        tests=tuple(one for one in cargo.tests if one.environment in homes),
-        scenarios=scenarios,
-        trajectories=tuple(one for one in cargo.trajectories if not stays(one.scenario, one.environment)),
-        pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
-    )
 
 
 def _describe_left(left: list[str], asked: bool) -> Json:

@@ -40,12 +40,14 @@ def export(
     partial: Annotated[
         bool, typer.Option(help="Let verifiers that pay for parts do so in a consumer's folder, where nobody earns blindly.")
     ] = False,
+    policy: Annotated[
+        Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.gates.protected_texts import read_protected
     from envmill.interop.exporters.base import SPLITS
-    from envmill.stages.export import SUSPECTED, choose_cargo, keep_splits, pack_cargo, unite_loads
+    from envmill.stages.export import SUSPECTED, keep_splits, pack_cargo, unite_loads
     from flows.cli.question import find_run
 
     exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
@@ -54,9 +56,7 @@ def export(
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
     loads = unite_loads([_read_load(context.obj, run) for run in meant])
-    protected = read_protected(context.obj.settings.protected, context.obj.settings.sketches)
-    cargo, findings = choose_cargo(loads, provisional=provisional, suspected=bool(with_tier), protected=protected)
-    _report_findings(findings)
+    cargo = _choose_rows(context.obj, loads, policy, provisional=provisional, suspected=bool(with_tier))
     if band or for_policy:
         cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
     chosen = keep_splits(_pay_parts(context.obj, meant, cargo) if partial else cargo, splits)
@@ -66,6 +66,18 @@ def export(
         raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
     for bundle, folder in _write(context.obj, parcels, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
+
+
+def _choose_rows(home: Home, loads: "ExportInput", policy: Path | None, **asked: bool) -> "ExportSet":
+    """Those that may leave, for what they are and under the terms that they are held to; the others are reported."""
+    from envmill.gates.protected_texts import read_protected
+    from envmill.interop.exporters.licence_terms import read_terms
+    from envmill.stages.export import choose_cargo
+
+    protected = read_protected(home.settings.protected, home.settings.sketches)
+    cargo, findings = choose_cargo(loads, **asked, protected=protected, terms=read_terms(policy or home.settings.terms))
+    _report_findings(findings)
+    return cargo
 
 
 def _require_expected(home: Home, run: str) -> None:
@@ -85,7 +97,8 @@ def _report_findings(findings: "list[Finding]") -> None:
     """What stays at home, and an error where nothing is left."""
     for finding in findings:
         if finding.evidence:
-            print_text(f"{finding.gate}: {_count(finding.evidence)}", err=True)
+            tell = _describe_terms if finding.gate == "terms" else _count
+            print_text(f"{finding.gate}: {tell(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
 
@@ -186,6 +199,14 @@ def _count(evidence: Any) -> str:
     return "; ".join(
         f"{len(ids)} scenarios {what.replace('_', ' ')}, {', '.join(ids[:3])} among them" for what, ids in evidence.items() if ids
     )
+
+
+def _describe_terms(evidence: Any) -> str:
+    """How many rows stay at home, by what the terms say; and of whom nothing is known."""
+    strangers = evidence["no_terms_of"]
+    told = [f"{len(ids)} {what.replace('_', ' ')}" for what, ids in evidence.items() if what != "no_terms_of"]
+    advice = f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`" if strangers else ""
+    return f"left at home: {', '.join(told)}{advice}"
 
 
 def _read_config(home: Home, run: str) -> "RunConfig":

@@ -49,8 +49,11 @@ def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
     """Config → its columns, with what each row rests on."""
     own = make_column(sources)
     return {
-        "sft": (*sft.COLUMNS, own), "rl": rl.list_columns(sources), "preferences": (*preferences.COLUMNS, own), "environments": (*COLUMNS, own),
-    }  # fmt: skip
+        "sft": (*sft.COLUMNS, own),
+        "rl": rl.list_columns(sources),
+        "preferences": (*preferences.COLUMNS, own),
+        "environments": (*COLUMNS, own),
+    }
 
 
 def export_dataset(cargo: ExportSet) -> list[OutputFolder]:

@@ -72,18 +72,23 @@ class TermsFile:
 
     def find(self, source: RowSource) -> list[ProviderTerms]:
         """All entries about a source: none of them hides another one."""
-        return [one for one in self.terms if source.role in one.roles and _is_about(one, source)]
+        return [one for one in self.terms if source.role in one.roles and is_about(one, source)]
 
     def judge(self, source: RowSource) -> TermsVerdict:
         """One entry that forbids is enough. Of a model that no entry is about, nothing is known."""
         if any(not one.train for one in self.find(source)):
             return "forbidden"
-        known = source.role == "seed" or _is_own(source) or any(_is_about(one, source) for one in self.terms)
+        known = source.role == "seed" or _is_own(source) or any(is_about(one, source) for one in self.terms)
         return "allowed" if known else "unknown"
 
     def name(self, source: RowSource) -> str:
         """Ids of the terms that a source is under; empty where nothing is known."""
         return ", ".join(one.id for one in self.find(source)) or (OWN if _is_own(source) else "")
+
+
+def read_terms(path: Path | None) -> TermsFile | None:
+    """Of a file, if there is one to be held to."""
+    return TermsFile.read(path) if path else None
 
 
 def judge_row(terms: TermsFile, sources: Iterable[RowSource]) -> TermsVerdict:
@@ -96,7 +101,8 @@ def _is_own(source: RowSource) -> bool:
     return source.role != "seed" and any(fnmatchcase(source.name, pattern) for pattern in _OWN)
 
 
-def _is_about(terms: ProviderTerms, source: RowSource) -> bool:
+def is_about(terms: ProviderTerms, source: RowSource) -> bool:
+    """Whether its patterns fit a source."""
     if source.role == "seed":
         return any(_fits(pattern, source.licence) for pattern in terms.licences)
     return any(_fits(pattern, name) for pattern in terms.models for name in _list_names(pattern, source.name))

@@ -98,7 +98,11 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
 def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
     """With what each scenario rests on."""
     column = make_column(sources)
-    return (*COLUMNS, replace(column, tell=lambda one: column.tell(one.scenario)))
+
+    def describe(row: RlRow) -> Json:
+        return column.tell(row.scenario)
+
+    return (*COLUMNS, replace(column, tell=describe))
 
 
 def export_rl(cargo: ExportSet) -> list[OutputFolder]:

@@ -2,8 +2,8 @@
 
 import sys
 
-from envmill.interop.exporters.dataset import CONFIGS, describe_fields
+from envmill.interop.exporters.dataset import CONFIGS, describe_fields, list_columns
 
 if __name__ == "__main__":
-    for config, (what, columns) in CONFIGS.items():
-        sys.stdout.write(f"### `{config}`: {what}\n\n{describe_fields(columns)}\n\n")
+    for config, columns in list_columns({}).items():
+        sys.stdout.write(f"### `{config}`: {CONFIGS[config]}\n\n{describe_fields(columns)}\n\n")

@@ -12,7 +12,7 @@ import yaml
 
 from envmill.interop.exporters import StepCount, write_parcel
 from envmill.interop.exporters.columns import describe_row
-from envmill.interop.exporters.dataset import CONFIGS, describe_fields, export_dataset
+from envmill.interop.exporters.dataset import describe_fields, export_dataset, list_columns
 from envmill.interop.exporters.preferences import group_pairs
 from envmill.interop.exporters.rl import group_posings
 from envmill.interop.exporters.sft import export_sft, group_trajectories
@@ -41,7 +41,7 @@ def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
     grouped["environments"] = {"train": sorted(cargo.environments, key=lambda one: one.id)}
     assert {config: set(splits) for config, splits in told["rows"].items()} == {config: set(splits) for config, splits in grouped.items()}
     for config, splits in grouped.items():
-        columns = CONFIGS[config][1]
+        columns = list_columns(cargo.sources)[config]
         packed = {column.name for column in columns if column.type == "json"}
         for split, rows in splits.items():
             read = [
@@ -70,7 +70,7 @@ def test_the_card_names_its_files_for_loaders() -> None:
         pytest.param("Apache-2.0 (2)", id="licences"),
         pytest.param("Transfer to other work: not measured.", id="transfer"),
         pytest.param("EnvMill canary ", id="canary"),
-        *(pytest.param(describe_fields(columns), id=f"fields-{config}") for config, (_, columns) in CONFIGS.items()),
+        *(pytest.param(describe_fields(columns), id=f"fields-{config}") for config, columns in list_columns({}).items()),
     ],
 )
 def test_the_card_says(said: str) -> None:
@@ -92,5 +92,5 @@ def test_the_card_is_no_part_of_what_is_hashed() -> None:
 
 def test_the_page_on_exports_has_the_fields_as_they_are() -> None:
     page = (ROOT / "docs/exports.md").read_text()
-    for config, (_, columns) in CONFIGS.items():
+    for config, columns in list_columns({}).items():
         assert describe_fields(columns) in page, f"{config}: `python -m tests.interop.exporters.fields` prints the tables"

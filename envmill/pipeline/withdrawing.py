@@ -1,0 +1,77 @@
+"""Recall by source: what rests on a model, a seed or a licence is withdrawn, and the rows of exported folders that hold it are named.
+
+source ─► environments, scenarios, trajectories, pairs of each run ─► withdrawals ─► bundles, and their rows to be dropped
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from envmill import __version__
+from envmill.interop.exporters.sources import Cast, RowSource, trace_sources
+from envmill.lake.arrow import Stamp
+from envmill.lake.lake import Lake
+from envmill.pipeline.casting import read_cast
+from envmill.pipeline.reverify import GATE, find_bundles, read_withdrawn
+from schemas.environment import Environment
+from schemas.ledger import RunEvent
+from schemas.pair import Pair
+from schemas.quality import Withdrawal
+from schemas.rollout import Bundle, Trajectory
+from schemas.run import RunConfig
+from schemas.scenario import Scenario
+
+_ROWS = {"sft": ("trajectories",), "atif": ("trajectories",), "preferences": ("pairs",), "dataset": ("scenarios", "trajectories", "pairs")}
+"""Exporter → what its rows are; of all others scenarios."""
+
+
+@dataclass
+class RestingRows:
+    """What of a run rests on a source: ids by table."""
+
+    run: str
+    environments: list[str] = field(default_factory=list[str])
+    scenarios: list[str] = field(default_factory=list[str])
+    trajectories: list[str] = field(default_factory=list[str])
+    pairs: list[str] = field(default_factory=list[str])
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    """Scenario of each of its rows that left."""
+
+    @property
+    def ids(self) -> list[str]:
+        return [*self.environments, *self.scenarios, *self.trajectories, *self.pairs]
+
+
+def find_resting(lake: Lake, run: str, is_meant: Callable[[RowSource], bool]) -> RestingRows | None:
+    """None where the run has nothing of it."""
+    started = next((one for one in lake.read(RunEvent, run) if one.event == "started"), None)
+    homes, scenarios = lake.read(Environment, run), lake.read(Scenario, run)
+    trajectories, pairs = lake.read(Trajectory, run), lake.read(Pair, run)
+    cast: Cast = read_cast(RunConfig.read(started.detail)) if started else {}
+    sources = trace_sources(homes, scenarios, trajectories, pairs, cast)
+    meant = {name for name, found in sources.items() if any(map(is_meant, found))}
+    if not meant:
+        return None
+    places = {one.id: one.scenario for one in (*trajectories, *pairs)} | {one.id: one.id for one in scenarios}
+    parts = (homes, scenarios, trajectories, pairs)
+    return RestingRows(run, *([one.id for one in part if one.id in meant] for part in parts), places=places)
+
+
+def withdraw(lake: Lake, found: RestingRows, reason: str) -> list[Withdrawal]:
+    """Written once: what is withdrawn already stays as it is. Returns what is new."""
+    fresh = sorted({*found.ids} - read_withdrawn(lake, found.run))
+    bundles, now = find_bundles(lake, [found.places.get(one, one) for one in fresh]), datetime.now(UTC).isoformat()
+    rows = [Withdrawal(subject=one, reason=reason, bundles=bundles[found.places.get(one, one)], withdrawn_at=now) for one in fresh]
+    if rows:
+        lake.put(Withdrawal, rows, f"{GATE}-{uuid4().hex}", Stamp(found.run, GATE, "", 0, 1, __version__, now))
+    return rows
+
+
+def list_shipped_rows(lake: Lake, every: Sequence[RestingRows]) -> Iterator[tuple[Bundle, list[str]]]:
+    """Bundles, of whatever run, with the ids of their rows that rest on the source."""
+    for bundle in (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)):
+        kinds = _ROWS.get(bundle.exporter, ("scenarios",))
+        ids = {one for found in every for kind in kinds for one in getattr(found, kind) if found.places[one] in bundle.scenarios}
+        if ids:
+            yield bundle, sorted(ids)

@@ -1,0 +1,50 @@
+"""`recall`: withdraw what rests on a source, and name the rows of exported folders that hold it."""
+
+from typing import Annotated
+
+import typer
+
+from envmill.errors import SettingsError
+from flows.cli.printing import print_text
+
+
+def recall(
+    context: typer.Context,
+    reason: Annotated[str, typer.Option(help="Why; it stands in the withdrawals.")] = "",
+    model: Annotated[
+        str, typer.Option(help="Model that wrote, judged, played the user or acted, as PROVIDER:MODEL@SERVER; `*` fits all.")
+    ] = "",
+    seed: Annotated[str, typer.Option(help="Id of a seed.")] = "",
+    licence: Annotated[str, typer.Option(help="Licence of seeds; `*` fits all.")] = "",
+    run: Annotated[list[str] | None, typer.Option(help="Runs to look in; all when left out.")] = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Show what would be withdrawn, and write nothing.")] = False,
+) -> None:
+    """Withdraw everything that rests on a model, a seed or a licence, and list the rows that left already, for trainers to drop.
+
+    A later export leaves them out. Calling it again writes nothing twice.
+    """
+    from envmill.interop.exporters.licence_terms import ProviderTerms, is_about
+    from envmill.lake.lake import Lake
+    from envmill.pipeline.withdrawing import find_resting, list_shipped_rows, withdraw
+    from flows.cli.question import find_run
+
+    if sum(map(bool, (model, seed, licence))) != 1:
+        raise SettingsError("Name one source: --model PROVIDER:MODEL, --seed ID or --licence NAME.")
+    if not reason and not dry:
+        raise SettingsError("A recall says why: give --reason, or --dry to look first.")
+    lake = Lake(context.obj.settings.lake)
+    meant = ProviderTerms(id="recall", models=(model,) if model else (), licences=(licence,) if licence else ())
+    runs = [find_run(context.obj, one) for one in run] if run else lake.runs()
+    asked = (find_resting(lake, one, lambda source: source.name == seed if seed else is_about(meant, source)) for one in runs)
+    found = [one for one in asked if one is not None]
+    if not found:
+        raise SettingsError(
+            f"Nothing rests on {model or seed or licence}. `envmill export` writes the sources of each row into its folders."
+        )
+    for one in found:
+        told = [f"{len(getattr(one, name))} {name}" for name in ("environments", "scenarios", "trajectories", "pairs")]
+        print_text(f"run {one.run}: {', '.join(told)}")
+        if not dry:
+            print_text(f"  {len(withdraw(lake, one, f'source {model or seed or licence}: {reason}'))} newly withdrawn")
+    for bundle, ids in list_shipped_rows(lake, found):
+        print_text(f"{bundle.exporter:12} {bundle.path}: {len(ids)} rows: {' '.join(ids)}")

@@ -1,0 +1,80 @@
+"""Terms and recalls from the command line: rows of a model that forbids training stay, and a recall names them wherever they went."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from envmill.lake.lake import Lake
+from flows.cli import make_app
+from schemas.environment import Environment
+from schemas.quality import Withdrawal
+from schemas.rollout import Trajectory
+from tests.cli.test_export import finished
+
+__all__ = ["finished"]
+
+
+def ask(surroundings: dict[str, str], *words: str) -> Result:
+    return CliRunner(env=surroundings).invoke(make_app(), [*words])
+
+
+@pytest.fixture
+def terms(tmp_path: Path) -> Path:
+    path = tmp_path / "terms.toml"
+    path.write_text('[[terms]]\nid = "none of it"\nmodels = ["offline"]\ntrain = false\n')
+    return path
+
+
+def test_an_export_is_held_to_a_file_of_terms(finished: dict[str, str], terms: Path, tmp_path: Path) -> None:
+    refused = ask(finished, "export", "r1", "--policy", str(terms), "--out", str(tmp_path / "none"))
+    assert "forbid training" in str(refused.exception)
+    assert "2 scenarios forbidden" in refused.stderr
+    by_setting = ask(finished | {"ENVMILL_TERMS": str(terms)}, "export", "r1", "--out", str(tmp_path / "none"))
+    assert "forbid training" in str(by_setting.exception)
+    assert not (tmp_path / "none").exists()
+    terms.write_text('[[terms]]\nid = "acted"\nmodels = ["script:*"]\ntrain = false\n')
+    done = ask(finished, "export", "r1", "--policy", str(terms), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert not (tmp_path / "out/sft").exists(), "nobody but scripts acted"
+    told = json.loads((tmp_path / "out/rl/manifest.json").read_bytes())["sources"]
+    assert told["held_back"]["trajectories_forbidden"] == 2
+    assert "There is no file" in str(ask(finished, "export", "r1", "--policy", str(tmp_path / "other.toml")).exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--reason", "x"), "Name one source"),
+        (("--model", "a", "--seed", "b", "--reason", "x"), "Name one source"),
+        (("--model", "offline"), "says why"),
+        (("--model", "openai:*", "--reason", "x"), "Nothing rests on openai:*"),
+        (("--seed", "seed_none", "--dry"), "Nothing rests on seed_none"),
+    ],
+)
+def test_a_recall_that_means_nothing_is_refused(finished: dict[str, str], words: tuple[str, ...], said: str) -> None:
+    assert said in str(ask(finished, "recall", *words).exception)
+
+
+def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(finished: dict[str, str], tmp_path: Path) -> None:
+    """First of whoever acted: its scenarios stay. Then of the seed: all goes."""
+    lake = Lake(finished["ENVMILL_LAKE"])
+    assert ask(finished, "export", "r1", "--exporter", "sft", "--exporter", "rl", "--out", str(tmp_path / "first")).exit_code == 0
+    acted = {one.id for one in lake.read(Trajectory, "r1")}
+    looked = ask(finished, "recall", "--model", "script:*", "--dry")
+    assert f"0 scenarios, {len(acted)} trajectories" in looked.stdout
+    assert lake.read(Withdrawal, "r1") == []
+    done = ask(finished, "recall", "--model", "script:*", "--reason", "bad habits")
+    rows = next(line for line in done.stdout.splitlines() if line.startswith("sft "))
+    assert acted == {*rows.partition(" rows: ")[2].split()}
+    assert {(one.subject, one.reason) for one in lake.read(Withdrawal, "r1")} >= {(one, "source script:*: bad habits") for one in acted}
+    assert all(one.bundles for one in lake.read(Withdrawal, "r1"))
+    assert "0 newly withdrawn" in ask(finished, "recall", "--model", "script:*", "--reason", "bad habits").stdout
+    assert ask(finished, "export", "r1", "--out", str(tmp_path / "second")).exit_code == 0
+    assert not (tmp_path / "second/sft").exists()
+    assert (tmp_path / "second/rl").exists()
+    seed = lake.read(Environment, "r1")[0].origin.seed
+    done = ask(finished, "recall", "--seed", seed, "--reason", "not ours")
+    assert any(line.startswith("rl ") for line in done.stdout.splitlines())
+    assert "recalled" in str(ask(finished, "export", "r1", "--out", str(tmp_path / "third")).exception)
