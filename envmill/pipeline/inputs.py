@@ -118,6 +118,10 @@ class StepInputs:
         withdrawn = {one.subject for run in self._lake.runs_with(Withdrawal) for one in self._lake.read(Withdrawal, run)}
         return withdrawn | {one.subject for one in latest_judgements(self._lake).values() if one.judgement == "reject"}
 
+    def accepted(self) -> frozenset[str]:
+        """What reviewers accepted, in whatever run."""
+        return frozenset(one.subject for one in latest_judgements(self._lake).values() if one.judgement == "accept")
+
     def counts(self) -> list[StepCount]:
         """What became of everything at each step before the export, and what it took."""
         return [count_exits(step, self._lake.read(Attrition, self.run, mark)) for step, mark in self._marks.items() if step != EXPORT]
@@ -288,7 +292,8 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
     suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
-    load = ExportInput(cargo, provisional, frozenset(upstream.refused()), suspected, observed)
+    marked = {"refused": frozenset(upstream.refused()), "accepted": upstream.accepted(), "suspected": suspected, "observed": observed}
+    load = ExportInput(cargo, provisional, **marked)
     return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
 
 

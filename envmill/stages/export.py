@@ -19,7 +19,7 @@ from envmill.kinds import kind_of
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
-from envmill.stages.holding import Stays, hold_to, leave_out, list_staying
+from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
@@ -93,7 +93,7 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     limits = loads[0].cargo.limits
     marked = {
         name: frozenset[str]().union(*(getattr(load, name) for load in loads))
-        for name in ("provisional", "refused", "suspected", "observed")
+        for name in ("provisional", "refused", "accepted", "suspected", "observed")
     }
     compared = unite_reports([load.cargo.contamination for load in loads])
     sources = unite_sources(load.cargo.sources for load in loads)
@@ -147,6 +147,10 @@ def choose_cargo(
             return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
         if left or name == "licence":
             findings.append(keep(name, _describe_left(left, asked)))
+    cargo, flagged = hold_flagged(cargo, load.accepted)
+    findings += [flagged] if flagged else []
+    if not cargo.scenarios:
+        return cargo, findings
     if crossings := find_crossings(cargo.scenarios):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]

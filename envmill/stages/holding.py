@@ -1,15 +1,16 @@
-"""What stays at home of a cargo, and with it all that was made of it; and the terms of providers that an export is held to.
+"""What stays at home of a cargo, and with it all that was made of it: rows in which a scan found something, and those that terms forbid.
 
-cargo ──terms of what each row rests on──► rows that may be trained on, and split `test`
+cargo ──scan──► rows without data of people, secrets and foreign notices ──terms──► rows that may be trained on, and split `test`
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from envmill.findings import Finding, drop, keep
 from envmill.interop.exporters.base import ExportSet
 from envmill.interop.exporters.licence_terms import TermsFile, judge_row
+from envmill.interop.exporters.scanning import ScanFinding, scan
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
@@ -20,6 +21,32 @@ Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 HELD_OUT = "test"
 """Split that nobody trains on: terms that forbid training let it leave."""
+
+
+def hold_flagged(cargo: ExportSet, accepted: Collection[str]) -> tuple[ExportSet, Finding | None]:
+    """Without rows in which a scan found something that nobody accepted. An environment takes its scenarios along, and these theirs."""
+    licences = {one.id: one.licence for one in cargo.environments}
+    found = {one.id: scan(one.model_dump(mode="json"), one.licence) for one in cargo.environments}
+    found |= {one.id: scan(one.model_dump(mode="json"), licences[one.environment]) for one in cargo.scenarios}
+    found |= {one.id: scan(one.messages, one.licence) for one in cargo.trajectories}
+    found |= {one.id: scan([one.shared, one.better, one.worse], one.licence) for one in cargo.pairs}
+    flagged = {name: seen for name, seen in sorted(found.items()) if seen and name not in accepted}
+    if not flagged:
+        return cargo, None
+    kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
+    acted = {name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in ("trajectories", "pairs")}
+    told: Json = {"flagged": {name: [one.describe() for one in seen] for name, seen in flagged.items()}}
+    kept = replace(kept, **acted)
+    return kept, keep("scan", told) if kept.scenarios else drop("scan", "nothing_to_export", describe_flagged(flagged), told)
+
+
+def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
+    """The first few, and what to do."""
+    shown = [f"{name} has {one.kind} at {one.place}: {one.shown}" for name, seen in flagged.items() for one in seen[:1]][:5]
+    return (
+        f"{len(flagged)} rows seem to hold people's data, secrets or licences: {'; '.join(shown)}. Look with `envmill show ID`, and "
+        "accept what is invented or may go with `envmill review ID --accept --note WHY`"
+    )
 
 
 def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:

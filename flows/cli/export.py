@@ -1,6 +1,7 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,8 +98,8 @@ def _report_findings(findings: "list[Finding]") -> None:
     """What stays at home, and an error where nothing is left."""
     for finding in findings:
         if finding.evidence:
-            tell = _describe_terms if finding.gate == "terms" else _count
-            print_text(f"{finding.gate}: {tell(finding.evidence)}", err=True)
+            describe = _DESCRIPTIONS.get(finding.gate, _count)
+            print_text(f"{finding.gate}: {describe(finding.evidence)}", err=True)
     if findings[-1].outcome == "dropped":
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
 
@@ -207,6 +208,16 @@ def _describe_terms(evidence: Any) -> str:
     told = [f"{len(ids)} {what.replace('_', ' ')}" for what, ids in evidence.items() if what != "no_terms_of"]
     advice = f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`" if strangers else ""
     return f"left at home: {', '.join(told)}{advice}"
+
+
+def _describe_flagged(evidence: Any) -> str:
+    from envmill.interop.exporters.scanning import ScanFinding
+    from envmill.stages.holding import describe_flagged
+
+    return describe_flagged({name: [ScanFinding(**one) for one in seen] for name, seen in evidence["flagged"].items()})
+
+
+_DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {"terms": _describe_terms, "scan": _describe_flagged}
 
 
 def _read_config(home: Home, run: str) -> "RunConfig":
