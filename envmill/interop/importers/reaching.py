@@ -12,7 +12,10 @@ PROCESSES = ("subprocess", "multiprocessing", "signal")
 OUTSIDE = (*NETWORK, *FILES, *PROCESSES)
 """Packages for which a stand-in lies beside a server: it can be imported, and whatever is called in it is refused."""
 
-_STAND_IN = '''"""A stand-in for a package that reaches out: here is nothing to be reached, so whatever is called is refused by name."""
+_STAND_IN = '''"""Stand-ins for packages that reach out: here is nothing to be reached, so whatever is called is refused by name."""
+
+import sys
+import types
 
 
 class Unreachable(ConnectionError, FileNotFoundError):
@@ -32,6 +35,11 @@ class Part:
         raise Unreachable(f"{self._name} reaches out of the environment, where nothing is")
 
 
+class Package(types.ModuleType):
+    def __getattr__(self, name):
+        return find(f"{self.__name__}.{name}")
+
+
 def find(path):
     name = path.rpartition(".")[2]
     if name.startswith("__"):
@@ -39,19 +47,20 @@ def find(path):
     return Unreachable if name.endswith(("Error", "Exception", "Timeout", "Expired")) else Part(path)
 
 
-def __getattr__(name):
-    return find(f"{PACKAGE}.{name}")
+for name in PACKAGES:
+    sys.modules[name] = Package(name)
 '''
 
 
 def list_outside(module: ast.Module) -> set[str]:
     """Packages it imports that reach out."""
-    return {top for top, _ in _list_imports(module)}
+    return {one for node in ast.walk(module) for one in _list_packages(node)}
 
 
 def write_stand_ins(packages: set[str]) -> dict[str, str]:
-    """Files to lie beside the server."""
-    return {f"{name}.py": f'{_STAND_IN}\n\nPACKAGE = "{name}"\n' for name in sorted(packages)}
+    """A file that is to be imported before the server."""
+    text = _STAND_IN.replace("for name in PACKAGES:", f"for name in {sorted(packages)!r}:")
+    return {"outside.py": text}
 
 
 def find_reaching(module: ast.Module) -> dict[str, str]:
@@ -77,6 +86,16 @@ def _list_imports(module: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((top, one.asname or top) for one in node.names if (top := one.name.split(".")[0]) in OUTSIDE)
         elif isinstance(node, ast.ImportFrom) and node.module and (top := node.module.split(".")[0]) in OUTSIDE:
             yield from ((top, one.asname or one.name) for one in node.names)
+
+
+def _list_packages(node: ast.AST) -> Iterator[str]:
+    """With the modules within them that are named: `requests.exceptions` besides `requests`."""
+    named = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+    named += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+    for one in named:
+        parts = one.split(".")
+        if parts[0] in OUTSIDE:
+            yield from (".".join(parts[: size + 1]) for size in range(len(parts)))
 
 
 def _list_assigned(node: ast.stmt) -> Iterator[str]:

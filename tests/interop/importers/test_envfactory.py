@@ -225,6 +225,7 @@ import glob
 import requests as web
 import tempfile
 from httpx import Client, TimeoutException
+from requests.exceptions import HTTPError
 
 SESSION = web.Session()
 
