@@ -8,6 +8,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from envmill.errors import BuildError, SettingsError
@@ -15,6 +16,7 @@ from envmill.interop.bundles import Folder
 from envmill.interop.bundles.files import Files, fault
 from envmill.interop.importers.base import MAX_RELEASE, Harvest, Remark, is_folder_name
 from envmill.interop.importers.envfactory_adapter import NAMES, write_files
+from envmill.interop.importers.reaching import OUTSIDE, find_reaching, list_outside, write_stand_ins
 from envmill.interop.importers.tools.shaping import ForeignReference, Shaper
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters
@@ -100,13 +102,13 @@ class _Import:
             return "no_server", "there is no Python file of its name"
         if not is_object(told) or not is_array(told.get("tools")):
             return "unreadable", "its metadata holds no list of tools"
-        functions = _read_server(source)
-        if isinstance(functions, tuple):
-            return functions
-        tools = list(self._map_tools(told["tools"], functions))
+        server = _read_server(source)
+        if isinstance(server, tuple):
+            return server
+        tools = list(self._map_tools(told["tools"], server))
         if not tools:
-            return "no_tools", "none of its tools is a function of the server"
-        environment = self._make_environment(told, source, tools)
+            return "no_tools", "none of its tools is a function of the server, and reaches nothing outside"
+        environment = self._make_environment(told, source, tools, server.outside)
         try:
             await self._sandbox.inspect(Program.of(environment))
         except BuildError as error:
@@ -117,11 +119,11 @@ class _Import:
         self._harvest.folders[self._name] = Folder(environment, (), (), kept)
         return None
 
-    def _make_environment(self, told: dict[str, Json], source: str, tools: list[Tool]) -> Environment:
+    def _make_environment(self, told: dict[str, Json], source: str, tools: list[Tool], outside: set[str]) -> Environment:
         text = " ".join(str(told.get("description") or self._name).split())
         return Environment(
             kind="stateful",
-            files=write_files(source, [tool.name for tool in tools]),
+            files=write_files(source, [tool.name for tool in tools]) | write_stand_ins(outside),
             entry="adapter:World",
             tools=tools,
             rules=[],
@@ -134,8 +136,8 @@ class _Import:
             origin=ORIGIN,
         )
 
-    def _map_tools(self, told: list[Json], functions: dict[str, ast.FunctionDef]) -> Iterator[Tool]:
-        seen = set[str](_LIFE)
+    def _map_tools(self, told: list[Json], server: "_Server") -> Iterator[Tool]:
+        functions, seen = server.functions, set[str](_LIFE)
         for one in told:
             name = str(one.get("name", "")).rpartition("-")[2] if is_object(one) else ""
             if not is_object(one) or name in _LIFE:
@@ -144,6 +146,8 @@ class _Import:
                 self._refuse("no_function", "the server offers no such function, or its name is kept for others", name)
             elif name in seen:
                 self._refuse("name_twice", "another tool bears its name", name)
+            elif name in server.reaching:
+                self._refuse("reaches_out", f"it uses {server.reaching[name]}, and outside of the environment is nothing", name)
             elif (tool := self._map_tool(name, one, functions[name])) is not None:
                 yield tool
             seen.add(name)
@@ -195,7 +199,19 @@ class _Import:
         return kept
 
 
-def _read_server(source: str) -> dict[str, ast.FunctionDef] | tuple[str, str]:
+@dataclass(frozen=True)
+class _Server:
+    """What is read of its code."""
+
+    functions: dict[str, ast.FunctionDef]
+    """Those that it offers."""
+    outside: set[str]
+    """Packages it imports that reach out."""
+    reaching: dict[str, str]
+    """Function → such a package that it uses."""
+
+
+def _read_server(source: str) -> _Server | tuple[str, str]:
     """Functions that it offers, or why it cannot run here. Read from the syntax tree, never run."""
     try:
         module = ast.parse(source)
@@ -205,7 +221,7 @@ def _read_server(source: str) -> dict[str, ast.FunctionDef] | tuple[str, str]:
         if isinstance(node, ast.ImportFrom | ast.Import):
             named = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
             for top in (name.split(".")[0] for name in named):
-                if top not in _PACKAGES and top not in sys.stdlib_module_names:
+                if top not in (*_PACKAGES, *OUTSIDE) and top not in sys.stdlib_module_names:
                     return "foreign_import", f"it imports {top or 'its own package'}, which is not there"
             more = (
                 {one.name for one in node.names} - NAMES if isinstance(node, ast.ImportFrom) and node.module == "pydantic" else set[str]()
@@ -215,7 +231,7 @@ def _read_server(source: str) -> dict[str, ast.FunctionDef] | tuple[str, str]:
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and any(map(_is_tool, node.decorator_list))}
     if lacking := [name for name in _LIFE if name not in functions]:
         return "no_scenario", f"it offers no {lacking[0]}, so it cannot be begun on a state"
-    return functions
+    return _Server(functions, list_outside(module), find_reaching(module))
 
 
 def _is_tool(node: ast.expr) -> bool:

@@ -10,6 +10,7 @@ NAMES = frozenset(("BaseModel", "Field", "ConfigDict", "ValidationError"))
 
 _AROUND = '''"""A released server behind the native interface: its scenario is the state, what it raises on purpose a rejection."""
 
+import outside  # before the server, which imports what it stands for
 import program as theirs
 from envmill.runtime import Rejection
 from fastmcp import FastMCP

@@ -200,7 +200,7 @@ async def test_states_are_those_that_load_and_what_is_otherwise_than_released_is
     [
         pytest.param({"server": None}, "no_server", id="no-server"),
         pytest.param({"server": "class Office(:"}, "no_python", id="no-python"),
-        pytest.param({"server": "import requests\n" + SERVER}, "foreign_import", id="imports-a-package"),
+        pytest.param({"server": "import numpy\n" + SERVER}, "foreign_import", id="imports-a-package"),
         pytest.param(
             {"server": SERVER.replace("BaseModel, Field", "BaseModel, Field, field_validator")}, "foreign_import", id="more-of-pydantic"
         ),
@@ -218,6 +218,106 @@ async def test_a_server_that_cannot_be_mapped_says_why(tmp_path: Path, jail: San
     assert harvest.folders == {}
     refused = [one for one in harvest.remarks if one.weight == "refused" and one.subject == "Office" and not one.part]
     assert [one.code for one in refused] == [code], refused
+
+
+REACHING = """
+import glob
+import requests as web
+import tempfile
+from httpx import Client, TimeoutException
+from requests.exceptions import HTTPError
+
+SESSION = web.Session()
+
+
+class Printer:
+    def __init__(self):
+        self.known = {}
+
+    def get(self, name: str) -> str:
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            return file.name
+
+    def recall(self, name: str) -> str:
+        return self.known.get(name, "nothing")
+
+
+printer = Printer()
+
+
+def ask(place: str) -> str:
+    try:
+        return web.get(place, timeout=3).text
+    except web.exceptions.RequestException:
+        return ""
+
+
+@mcp.tool()
+def print_plan(place: str) -> str:
+    return printer.get(place)
+
+
+@mcp.tool()
+def get_weather(place: str) -> str:
+    return ask(place)
+
+
+@mcp.tool()
+def list_files(place: str) -> list:
+    return glob.glob(place)
+
+
+@mcp.tool()
+def get_note(place: str) -> str:
+    # It only looks as if it did: `get` of a dictionary.
+    rows = {"a": "b"}
+    return rows.get(place) or printer.recall(place)
+"""
+
+
+async def test_tools_that_reach_out_are_left_out_by_name_and_the_others_run(tmp_path: Path, jail: Sandbox) -> None:
+    server = SERVER.replace("if __name__", REACHING + "\n\nif __name__")
+    named = [describe(one, place="string") for one in ("print_plan", "get_note", "get_weather", "list_files")]
+    harvest = await bring(tmp_path, jail, server=server, tools=[*TOOLS, *named])
+    left = {one.part: one.detail for one in harvest.remarks if one.code == "reaches_out"}
+    assert {name: detail.split(",")[0] for name, detail in left.items()} == {
+        "print_plan": "it uses tempfile", "get_weather": "it uses requests", "list_files": "it uses glob",
+    }  # fmt: skip
+    office = harvest.folders["Office"]
+    assert {tool.name for tool in office.environment.tools} == {"get_desk", "book_desk", "get_note"}
+    seen = await play(office, jail, *(Call(name="get_note", arguments={"place": place}) for place in "ac"))
+    assert [one.parts[0]["text"] for one in seen[1:3]] == ["b", "nothing"]
+
+
+async def test_what_a_stand_in_is_asked_for_is_refused_by_name(tmp_path: Path, jail: Sandbox) -> None:
+    """A call that nobody saw coming: it reaches through a variable."""
+    hidden = """
+import requests
+
+ASK = getattr(requests, "get")
+
+
+@mcp.tool()
+def get_weather(place: str) -> str:
+    try:
+        return globals()["ASK"](place)
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__}: {error}")
+
+
+@mcp.tool()
+def get_plan(place: str) -> str:
+    try:
+        return globals()["requests"].Session().get(place)
+    except globals()["requests"].RequestException:
+        return "nothing is reached"
+"""
+    server = SERVER.replace("if __name__", hidden + "\n\nif __name__")
+    tools = [*TOOLS, describe("get_weather", place="string"), describe("get_plan", place="string")]
+    office = (await bring(tmp_path, jail, server=server, tools=tools)).folders["Office"]
+    seen = await play(office, jail, *(Call(name=name, arguments={"place": "x"}) for name in ("get_weather", "get_plan")))
+    assert (seen[1].outcome, seen[1].message) == ("rejection", "Unreachable: requests.get reaches out of the environment, where nothing is")
+    assert seen[2].parts[0]["text"] == "nothing is reached"
 
 
 async def test_a_folder_without_metadata_says_what_is_missing(tmp_path: Path, jail: Sandbox) -> None:
