@@ -47,6 +47,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "review": ("rejected", "locked"),
     "licence": ("nothing_to_export",),
     "protected": ("nothing_to_export",),
+    "scan": ("nothing_to_export",),
+    "terms": ("nothing_to_export",),
     "splits": ("same_task",),
     "provisional": ("nothing_to_export",),
     "suspected": ("nothing_to_export",),

@@ -22,7 +22,10 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import Scenario
 
 GATE = "S18"
-CODES: Mapping[str, ReasonClass] = {"breaks": "proof", **w13.CODES}
+_OF_ALL = "unresolved_id"
+"""What no tool tells is asked of the environment alone: calls in one world are too few to say that of any tool."""
+_DOUBTS: Mapping[str, ReasonClass] = {code: kind for code, kind in w13.CODES.items() if code != _OF_ALL}
+CODES: Mapping[str, ReasonClass] = {"breaks": "proof", **_DOUBTS}
 _SUGGESTED = 4
 """Calls of each tool from which it is told what its arguments name."""
 
@@ -38,7 +41,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     calls = settle(scenario.oracle, seen)
     built = EnvironmentCase(subject.environment, tuple(_list_tests(subject.environment, calls, scenario)), (end.state,))
     tour = await explore_draws(built, means)
-    found = [*tour.heed(_find_broken(tour), means), *w13.doubt_replies(GATE, tour, means)]
+    doubted = [one for one in w13.doubt_replies(GATE, tour, means) if one.reason != _OF_ALL]
+    found = [*tour.heed(_find_broken(tour), means), *doubted]
     return gather(GATE, found, {"replies": len(tour.stops)})
 
 

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 GATE = GATES["S18"]
 SHARES = (BOOKINGS, f"share = 100 / (member['balance'] - 777)\n        {BOOKINGS}")
 """Nobody in the stored tests has 777 on the account."""
-DOUBTED = [one for one in DROPPED["W13"] if one[1] != "internal_text"]
-"""Its own specimen of that answers ids that do not exist, which no world has: W13 asks with those."""
+DOUBTED = [one for one in DROPPED["W13"] if one[1] not in ("internal_text", "unresolved_id")]
+"""Its own specimen of the first answers ids that do not exist, which no world has: W13 asks with those."""
+UNRESOLVED = [one for one in DROPPED["W13"] if one[1] == "unresolved_id"]
 
 
 def fill_an_account() -> dict[str, dict[str, dict[str, object]]]:
@@ -46,3 +47,11 @@ async def test_what_w13_doubts_is_doubted_in_the_world_of_a_scenario(name: str, 
     found = await GATE.check(pose(built=vary(*swaps)), GateContext(sandbox))
     assert reason in {one.reason for one in found.spread()}, (name, found)
     assert {GATE.classify(one.reason) for one in found.spread()} == {"suspicion"}
+
+
+@pytest.mark.parametrize(("name", "reason", "swaps"), UNRESOLVED, ids=[name for name, *_ in UNRESOLVED])
+async def test_what_no_tool_tells_is_left_to_w13(name: str, reason: str, swaps: tuple, sandbox: Sandbox) -> None:
+    """Nine of 100 honest scenarios of a recipe were doubted for it: the tool that tells it was not among the calls of their worlds."""
+    built = vary(*swaps)
+    assert reason in {one.reason for one in (await GATES["W13"].check(built, GateContext(sandbox))).spread()}, name
+    assert reason not in {one.reason for one in (await GATE.check(pose(built=built), GateContext(sandbox))).spread()}

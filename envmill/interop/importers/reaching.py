@@ -12,8 +12,13 @@ PROCESSES = ("subprocess", "multiprocessing", "signal")
 OUTSIDE = (*NETWORK, *FILES, *PROCESSES)
 """Packages for which a stand-in lies beside a server: it can be imported, and whatever is called in it is refused."""
 
+HARMLESS = {"glob": ("fnmatch", "escape", "has_magic")}
+"""What of such a package works on texts alone; it is the real one."""
+
 _STAND_IN = '''"""Stand-ins for packages that reach out: here is nothing to be reached, so whatever is called is refused by name."""
 
+import fnmatch
+import re
 import sys
 import types
 
@@ -47,8 +52,13 @@ def find(path):
     return Unreachable if name.endswith(("Error", "Exception", "Timeout", "Expired")) else Part(path)
 
 
+MAGIC = re.compile(r"([*?[])")
+ESCAPED = {"escape": lambda path: MAGIC.sub(r"[\\1]", path), "has_magic": lambda path: bool(MAGIC.search(path))}
+HARMLESS = {"glob": {"fnmatch": fnmatch, **ESCAPED}}
+
 for name in PACKAGES:
     sys.modules[name] = Package(name)
+    vars(sys.modules[name]).update(HARMLESS.get(name, {}))
 '''
 
 
@@ -68,7 +78,7 @@ def find_reaching(module: ast.Module) -> dict[str, str]:
     bound = {name: top for top, name in _list_imports(module)}
     functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     objects = {name for node in module.body for name in _list_assigned(node)} | {"self", "cls"}
-    found = {one.name: top for one in functions for name, top in bound.items() if name in _list_names(one)}
+    found = {one.name: top for one in functions for name, top in bound.items() if name in _list_uses(one, bound)}
     calls = {one.name: set(_list_calls(one, objects)) for one in functions}
     while fresh := {name: top for name, called in calls.items() if name not in found and (top := _find_first(called, found))}:
         found |= fresh
@@ -104,8 +114,13 @@ def _list_assigned(node: ast.stmt) -> Iterator[str]:
     yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _list_names(function: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+def _list_uses(function: ast.AST, bound: Mapping[str, str]) -> set[str]:
+    """Names that it uses, but for those of which it takes only what reaches nothing."""
+    bases = (node for node in ast.walk(function) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    spared = {
+        id(node.value) for node in bases if isinstance(node.value, ast.Name) and node.attr in HARMLESS.get(bound.get(node.value.id, ""), ())
+    }
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) not in spared}
 
 
 def _list_calls(function: ast.AST, objects: set[str]) -> Iterator[str]:

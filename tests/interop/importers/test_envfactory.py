@@ -268,6 +268,12 @@ def list_files(place: str) -> list:
 
 
 @mcp.tool()
+def list_names(place: str) -> list:
+    names = [name for name in ("plan.md", "plan[1].md", "desk.txt") if glob.fnmatch.fnmatch(name, place)]
+    return [glob.escape(name) for name in names if not glob.has_magic(place) or names]
+
+
+@mcp.tool()
 def get_note(place: str) -> str:
     # It only looks as if it did: `get` of a dictionary.
     rows = {"a": "b"}
@@ -277,16 +283,18 @@ def get_note(place: str) -> str:
 
 async def test_tools_that_reach_out_are_left_out_by_name_and_the_others_run(tmp_path: Path, jail: Sandbox) -> None:
     server = SERVER.replace("if __name__", REACHING + "\n\nif __name__")
-    named = [describe(one, place="string") for one in ("print_plan", "get_note", "get_weather", "list_files")]
+    named = [describe(one, place="string") for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")]
     harvest = await bring(tmp_path, jail, server=server, tools=[*TOOLS, *named])
     left = {one.part: one.detail for one in harvest.remarks if one.code == "reaches_out"}
     assert {name: detail.split(",")[0] for name, detail in left.items()} == {
         "print_plan": "it uses tempfile", "get_weather": "it uses requests", "list_files": "it uses glob",
     }  # fmt: skip
     office = harvest.folders["Office"]
-    assert {tool.name for tool in office.environment.tools} == {"get_desk", "book_desk", "get_note"}
+    assert {tool.name for tool in office.environment.tools} == {"get_desk", "book_desk", "get_note", "list_names"}
     seen = await play(office, jail, *(Call(name="get_note", arguments={"place": place}) for place in "ac"))
     assert [one.parts[0]["text"] for one in seen[1:3]] == ["b", "nothing"]
+    seen = await play(office, jail, Call(name="list_names", arguments={"place": "plan*"}))
+    assert seen[1].parts[0]["value"] == ["plan.md", "plan[[]1].md"]
 
 
 async def test_what_a_stand_in_is_asked_for_is_refused_by_name(tmp_path: Path, jail: Sandbox) -> None:
