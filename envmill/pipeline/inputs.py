@@ -118,9 +118,9 @@ class StepInputs:
         withdrawn = {one.subject for run in self._lake.runs_with(Withdrawal) for one in self._lake.read(Withdrawal, run)}
         return withdrawn | {one.subject for one in latest_judgements(self._lake).values() if one.judgement == "reject"}
 
-    def accepted(self) -> frozenset[str]:
-        """What reviewers accepted, in whatever run."""
-        return frozenset(one.subject for one in latest_judgements(self._lake).values() if one.judgement == "accept")
+    def accepted(self) -> dict[str, str]:
+        """What reviewers accepted, in whatever run, and their words."""
+        return {one.subject: one.note for one in latest_judgements(self._lake).values() if one.judgement == "accept"}
 
     def counts(self) -> list[StepCount]:
         """What became of everything at each step before the export, and what it took."""
@@ -292,8 +292,7 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
     suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
-    marked = {"refused": frozenset(upstream.refused()), "accepted": upstream.accepted(), "suspected": suspected, "observed": observed}
-    load = ExportInput(cargo, provisional, **marked)
+    load = ExportInput(cargo, provisional, frozenset(upstream.refused()), upstream.accepted(), suspected, observed)
     return [Subject(f"run:{upstream.run}", "", "", load)] if scenarios else []
 
 

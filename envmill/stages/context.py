@@ -104,8 +104,8 @@ class ExportInput:
     """Environments and scenarios that a required gate could not measure."""
     refused: frozenset[str] = frozenset()
     """What a reviewer rejected or a recall withdrew."""
-    accepted: frozenset[str] = frozenset()
-    """What a reviewer accepted."""
+    accepted: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a reviewer accepted → their words."""
     suspected: frozenset[str] = frozenset()
     """Environments and scenarios of tier `suspected`."""
     observed: frozenset[str] = frozenset()

@@ -93,11 +93,14 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     limits = loads[0].cargo.limits
     marked = {
         name: frozenset[str]().union(*(getattr(load, name) for load in loads))
-        for name in ("provisional", "refused", "accepted", "suspected", "observed")
+        for name in ("provisional", "refused", "suspected", "observed")
     }
+    accepted = {name: note for load in loads for name, note in load.accepted.items()}
     compared = unite_reports([load.cargo.contamination for load in loads])
     sources = unite_sources(load.cargo.sources for load in loads)
-    return ExportInput(ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources), **marked)
+    return ExportInput(
+        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources), accepted=accepted, **marked
+    )
 
 
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:

@@ -3,7 +3,8 @@
 cargo ──scan──► rows without data of people, secrets and foreign notices ──terms──► rows that may be trained on, and split `test`
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
@@ -23,21 +24,38 @@ HELD_OUT = "test"
 """Split that nobody trains on: terms that forbid training let it leave."""
 
 
-def hold_flagged(cargo: ExportSet, accepted: Collection[str]) -> tuple[ExportSet, Finding | None]:
-    """Without rows in which a scan found something that nobody accepted. An environment takes its scenarios along, and these theirs."""
-    licences = {one.id: one.licence for one in cargo.environments}
-    found = {one.id: scan(one.model_dump(mode="json"), one.licence) for one in cargo.environments}
-    found |= {one.id: scan(one.model_dump(mode="json"), licences[one.environment]) for one in cargo.scenarios}
-    found |= {one.id: scan(one.messages, one.licence) for one in cargo.trajectories}
-    found |= {one.id: scan([one.shared, one.better, one.worse], one.licence) for one in cargo.pairs}
-    flagged = {name: seen for name, seen in sorted(found.items()) if seen and name not in accepted}
+def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportSet, Finding | None]:
+    """Without rows in which a scan found something that nobody accepted. An environment takes its scenarios along, and these theirs.
+
+    `accepted`: of what reviewers accepted, their words. They accept the kinds that these name, and the same values in all that was made
+    of it: who called a scenario right said nothing of the address in it.
+    """
+    flagged: dict[str, list[ScanFinding]] = {}
+    waived: dict[str, set[tuple[str, str]]] = {}
+    for name, homes, content, licence in _list_rows(cargo):
+        seen = scan(content, licence)
+        words = set(re.findall(r"(\w+):", accepted.get(name, "").casefold()))
+        own = {(one.kind, one.value) for one in seen if one.kind in words}
+        waived[name] = own.union(*(waived.get(home, ()) for home in homes))
+        if left := [one for one in seen if (one.kind, one.value) not in waived[name]]:
+            flagged[name] = left
     if not flagged:
         return cargo, None
     kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
-    acted = {name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in ("trajectories", "pairs")}
-    told: Json = {"flagged": {name: [one.describe() for one in seen] for name, seen in flagged.items()}}
-    kept = replace(kept, **acted)
+    rest = {name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in ("tests", "trajectories", "pairs")}
+    told: Json = {"flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}}
+    kept = replace(kept, **rest)
     return kept, keep("scan", told) if kept.scenarios else drop("scan", "nothing_to_export", describe_flagged(flagged), told)
+
+
+def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
+    """Id, what it was made of, what of it leaves, and its licence: what others are made of comes first."""
+    licences = {one.id: one.licence for one in cargo.environments}
+    yield from ((one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments)
+    for one in (*cargo.tests, *cargo.scenarios):
+        yield one.id, (one.environment,), one.model_dump(mode="json"), licences.get(one.environment, "")
+    yield from ((one.id, (one.scenario, one.environment), one.messages, one.licence) for one in cargo.trajectories)
+    yield from ((one.id, (one.scenario, one.environment), [one.shared, one.better, one.worse], one.licence) for one in cargo.pairs)
 
 
 def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
@@ -45,7 +63,7 @@ def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
     shown = [f"{name} has {one.kind} at {one.place}: {one.shown}" for name, seen in flagged.items() for one in seen[:1]][:5]
     return (
         f"{len(flagged)} rows seem to hold people's data, secrets or licences: {'; '.join(shown)}. Look with `envmill show ID`, and "
-        "accept what is invented or may go with `envmill review ID --accept --note WHY`"
+        "accept a kind in an environment or scenario, and all that was made of it, with `envmill review ID --accept --note 'KIND: WHY'`"
     )
 
 

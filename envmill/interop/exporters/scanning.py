@@ -8,13 +8,17 @@ Authors are to invent their worlds: domains, numbers and addresses that are rese
 import math
 import re
 import tomllib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import ip_address
+from itertools import accumulate
+from pathlib import Path
 from typing import TypeAlias
 
+from envmill.interop.exporters.checksums import is_card, is_iban, is_national
 from envmill.settings import ROOT
 from schemas.base import Json, is_array, is_object
 
@@ -26,23 +30,44 @@ _RESERVED = re.compile(
 _PLACEHOLDER = re.compile(
     r"example|sample|dummy|change.?me|placeholder|your[-_]|xxxx|\*\*\*|<[^>]+>|\.\.\.|…|redacted|fake|(.)\1{5}", re.IGNORECASE
 )
+_NOBODY = re.compile(r"(?:git|no-?reply|mailer-daemon)@", re.IGNORECASE)
+_ENDINGS = frozenset((
+    "com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "name", "pro", "museum", "aero", "coop", "jobs", "mobi",
+    "travel", "xxx", "app", "dev", "cloud", "online", "site", "store", "tech", "xyz", "club", "blog", "email", "live", "life",
+    "world", "today", "agency", "academy", "school", "clinic", "health", "care", "bank", "insurance", "law", "legal", "group",
+    "team", "company", "business", "solutions", "services", "systems", "network", "digital", "media", "studio", "design",
+    "art", "news", "press", "social", "support", "software", "games", "finance", "money", "house", "garden", "coffee",
+    "restaurant", "hotel", "global", "eco", "earth", "farm", "wine", "berlin", "london", "paris", "wien", "bayern", "hamburg",
+    "koeln", "cat", "asia", "fm", "tv",
+))  # fmt: skip
+"""What addresses end on besides countries: `getty@tty1.service` and `weights@self.bias` are none."""
 _CARDS = frozenset((
     "4111111111111111", "4242424242424242", "4012888888881881", "4000056655665556", "4000000000000002", "4000002500003155",
     "5555555555554444", "5105105105105100", "5200828282828210", "2223003122003222", "378282246310005", "371449635398431",
-    "6011111111111117", "6011000990139424",
+    "6011111111111117", "6011000990139424", "30569309025904", "38520000023237", "3530111333300000", "3566002020360505",
 ))  # fmt: skip
 """Numbers that payment services publish for tests; below are those of banks and offices."""
 _IBANS = frozenset(("DE89370400440532013000", "GB29NWBK60161331926819", "GB82WEST12345698765432", "FR1420041010050500013M02606"))
-_IDS = frozenset(("078051120", "219099999", "123456789", "111223333", "QQ123456C", "12345678Z"))
-_CARD = re.compile(r"4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}")
+_IDS = frozenset(("078051120", "219099999", "123456789", "111223333", "QQ123456C", "12345678Z", "7569217076985"))
+_RESOLVERS = frozenset(("2001:4860:4860::8888", "2001:4860:4860::8844", "2606:4700:4700::1111", "2606:4700:4700::1001"))
 _FICTION = re.compile(
-    r"\+?1?(?:\d{3}555\d{4}|555\d{7})"
-    r"|(?:\+44|0)(?:1632960\d{3}|7700900\d{3}|2079460\d{3}|11[3-8]4960\d{3}|1[2-9]14960\d{3}|8081570\d{3}|9098790\d{3})"
-    r"|(?:\+33|0)199000\d{3}|(?:\+61|0)[2378]\d{3}5550\d{3}"
+    r"\+?1?(?:\d{3}555\d{4}|555\d{7})|.*(?:5550\d{3}|555\d{4})"
+    r"|(?:\+44|0)(?:1632960\d{3}|7700900\d{3}|2079460\d{3}|11[3-8]4960\d{3}|1[2-9]14960\d{3}|1914980\d{3}|8081570\d{3}|9098790\d{3}"
+    r"|2896496\d{3}|2920180\d{3}|3069990\d{3})"
+    r"|(?:\+49|0)(?:3023125\d{3}|6990009\d{3}|4066969\d{3}|2214710\d{3}|8999998\d{3}|17139200\d{2}|176040690\d{2})"
+    r"|(?:\+33|0)(?:19900|26191|35301|46571|53649|63998)\d{4}|(?:\+61|0)(?:[2378](?:5550|7010)\d{4}|491570\d{3})"
+    r"|(?:\+46|0)(?:3139006\d{2}|406280[45]\d{2}|8465004\d{2}|7017406\d{2})"
 )
 """Telephone numbers that are kept for films and examples."""
-_RANDOM = 3.6
-"""Bits a character from which a value was made by chance, and not by a person."""
+_COUNTED = ("01234567890123456789", "98765432109876543210")
+_DAY = re.compile(r"(?:19|20)\d\d[-./ ]?[01]\d[-./ ]?[0-3]\d|[0-3]?\d[-./][01]?\d[-./](?:19|20)\d\d")
+_RANDOM, _RANDOM_OF_FEWER = 3.4, 4.2
+"""Bits a character from which a value was made by chance, and not by a person; below, where it has no letters of one case."""
+_BETWEEN = "\0\n\0"
+"""Stands between the texts of a row, which are searched as one: no pattern goes across it."""
+_COMMON_HOMES = frozenset(
+    ("/", "/root", "/home/user", "/home/ubuntu", "/home/runner", "/home/agent", "/home/app", "/home/dev", "/home/vagrant")
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +79,8 @@ class ScanFinding:
     """Path within the row."""
     shown: str
     """Its beginning: enough to find it, too little to use it."""
+    value: str = field(default="", repr=False)
+    """All of it, which is written down nowhere."""
 
     def describe(self) -> dict[str, Json]:
         return {"kind": self.kind, "place": self.place, "shown": self.shown}
@@ -62,24 +89,70 @@ class ScanFinding:
 def scan(row: Json, licence: str = "") -> list[ScanFinding]:
     """What of a row should not leave. `licence`: what the row is said to be under."""
     found: dict[tuple[str, str], ScanFinding] = {}
-    rules, notices = _read_rules()
+    rules = _read_rules()
+    home = str(Path.home())
+    places: dict[str, str] = {}
     for place, text in _list_texts(row, ""):
-        for kind, pattern, holds in rules:
-            for match in pattern.finditer(text):
-                if holds(match):
-                    value = match[0].strip()
-                    found.setdefault((kind, value), ScanFinding(kind, place, f"{value[:4]}… ({len(value)} characters)"))
-        for name, pattern in notices:
-            if (match := pattern.search(text)) and not (name and name in licence.casefold()):
-                found.setdefault(("licence", match[0]), ScanFinding("licence", place, match[0][:60]))
+        places.setdefault(text, place)
+    whole = _BETWEEN.join(places)
+    ends = [*accumulate(len(text) + len(_BETWEEN) for text in places)]
+    named = [*places.values()]
+
+    def locate(match: re.Match[str]) -> str:
+        return named[bisect(ends, match.start())]
+
+    for rule in rules.rules:
+        for match in rule.pattern.finditer(whole) if rule.needs in whole else ():
+            value = (match.groupdict().get("value") or match[0]).strip()
+            if rule.holds(match) and not (rules.allowed and rules.allowed.search(value)):
+                found.setdefault((rule.kind, value), _note(rule.kind, locate(match), value))
+    if home not in _COMMON_HOMES and (match := re.search(re.escape(home), whole)):
+        found["home", home] = _note("home", locate(match), home)
+    for name, pattern in rules.notices:
+        if not (name and name in licence.casefold()):
+            for match in pattern.finditer(whole):
+                found.setdefault(("licence", match[0]), ScanFinding("licence", locate(match), match[0][:60], match[0]))
     return [*found.values()]
 
 
+def _note(kind: str, place: str, value: str) -> ScanFinding:
+    return ScanFinding(kind, place, f"{value[:4]}… ({len(value)} characters)", value)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    kind: str
+    pattern: re.Pattern[str]
+    holds: Check
+    needs: str
+    """What a text must hold to be read for it: most texts are passed over quickly."""
+
+
+@dataclass(frozen=True)
+class _Rules:
+    rules: tuple[_Rule, ...]
+    notices: tuple[tuple[str, re.Pattern[str]], ...]
+    allowed: re.Pattern[str] | None
+
+
 @cache
-def _read_rules() -> tuple[tuple[tuple[str, re.Pattern[str], Check], ...], tuple[tuple[str, re.Pattern[str]], ...]]:
+def _read_rules() -> _Rules:
     told = tomllib.loads(RULES.read_text(encoding="utf-8"))
-    rules = tuple((one["kind"], re.compile(pattern), _CHECKS[one["check"]]) for one in told["rules"] for pattern in one["patterns"])
-    return rules, tuple((one["name"], re.compile("|".join(one["patterns"]), re.IGNORECASE)) for one in told["notices"])
+    labels: Mapping[str, str] = told["labels"]
+    rules = tuple(
+        _Rule(one["kind"], re.compile(_fill(pattern, labels)), _CHECKS[one["check"]], one.get("needs", ""))
+        for one in told["rules"]
+        for pattern in one["patterns"]
+    )
+    notices = tuple((one["name"], re.compile("|".join(one["patterns"]), re.IGNORECASE)) for one in told["notices"])
+    return _Rules(rules, notices, re.compile("|".join(told["allowed"])) if told["allowed"] else None)
+
+
+def _fill(pattern: str, labels: Mapping[str, str]) -> str:
+    """A pattern with the labels that it names."""
+    for name, label in labels.items():
+        pattern = pattern.replace(f"<{name}>", label)
+    return pattern
 
 
 def _list_texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
@@ -89,11 +162,12 @@ def _list_texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
         yield place, str(value)
     elif is_object(value):
         for name, one in value.items():
-            yield f"{place}.{name}", name
-            yield from _list_texts(one, f"{place}.{name}")
             if isinstance(one, str) and len(one) < 200:
                 # A secret is told by its name, which stands apart from it here.
                 yield f"{place}.{name}", f"{name} = {one}"
+            else:
+                yield f"{place}.{name}", name
+                yield from _list_texts(one, f"{place}.{name}")
     elif is_array(value):
         for number, one in enumerate(value):
             yield from _list_texts(one, f"{place}[{number}]")
@@ -108,36 +182,42 @@ def _is_no_placeholder(match: re.Match[str]) -> bool:
 
 
 def _is_real_mail(match: re.Match[str]) -> bool:
+    ending = match["domain"].rsplit(".", 1)[-1].casefold()
+    known = len(ending) == 2 or ending in _ENDINGS
+    return known and not _NOBODY.match(match[0]) and _is_real_address(match)
+
+
+def _is_real_address(match: re.Match[str]) -> bool:
     return not _RESERVED.search(match["domain"]) and _is_no_placeholder(match)
 
 
 def _is_real_phone(match: re.Match[str]) -> bool:
-    digits = _digits(match[0])
-    spelled = f"+{digits}" if match[0].startswith("+") else digits
-    return 9 <= len(digits) <= 15 and not _FICTION.fullmatch(spelled) and len({*digits}) > 3
+    value = match.groupdict().get("value") or match[0]
+    digits = _digits(re.sub(r"\(0\)", "", value))
+    spelled = f"+{digits}" if value.startswith("+") else f"+{digits[2:]}" if digits.startswith("00") else digits
+    counted = any(digits[-10:] in one for one in _COUNTED)
+    least = 10 if spelled.startswith("+") else 8
+    return least <= len(digits) <= 15 and not _FICTION.fullmatch(spelled) and not counted and len({*digits}) > 3 and not _DAY.match(value)
 
 
 def _is_card(match: re.Match[str]) -> bool:
-    digits = _digits(match[0])
-    if digits in _CARDS or len({*digits}) < 4 or not _CARD.fullmatch(digits):
-        return False
-    doubled = [int(one) * (2 if place % 2 else 1) for place, one in enumerate(reversed(digits))]
-    return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
+    return (digits := _digits(match[0])) not in _CARDS and is_card(digits)
 
 
 def _is_iban(match: re.Match[str]) -> bool:
-    value = re.sub(r"\s", "", match[0])
-    return 15 <= len(value) <= 34 and value not in _IBANS and int("".join(str(int(one, 36)) for one in value[4:] + value[:4])) % 97 == 1
+    return (value := re.sub(r"\s", "", match[0])) not in _IBANS and is_iban(value)
 
 
 def _is_public_address(match: re.Match[str]) -> bool:
     """Numbers of versions are small, and resolvers that everybody knows are nobody's."""
     try:
-        address = IPv4Address(match[0])
-    except AddressValueError:
+        address = ip_address(match[0])
+    except ValueError:
         return False
-    parts = [int(one) for one in match[0].split(".")]
-    return address.is_global and not address.is_multicast and sum(one >= 20 for one in parts) >= 2 and len({*parts}) > 1
+    if not address.is_global or address.is_multicast or match[0].casefold() in _RESOLVERS:
+        return False
+    parts = [int(one) for one in match[0].split(".")] if address.version == 4 else []
+    return not parts or (sum(one >= 20 for one in parts) >= 2 and len({*parts}) > 1)
 
 
 def _is_social_number(match: re.Match[str]) -> bool:
@@ -150,30 +230,34 @@ def _is_insurance_number(match: re.Match[str]) -> bool:
     return value not in _IDS and value[:2] not in ("BG", "GB", "NK", "KN", "TN", "NT", "ZZ")
 
 
-def _is_identity_card(match: re.Match[str]) -> bool:
-    return match[0] not in _IDS and "TRWAGMYFPDXBNJZSQVHLCKE"[int(match[0][:8]) % 23] == match[0][-1]
+def _is_national(match: re.Match[str]) -> bool:
+    value = match.groupdict().get("value") or match[0]
+    bare = re.sub(r"[ ./-]", "", value)
+    return bare not in _IDS and not any(bare in one for one in _COUNTED) and is_national(value)
 
 
 def _is_random(match: re.Match[str]) -> bool:
+    """Mixed as no word is. Plain hexadecimal digits may be an id, and are no sign."""
     value = match["value"]
     if _PLACEHOLDER.search(value) or not re.search(r"\d", value) or not re.search(r"[A-Za-z]", value):
         return False
-    mixed = re.search(r"[a-z]", value) and re.search(r"[A-Z]", value)
     bits = -sum(one / len(value) * math.log2(one / len(value)) for one in Counter(value).values())
-    return bool(mixed) and bits >= _RANDOM
+    if re.search(r"[a-z]", value) and re.search(r"[A-Z]", value):
+        return bits >= _RANDOM
+    return bits >= _RANDOM_OF_FEWER and len(re.findall(r"\d+", value)) >= 3 and not re.fullmatch(r"[0-9A-Fa-f-]+", value)
 
 
 _CHECKS: Mapping[str, Check] = {
     "any": bool,
     "placeholder": _is_no_placeholder,
     "mail": _is_real_mail,
-    "address": _is_real_mail,
+    "address": _is_real_address,
     "phone": _is_real_phone,
     "card": _is_card,
     "iban": _is_iban,
     "public_address": _is_public_address,
     "social_number": _is_social_number,
     "insurance_number": _is_insurance_number,
-    "identity_card": _is_identity_card,
+    "national": _is_national,
     "random": _is_random,
 }

@@ -3,16 +3,27 @@
 import json
 import random
 import re
+import tarfile
+import time
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.scanning import scan
+from envmill.lake.lake import Lake
 from envmill.settings import ROOT
 from envmill.stages.context import ExportInput
 from envmill.stages.export import choose_cargo
+from schemas.base import Json, Record
+from schemas.environment import Environment, Test
+from schemas.pair import Pair
+from schemas.rollout import Trajectory
+from schemas.scenario import Scenario
+from tests.interop.exporters.drawn import draw
 from tests.interop.exporters.planted import HONEST, NOTICES, PEOPLE, SECRETS
 from tests.interop.exporters.specimens import make_cargo
 
@@ -39,21 +50,33 @@ def plant(text: str, dice: random.Random) -> tuple[str, ExportSet]:
     return row.id, replace(cargo, trajectories=(row, *cargo.trajectories[1:]))
 
 
-def test_what_is_planted_is_found_wherever_it_stands() -> None:
-    """At least 58 of 60 of each commit's draw. What is found is named by its kind and place, and not shown whole."""
-    dice = random.Random(29)
-    texts = [*dice.sample(PEOPLE, 20), *dice.sample(SECRETS, 20), *dice.sample(NOTICES, 20)]
+def count_missed(texts: list[tuple[str, str]], dice: random.Random) -> list[str]:
+    """Planted texts that did not keep their row at home under their kind."""
     missed = list[str]()
-    for text in texts:
+    for kind, text in texts:
         name, cargo = plant(text, dice)
         kept, findings = choose_cargo(ExportInput(cargo), provisional=False)
         told: Any = next((one.evidence for one in findings if one.gate == "scan"), {"flagged": {}})
         seen = told["flagged"].get(name, [])
-        if KINDS[text] not in {NAMED.get(one["kind"], "person") for one in seen}:
+        if kind not in {NAMED.get(one["kind"], "person") for one in seen}:
             missed.append(text)
             continue
-        assert all(re.sub(r"\s", "", one["shown"]) != re.sub(r"\s", "", text) or KINDS[text] == "licence" for one in seen)
+        assert all(re.sub(r"\s", "", one["shown"]) != re.sub(r"\s", "", text) or kind == "licence" for one in seen)
         assert name not in {one.id for one in (*kept.environments, *kept.scenarios, *kept.trajectories)}
+    return missed
+
+
+def test_what_is_planted_is_found_wherever_it_stands() -> None:
+    """At least 58 of 60 of a draw. What is found is named by its kind and place, and not shown whole."""
+    dice = random.Random(29)
+    texts = [*dice.sample(PEOPLE, 20), *dice.sample(SECRETS, 20), *dice.sample(NOTICES, 20)]
+    missed = count_missed([(KINDS[text], text) for text in texts], dice)
+    assert len(missed) <= 2, missed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_drawn_anew_is_found_as_well(seed: int) -> None:
+    missed = count_missed(draw(seed), random.Random(seed))
     assert len(missed) <= 2, missed
 
 
@@ -87,7 +110,7 @@ def test_what_somebody_accepted_leaves() -> None:
     kept, _ = choose_cargo(ExportInput(cargo), provisional=False)
     assert [one.id for one in kept.scenarios] == [one.id for one in cargo.scenarios[1:]]
     assert spoilt.id not in {one.scenario for one in (*kept.trajectories, *kept.pairs)}
-    kept, findings = choose_cargo(ExportInput(cargo, accepted=frozenset({spoilt.id})), provisional=False)
+    kept, findings = choose_cargo(ExportInput(cargo, accepted={spoilt.id: "email: invented"}), provisional=False)
     assert kept.scenarios == cargo.scenarios
     assert [one.gate for one in findings] == ["licence"]
     every = replace(cargo, scenarios=(spoilt,))
@@ -96,10 +119,87 @@ def test_what_somebody_accepted_leaves() -> None:
     assert "envmill review ID --accept" in findings[-1].detail
 
 
-def test_no_seed_of_the_factory_and_no_world_of_a_real_author_is_flagged() -> None:
-    """At most 2 %, of what is kept in the repository: recorded worlds, and texts that runs start from."""
-    rows = [json.loads(line) for path in (ROOT / "tests/real_authors").rglob("*.jsonl") for line in path.read_text().splitlines() if line]
+def test_who_calls_a_row_right_accepts_nothing_else() -> None:
+    """Only kinds that the words name, and these in all that was made of it; what is found there alone stays."""
+    cargo = make_cargo()
+    spoilt = cargo.scenarios[0].model_copy(update={"request": PEOPLE[0]})
+    row = next(one for one in cargo.trajectories if one.scenario == spoilt.id)
+    said = row.model_copy(update={"messages": [*row.messages, {"role": "assistant", "content": f"I wrote. {PEOPLE[0]}"}]})
+    cargo = replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]), trajectories=(said,))
+    for words, left in (("it is right", 0), ("phone: invented", 0), ("email: invented", 1)):
+        kept, _ = choose_cargo(ExportInput(cargo, accepted={spoilt.id: words}), provisional=False)
+        assert (len([one for one in kept.scenarios if one.id == spoilt.id]), len(kept.trajectories)) == (left, left)
+    more = said.model_copy(update={"messages": [*said.messages, {"role": "assistant", "content": PEOPLE[1]}]})
+    kept, _ = choose_cargo(ExportInput(replace(cargo, trajectories=(more,)), accepted={spoilt.id: "email: invented"}), provisional=False)
+    assert spoilt.id in {one.id for one in kept.scenarios}
+    assert not kept.trajectories
+
+
+def test_a_test_that_holds_something_stays_alone() -> None:
+    cargo = make_cargo()
+    spoilt = cargo.tests[0].model_copy(update={"name": PEOPLE[0]})
+    kept, (*_, finding) = choose_cargo(ExportInput(replace(cargo, tests=(spoilt, *cargo.tests[1:]))), provisional=False)
+    assert kept.tests == cargo.tests[1:]
+    assert kept.scenarios == cargo.scenarios
+    evidence: Any = finding.evidence
+    assert [*evidence["flagged"]] == [spoilt.id]
+
+
+def test_the_home_of_whoever_runs_it_is_found_and_common_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/k.osei")
+    assert [one.kind for one in scan({"reply": "No such file: /home/k.osei/data/x"})] == ["home"]
+    monkeypatch.setenv("HOME", "/root")
+    assert scan({"reply": "No such file: /root/x, /home/k.osei/y"}) == []
+
+
+def test_no_search_takes_long_on_what_is_made_to_delay_it() -> None:
+    """Each pattern reads long runs of what it begins with in little more than linear time."""
+    parts = (
+        "a.",
+        "1 ",
+        "12",
+        "A1",
+        "a@a.",
+        "+1 ",
+        "token ",
+        "password = ",
+        "2a02:",
+        "phone: 0 ",
+        "ssn",
+        "://a:",
+        "//a:b@",
+        "© ",
+        "GNU ",
+        "-----BEGIN A ",
+    )
+    begun = time.monotonic()
+    for part in parts:
+        scan({"text": part * (40_000 // len(part))})
+    assert time.monotonic() - begun < 20
+
+
+def count_flagged(rows: Iterable[Json]) -> int:
+    return sum(bool(scan(row, "Apache-2.0")) for row in rows)
+
+
+def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
+    """At most 2 %, of what is kept in the repository: worlds of real authors, and what came of them."""
+    with tarfile.open(ROOT / "tests/authors/kept/again/worlds.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    rows: dict[str, Json] = {}
+    for home in sorted(one for one in tmp_path.iterdir() if one.name.startswith("lake")):
+        lake = Lake(home)
+        for table, step in ((Environment, 1), (Scenario, 1), (Trajectory, 1), (Pair, 1), (Test, 5)):
+            found: list[Record] = [one for run in lake.runs_with(table) for one in lake.read(table, run)]
+            rows |= {one.id: one.model_dump(mode="json") for one in found[::step]}
+    assert len(rows) > 400
+    assert count_flagged(rows.values()) <= 0.02 * len(rows)
+
+
+def test_no_seed_of_the_factory_is_flagged() -> None:
+    rows: list[Json] = [
+        json.loads(line) for path in (ROOT / "tests/real_authors").rglob("*.jsonl") for line in path.read_text().splitlines() if line
+    ]
     rows += [{"text": line} for path in (ROOT / "data/seeds").rglob("*.toml") for line in path.read_text().splitlines()]
     assert len(rows) > 300
-    flagged = [row for row in rows if scan(row, "Apache-2.0")]
-    assert len(flagged) <= 0.02 * len(rows), [scan(row, "Apache-2.0") for row in flagged][:5]
+    assert count_flagged(rows) <= 0.02 * len(rows)
