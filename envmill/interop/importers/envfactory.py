@@ -18,6 +18,7 @@ from envmill.interop.importers.base import MAX_RELEASE, Harvest, Remark, is_fold
 from envmill.interop.importers.envfactory_adapter import NAMES, write_files
 from envmill.interop.importers.reaching import OUTSIDE, find_reaching, list_outside, write_stand_ins
 from envmill.interop.importers.tools.shaping import ForeignReference, Shaper
+from envmill.interop.importers.writing import find_writing
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters
 from envmill.kinds.start import CLOCK
@@ -37,7 +38,12 @@ State = dict[str, Json]
 _METADATA = "_metadata.json"
 _LIFE = ("load_scenario", "save_scenario")
 _PACKAGES = ("pydantic", "fastmcp", "mcp")
-_READS = ("get", "list", "search", "find", "check", "view", "read", "show", "lookup", "calculate", "compare", "count", "fetch")
+_READS = frozenset(("get", "list", "search", "find", "view", "read", "show", "lookup", "query", "compare", "count", "fetch", "retrieve"))
+"""A tool whose name begins with one of these says that it only looks."""
+_CHANGES = frozenset(
+    ("add", "create", "insert", "update", "edit", "modify", "rename", "delete", "remove", "clear", "cancel", "send", "set")
+)
+"""A tool whose name holds one of these says that it does something."""
 
 
 async def import_release(root: Path, sandbox: Sandbox) -> Harvest:
@@ -148,14 +154,14 @@ class _Import:
                 self._refuse("name_twice", "another tool bears its name", name)
             elif name in server.reaching:
                 self._refuse("reaches_out", f"it uses {server.reaching[name]}, and outside of the environment is nothing", name)
-            elif (tool := self._map_tool(name, one, functions[name])) is not None:
+            elif (tool := self._map_tool(name, one, server)) is not None:
                 yield tool
             seen.add(name)
         for name in sorted(set(functions) - seen):
             self._harvest.remarks.append(Remark(self._name, name, "noted", "not_offered", "a function that the metadata does not name"))
 
-    def _map_tool(self, name: str, told: dict[str, Json], function: ast.FunctionDef) -> Tool | None:
-        """Closed, described, in the subset that the runtime validates; whether it changes anything nobody says, so its name does."""
+    def _map_tool(self, name: str, told: dict[str, Json], server: "_Server") -> Tool | None:
+        """Closed, described, in the subset that the runtime validates; what it does its name says, or its code."""
         schema = told.get("input_schema")
         try:
             if not is_object(schema):
@@ -164,7 +170,7 @@ class _Import:
             given = shaped.get("properties", {})
             if not is_object(given) or not all(map(is_object, given.values())):
                 raise ValueError("its properties are no schemas")
-            words = described_parameters(ast.get_docstring(function) or "")
+            words = described_parameters(ast.get_docstring(server.functions[name]) or "")
             described: State = {
                 key: {"description": words.get(key) or key.replace("_", " ")} | one for key, one in given.items() if is_object(one)
             }
@@ -173,8 +179,8 @@ class _Import:
         except (ForeignReference, ValueError) as error:
             self._refuse("bad_schema", f"its arguments: {error}", name)
             return None
-        effect: Effect = "query" if name.split("_")[0] in _READS else "change"
-        self._change("effect_by_name", f"the metadata does not say what it does; by its name it is a {effect}", name)
+        effect, word = _find_effect(name, name in server.writing)
+        self._change(f"effect_by_{word}", f"the metadata does not say what it does; by its {word} it is a {effect}", name)
         return Tool(name=name, description=str(told.get("description") or name), parameters=closed, effect=effect)
 
     async def _try_states(self, environment: Environment, told: list[Json]) -> dict[str, State]:
@@ -209,6 +215,8 @@ class _Server:
     """Packages it imports that reach out."""
     reaching: dict[str, str]
     """Function → such a package that it uses."""
+    writing: set[str]
+    """Functions that visibly change what it keeps."""
 
 
 def _read_server(source: str) -> _Server | tuple[str, str]:
@@ -231,7 +239,17 @@ def _read_server(source: str) -> _Server | tuple[str, str]:
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and any(map(_is_tool, node.decorator_list))}
     if lacking := [name for name in _LIFE if name not in functions]:
         return "no_scenario", f"it offers no {lacking[0]}, so it cannot be begun on a state"
-    return _Server(functions, list_outside(module), find_reaching(module))
+    return _Server(functions, list_outside(module), find_reaching(module), find_writing(module))
+
+
+def _find_effect(name: str, writes: bool) -> tuple[Effect, str]:
+    """What a tool does, and what says so: its name, `getDesk` or `desk_add`, or else its code."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+    if words and words[0] in _READS:
+        return "query", "name"
+    if _CHANGES & set(words):
+        return "change", "name"
+    return "change" if writes else "query", "code"
 
 
 def _is_tool(node: ast.expr) -> bool:

@@ -77,16 +77,32 @@ def find_reaching(module: ast.Module) -> dict[str, str]:
     """Function → the package that it uses, itself or through functions and methods of the same file."""
     bound = {name: top for top, name in _list_imports(module)}
     functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    objects = {name for node in module.body for name in _list_assigned(node)} | {"self", "cls"}
-    found = {one.name: top for one in functions for name, top in bound.items() if name in _list_uses(one, bound)}
-    calls = {one.name: set(_list_calls(one, objects)) for one in functions}
-    while fresh := {name: top for name, called in calls.items() if name not in found and (top := _find_first(called, found))}:
-        found |= fresh
+    return spread({one.name: top for one in functions for name, top in bound.items() if name in _list_uses(one, bound)}, list_calls(module))
+
+
+def spread(found: dict[str, str], calls: Mapping[str, set[str]]) -> dict[str, str]:
+    """What is found of functions, and of those that call them."""
+    while fresh := {name: told[0] for name, called in calls.items() if name not in found and (told := _list_told(called, found))}:
+        found = found | fresh
     return found
 
 
-def _find_first(called: set[str], found: Mapping[str, str]) -> str:
-    return next((found[name] for name in sorted(called) if name in found), "")
+def list_calls(module: ast.Module) -> dict[str, set[str]]:
+    """Function → those of the file that it calls. A tool and the method behind it often bear one name: they are taken together."""
+    objects, calls = list_objects(module) | {"self", "cls"}, dict[str, set[str]]()
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            calls.setdefault(node.name, set()).update(_list_calls(node, objects))
+    return calls
+
+
+def list_objects(module: ast.Module) -> set[str]:
+    """Names of objects of a module: a method called on one may be that of a class here."""
+    return {name for node in module.body for name in _list_assigned(node)}
+
+
+def _list_told(called: set[str], found: Mapping[str, str]) -> list[str]:
+    return [found[name] for name in sorted(called) if name in found]
 
 
 def _list_imports(module: ast.Module) -> Iterator[tuple[str, str]]:
@@ -109,7 +125,6 @@ def _list_packages(node: ast.AST) -> Iterator[str]:
 
 
 def _list_assigned(node: ast.stmt) -> Iterator[str]:
-    """Names of objects of a module: a method called on one may be that of a class here."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     yield from (target.id for target in targets if isinstance(target, ast.Name))
 

@@ -192,7 +192,8 @@ async def test_states_are_those_that_load_and_what_is_otherwise_than_released_is
         ("state_unexpected", "lenient"),
     }
     assert {one.part for one in harvest.remarks if one.code == "not_offered"} == {"sweep"}
-    assert {one.part for one in harvest.remarks if one.code == "effect_by_name"} == {"get_desk", "book_desk"}
+    told = {one.part: one.code for one in harvest.remarks if one.code.startswith("effect_by")}
+    assert told == {"get_desk": "effect_by_name", "book_desk": "effect_by_code"}
 
 
 @pytest.mark.parametrize(
@@ -337,3 +338,25 @@ async def test_what_is_mapped_is_written_and_read_back(tmp_path: Path, jail: San
     office = (await bring(tmp_path, jail)).folders["Office"]
     write_folder(tmp_path / "Office", office)
     assert read_folder(tmp_path / "Office") == office
+
+
+NAMED = [
+    ("query_desks", "query", "name", "return list(api.desks)"),
+    ("lookupDesk", "query", "name", "return api.desks.get(desk_id)"),
+    ("desk_cancel", "change", "name", "return 'cancelled'"),
+    ("get_desk_count", "query", "name", "api.desks.clear()"),
+    ("nearby_desks", "query", "code", "return sorted(api.desks)"),
+    ("lostDesk", "change", "code", "api.desks.pop(desk_id, None)"),
+    ("check_in", "change", "code", "desk = api.desks[desk_id]\n    desk.state = 'taken'"),
+    ("check_desk", "query", "code", "return api.desks[desk_id].state"),
+]
+
+
+async def test_a_tool_is_a_query_or_a_change_by_its_name_or_else_by_its_code(tmp_path: Path, jail: Sandbox) -> None:
+    """Names in the form of the release: `query_…`, `camelCase`, a subject before the verb, or no verb at all."""
+    code = "".join(f"@mcp.tool()\ndef {name}(desk_id: str) -> object:\n    {body}\n\n\n" for name, _, _, body in NAMED)
+    tools = [*TOOLS, *(describe(name, desk_id="string") for name, *_ in NAMED)]
+    harvest = await bring(tmp_path, jail, server=SERVER.replace("if __name__", code + "if __name__"), tools=tools)
+    effects = {tool.name: tool.effect for tool in harvest.folders["Office"].environment.tools}
+    by = {one.part: one.code.removeprefix("effect_by_") for one in harvest.remarks if one.code.startswith("effect_by")}
+    assert [(name, effects[name], by[name]) for name, *_ in NAMED] == [(name, effect, word) for name, effect, word, _ in NAMED]
