@@ -23,6 +23,11 @@ _NEEDED = r"""[(,]\s*["`\[]?NAME["`\]]?\s(?!(?:[^,(]|\([^)]*\))*default)(?:[^,(]
 _PAGE = frozenset(("limit", "offset"))
 _USER = 1
 """Whoever is logged in, as the release's prompts fix it."""
+_USERS = "users"
+_OWN = re.compile(r"\b(?:current|authenticated|logged[- ]in) user\b|\buser_id ?= ?1\b|\bmy\b", re.IGNORECASE)
+"""An endpoint that says it is about rows of whoever is logged in."""
+_ORDER = re.compile(r"\b(?:latest|newest|oldest|most recent(?:ly)?|top|ranked|sorted|ordered by|random)\b", re.IGNORECASE)
+_MAKES = re.compile(r"\bcreat(?:e|es|ing)\b", re.IGNORECASE)
 
 PROGRAM = '''"""Released endpoints over their tables, each as the one statement it describes."""
 
@@ -38,7 +43,8 @@ class World:
     def _perform(self, plan, given):
         if plan["act"] == "insert":
             return self._insert(plan, given)
-        named = [(place, given[name]) for name, place in plan["where"].items() if given.get(name) is not None]
+        named = [((column, "="), value) for column, value in plan["own"].items()]
+        named += [(place, given[name]) for name, place in plan["where"].items() if given.get(name) is not None]
         conditions = [(f'"{column}" {sign} ?', value) for (column, sign), value in named]
         where = " and ".join(text for text, _ in conditions) or "1"
         values = [value for _, value in conditions]
@@ -121,47 +127,75 @@ def _describe(name: str, kind: str, description: str) -> Json:
 
 def _plan(endpoint: ReleasedEndpoint, table: Table, ddl: str) -> Plan:
     columns = {column.name: column for column in table.columns}
-    path = re.findall(r"{(\w+)}", endpoint.path)
-    places = {name: _find_column(name, name in path, table) for name in endpoint.request_params if name not in _PAGE}
+    method, text = endpoint.method.upper(), f"{endpoint.summary} {endpoint.description} {endpoint.path}"
+    places = {name: _find_column(name, endpoint, table) for name in endpoint.request_params if name not in _PAGE}
     if unknown := sorted(name for name, place in places.items() if place is None):
         raise Unmapped("no_column", f"its parameter {unknown[0]} is no column of {table.name}, nor a bound of one")
     found = {name: place for name, place in places.items() if place}
     sent = {name: column for name, (column, _) in found.items() if endpoint.request_params[name].param_type == "body"}
     where = {name: list(place) for name, place in found.items() if name not in sent}
-    plan: Plan = {"table": table.name, "key": list(table.key), "where": where, "set": sent, "fill": {}, "stamp": []}
-    whole = bool(where) and set(table.key) <= {column for column, sign in where.values() if sign == "="}
-    method = endpoint.method.upper()
+    owner = _find_owner(table)
+    given = {column for column, _ in found.values()}
+    is_own = owner not in ("", *given) and (bool(_OWN.search(text)) or (method != "GET" and owner in table.key and len(table.key) > 1))
+    own = {owner: _USER} if is_own else {}
+    plan: Plan = {"table": table.name, "key": list(table.key), "own": own, "where": where, "set": sent, "fill": {}, "stamp": []}
+    equal = {column for column, sign in where.values() if sign == "="}
+    whole = bool(equal or own) and set(table.key) <= equal | set(own)
     if method == "POST":
-        return plan | {"act": "insert"} | _fill(found, table, columns, ddl)
+        path = re.findall(r"{(\w+)}", endpoint.path)
+        if any(table.key == [found[name][0]] and not columns[found[name][0]].references for name in path if name in found):
+            raise Unmapped("row_is_there", f"a POST on one row of {table.name} that is there already")
+        return plan | {"act": "insert"} | _fill(found, table, columns, ddl, owner)
     if method == "GET":
-        return plan | {"act": "get" if whole and endpoint.path.endswith("}") else "list"}
+        return plan | {"act": _read(text, table, whole and (endpoint.path.endswith("}") or not where))}
     if method not in ("PATCH", "PUT", "DELETE") or not whole:
         raise Unmapped("no_row_named", f"a {method} whose parameters do not name one row of {table.name}")
     stamp = [name for name in columns if name == "updated_at"] if method != "DELETE" else []
     return plan | {"act": "delete" if method == "DELETE" else "update", "stamp": stamp}
 
 
-def _find_column(name: str, in_path: bool, table: Table) -> tuple[str, str] | None:
+def _read(text: str, table: Table, is_one: bool) -> str:
+    """One row, or all that are found, in the order of the key; an endpoint that says more than that is not mapped."""
+    if _MAKES.search(text):
+        raise Unmapped("read_creates", f"it creates a row of {table.name} where none is found")
+    if not is_one and (told := _ORDER.search(text)):
+        raise Unmapped("order_promised", f"it promises an order of {table.name} by the word {told[0]!r}, and does not say by which column")
+    return "get" if is_one else "list"
+
+
+def _find_owner(table: Table) -> str:
+    """The column that names whoever is logged in: `user_id`, or the only one that refers to the users."""
+    if table.name == _USERS:
+        return table.key[0] if len(table.key) == 1 else ""
+    names = [column.name for column in table.columns if column.references.partition(".")[0] == _USERS]
+    return "user_id" if "user_id" in {column.name for column in table.columns} else names[0] if len(names) == 1 else ""
+
+
+def _find_column(name: str, endpoint: ReleasedEndpoint, table: Table) -> tuple[str, str] | None:
     """Column and how it is compared."""
     columns = [column.name for column in table.columns]
     if name in columns:
         return name, "="
-    thing = name.removesuffix("_id")
-    if in_path and len(table.key) == 1 and table.name in (thing, f"{thing}s", f"{thing}es", f"{thing.removesuffix('y')}ies"):
-        return table.key[0], "="
+    thing, _, rest = name.rpartition("_")
+    says_which = endpoint.request_params[name].param_type != "body" or endpoint.method.upper() == "POST"
+    if says_which and thing and table.name in (thing, f"{thing}s", f"{thing}es", f"{thing.removesuffix('y')}ies"):
+        if rest == "id" and len(table.key) == 1:
+            return table.key[0], "="
+        if rest in columns:
+            return rest, "="
     for prefix, sign in (("min_", ">="), ("max_", "<=")):
         if name.startswith(prefix) and name.removeprefix(prefix) in columns:
             return name.removeprefix(prefix), sign
     return None
 
 
-def _fill(found: dict[str, tuple[str, str]], table: Table, columns: dict[str, Column], ddl: str) -> Plan:
+def _fill(found: dict[str, tuple[str, str]], table: Table, columns: dict[str, Column], ddl: str, owner: str) -> Plan:
     """A new row: what is sent, whoever is logged in, the time; a column that must be there and is in none of these stands against it."""
     given = {column for column, _ in found.values()}
-    fill = {"user_id": _USER} if "user_id" in columns and "user_id" not in given else {}
+    fill = {owner: _USER} if owner not in ("", *given) and table.name != _USERS else {}
     stamp = [name for name in columns if name in ("created_at", "updated_at") and name not in given]
     for name in columns:
         needed = re.search(_NEEDED.replace("NAME", re.escape(name)), ddl, re.IGNORECASE)
         if needed and name not in given | set(fill) | set(stamp) | set(table.key):
             raise Unmapped("row_incomplete", f"a new row of {table.name} needs {name}, which nobody sends")
-    return {"set": {name: column for name, (column, _) in found.items()}, "where": {}, "fill": fill, "stamp": stamp}
+    return {"set": {name: column for name, (column, _) in found.items()}, "own": {}, "where": {}, "fill": fill, "stamp": stamp}

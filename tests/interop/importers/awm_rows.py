@@ -52,7 +52,7 @@ PEEKS = """def verify_task_completion(initial_db_path, final_db_path):
 """
 
 
-def endpoint(name: str, method: str, path: str, tables: list[str], **parameters: tuple[str, str]) -> dict[str, Any]:
+def endpoint(name: str, method: str, path: str, tables: list[str], /, **parameters: tuple[str, str]) -> dict[str, Any]:
     """Parameter → its type and where it is sent."""
     told = {
         key: {"type": kind, "param_type": place, "required": place != "query", "description": f"The {key}.", "example": 1}
@@ -106,3 +106,66 @@ def write_release(folder: Path, release: dict[str, list[dict[str, Any]]]) -> Pat
     for name, rows in release.items():
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
+
+
+PLOTS = [
+    {"name": "users", "ddl": "CREATE TABLE users (id INTEGER PRIMARY KEY, nick TEXT NOT NULL)", "indexes": []},
+    {
+        "name": "plots",
+        "ddl": "CREATE TABLE plots (id INTEGER PRIMARY KEY, holder_id INTEGER NOT NULL, name TEXT NOT NULL, crop TEXT, "
+        "sown_at DATETIME DEFAULT CURRENT_TIMESTAMP, UNIQUE (holder_id, name), FOREIGN KEY (holder_id) REFERENCES users(id))",
+        "indexes": ["CREATE INDEX idx_plots_sown ON plots(holder_id, sown_at DESC);"],
+    },
+    {
+        "name": "watches",
+        "ddl": "CREATE TABLE watches (user_id INTEGER NOT NULL, plot_id INTEGER NOT NULL, PRIMARY KEY (user_id, plot_id), "
+        "FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE, FOREIGN KEY (plot_id) REFERENCES plots(id))",
+        "indexes": [],
+    },
+    {"name": "seeds", "ddl": "CREATE TABLE seeds (id TEXT PRIMARY KEY, label TEXT)", "indexes": []},
+]
+"""Tables in which some rows belong to whoever is logged in, as in the release."""
+PLOT_ROWS = [
+    {"table_name": "users", "insert_statements": ["INSERT INTO users (id, nick) VALUES (1, 'me');", "INSERT INTO users VALUES (2, 'she')"]},
+    {
+        "table_name": "plots",
+        "insert_statements": [
+            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (1, 1, 'North', datetime('now', '-30 days'));",
+            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (2, 2, 'North', datetime('now', '-9 days'));",
+        ],
+    },
+    {"table_name": "watches", "insert_statements": ["INSERT INTO watches VALUES (1, 2)", "INSERT INTO watches VALUES (2, 2)"]},
+]
+
+
+def say(told: dict[str, Any], text: str) -> dict[str, Any]:
+    """An endpoint with words of its own."""
+    return told | {"description": text}
+
+
+PLOT_ENDPOINTS = [
+    say(endpoint("my_plots", "GET", "/plots", ["plots"]), "Plots of the current user."),
+    say(endpoint("all_plots", "GET", "/all-plots", ["plots"]), "Plots of everybody."),
+    say(endpoint("plot_by_name", "GET", "/plots/by-name/{plot_name}", ["plots"], plot_name=("string", "path")), "One of my plots."),
+    say(endpoint("get_plot", "GET", "/plots/{plot_id}", ["plots"], plot_id=("integer", "path")), "A plot held by user_id=1."),
+    say(endpoint("take_plot", "POST", "/plots", ["plots"], name=("string", "body")), "Adds one."),
+    say(endpoint("unwatch", "DELETE", "/plots/{plot_id}/watch", ["watches"], plot_id=("integer", "path")), "Ends a watch."),
+    say(endpoint("watchers", "GET", "/plots/{plot_id}/watchers", ["watches"], plot_id=("integer", "path")), "Who watches."),
+    say(endpoint("me", "GET", "/me", ["users"]), "The authenticated user."),
+    say(endpoint("add_seed", "POST", "/seeds", ["seeds"], seed_id=("string", "body"), label=("string", "body")), "Adds one."),
+    say(endpoint("dry_seed", "POST", "/seeds/{seed_id}/dry", ["seeds"], seed_id=("string", "path")), "Dries a seed."),
+    say(endpoint("rename_seed", "PATCH", "/seeds", ["seeds"], seed_label=("string", "body")), "Renames."),
+    say(endpoint("newest_seed", "GET", "/seeds/newest", ["seeds"]), "One seed."),
+    say(endpoint("any_seed", "GET", "/seeds/default", ["seeds"]), "The default one, creating it if none exists."),
+    say(endpoint("created_seeds", "GET", "/seeds", ["seeds"]), "All that were created."),
+]
+
+
+def make_plots() -> dict[str, list[dict[str, Any]]]:
+    """File → rows of the same release with these tables."""
+    release = make_release()
+    return release | {
+        "gen_db.jsonl": [{"scenario": NAME, "db_schema": {"tables": PLOTS}}],
+        "gen_sample.jsonl": [{"scenario": NAME, "sample_data": {"tables": PLOT_ROWS}}],
+        "gen_spec.jsonl": [{"scenario": NAME, "api_spec": {"api_groups": [{"endpoints": PLOT_ENDPOINTS}]}}],
+    }

@@ -9,13 +9,13 @@ from envmill.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.importers import IMPORTERS
 from envmill.interop.importers.base import Harvest
-from envmill.kinds.start import start
-from envmill.sandbox import Invoke, Look, Observation, Program, Sandbox
+from envmill.kinds.start import CLOCK, start
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
 from schemas.environment import Call
 from schemas.rollout import Verdict
-from tests.interop.importers.awm_rows import BOOKS, ENDPOINTS, NAME, PEEKS, make_release, write_release
+from tests.interop.importers.awm_rows import BOOKS, ENDPOINTS, NAME, PEEKS, make_plots, make_release, write_release
 
 
 async def bring(folder: Path, sandbox: Sandbox, **changed: Any) -> Harvest:
@@ -90,6 +90,45 @@ async def test_tools_do_what_their_endpoint_says(tmp_path: Path, jail: Sandbox) 
         value = one.parts[0]["value"] if one.parts else one.code
         found = [row["id"] for row in value] if isinstance(value, list) else value["id"] if isinstance(value, dict) else value
         assert (one.outcome, found) == (outcome, told), name
+
+
+OWN = [
+    ("my_plots", {}, [1]),
+    ("all_plots", {}, [1, 2]),
+    ("plot_by_name", {"plot_name": "North"}, [1]),
+    ("get_plot", {"plot_id": 1}, 1),
+    ("get_plot", {"plot_id": 2}, "not_found"),
+    ("me", {}, 1),
+    ("watchers", {"plot_id": 2}, [1, 2]),
+    ("unwatch", {"plot_id": 2}, 1),
+    ("watchers", {"plot_id": 2}, [2]),
+    ("take_plot", {"name": "South"}, 1),
+    ("add_seed", {"seed_id": "oat", "label": "Oat"}, "oat"),
+    ("created_seeds", {}, ["oat"]),
+]
+"""Tool → what it is given → the rows it tells: `holder_id` or `user_id` where there is one, or else `id`."""
+
+
+async def test_rows_of_whoever_is_logged_in_are_told_from_those_of_others(tmp_path: Path, jail: Sandbox) -> None:
+    harvest = await bring(tmp_path, jail, **make_plots())
+    program = Program.of(harvest.folders[NAME].environment)
+    calls = [Invoke(Call(name=name, arguments=arguments)) for name, arguments, _ in OWN]
+    seen = await jail.play(program, [Reset(harvest.folders[NAME].states["released"], CLOCK, 0), *calls])
+    for one, (name, _, told) in zip(seen[1:], OWN, strict=True):
+        value: Any = one.parts[0]["value"] if one.parts else one.code
+        rows = value if isinstance(value, list) else [value]
+        found = [row if isinstance(row, str) else row.get("user_id", row.get("holder_id", row.get("id"))) for row in rows]
+        assert (found if isinstance(value, list) else found[0]) == told, name
+
+
+async def test_endpoints_that_do_more_than_their_rows_tell_are_refused(tmp_path: Path, jail: Sandbox) -> None:
+    refused = list_refused(await bring(tmp_path, jail, **make_plots()))
+    assert {name: code for name, code in refused.items() if "/" not in name and name != "verifier"} == {
+        "dry_seed": "row_is_there",
+        "rename_seed": "no_column",
+        "newest_seed": "order_promised",
+        "any_seed": "read_creates",
+    }
 
 
 def alter(file: str, **changed: Any) -> dict[str, Any]:
