@@ -32,6 +32,7 @@ _MAKES = re.compile(r"\bcreat(?:e|es|ing)\b", re.IGNORECASE)
 PROGRAM = '''"""Released endpoints over their tables, each as the one statement it describes."""
 
 from envmill.runtime import Rejection, now
+from envmill.runtime.db import BrokenConstraint
 
 PLANS = $PLANS
 
@@ -79,7 +80,13 @@ class World:
 
 
 def make_tool(plan):
-    return lambda self, /, **given: self._perform(plan, given)
+    def tool(self, /, **given):
+        try:
+            return self._perform(plan, given)
+        except BrokenConstraint as broken:
+            raise Rejection("constraint", str(broken)) from None
+
+    return tool
 
 
 for name, plan in PLANS.items():

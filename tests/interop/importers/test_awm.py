@@ -103,6 +103,7 @@ OWN = [
     ("unwatch", {"plot_id": 2}, 1),
     ("watchers", {"plot_id": 2}, [2]),
     ("take_plot", {"name": "South"}, 1),
+    ("take_plot", {"name": "South"}, "constraint"),
     ("add_seed", {"seed_id": "oat", "label": "Oat"}, "oat"),
     ("created_seeds", {}, ["oat"]),
 ]
