@@ -15,7 +15,7 @@ from envmill.settings import ROOT
 from tests.kinds.toy import counters
 
 PACKAGES = ("envmill", "schemas", "quality")
-DATA = ("seeds", "prices.toml")
+DATA = ("seeds", "prices.toml", "scan.toml")
 EDITS = {
     "schemas/environment.py": [
         ('Kind = Literal["stateful", "sql", "terminal"]', 'Kind = Literal["stateful", "sql", "terminal", "counters"]')
