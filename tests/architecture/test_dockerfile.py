@@ -14,7 +14,7 @@ def test_all_that_runs_is_copied_and_nothing_else() -> None:
     packages: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     copied = {word for line in LINES if line.startswith("COPY ") and "--from" not in line for word in line.split()[1:-1]}
     assert copied == {*packages, ".wheels", "data", "LICENSE", "pyproject.toml", "prefect.yaml", "requirements.lock"}
-    assert copied - {"data"} | {"data/seeds", "data/sketches", "data/prices.toml"} == PASSED
+    assert copied - {"data"} | {"data/seeds", "data/sketches", "data/prices.toml", "data/scan.toml"} == PASSED
     assert all((ROOT / name).exists() for name in PASSED - {".wheels"})
 
 
