@@ -15,10 +15,10 @@ from envmill.errors import BuildError, SettingsError
 from envmill.interop.bundles import Folder
 from envmill.interop.bundles.files import Files, fault
 from envmill.interop.importers.base import MAX_RELEASE, Harvest, Remark, is_folder_name
+from envmill.interop.importers.effects import find_writing
 from envmill.interop.importers.envfactory_adapter import NAMES, write_files
 from envmill.interop.importers.reaching import OUTSIDE, find_reaching, list_outside, write_stand_ins
 from envmill.interop.importers.tools.shaping import ForeignReference, Shaper
-from envmill.interop.importers.writing import find_writing
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters
 from envmill.kinds.start import CLOCK

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from envmill.interop.importers.effects import find_writing
 from envmill.interop.importers.reaching import find_reaching
-from envmill.interop.importers.writing import find_writing
 
 KEEPING = """
 import tempfile
