@@ -70,8 +70,8 @@ def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
 def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
     """Without rows whose sources forbid training, and without those of a model that no entry is about: nobody said that it may."""
     left: dict[str, list[str]] = {}
-    scenarios = _hold(terms, cargo.scenarios, cargo, "scenarios", left)
-    kept = leave_out(cargo, lambda scenario, _: scenario not in {one.id for one in scenarios})
+    stay = {one.id for one in cargo.scenarios} - {one.id for one in _hold(terms, cargo.scenarios, cargo, "scenarios", left)}
+    kept = leave_out(cargo, lambda scenario, _: scenario in stay)
     kept = replace(
         kept,
         trajectories=_hold(terms, kept.trajectories, cargo, "trajectories", left),
@@ -90,9 +90,11 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
 
 
 def _hold(terms: TermsFile, rows: Sequence[T], cargo: ExportSet, name: str, left: dict[str, list[str]]) -> tuple[T, ...]:
+    """Those that may leave. Of a row whose sources nobody wrote down nothing is known."""
     kept: list[T] = []
     for one in rows:
-        verdict = "allowed" if one.split == HELD_OUT else judge_row(terms, cargo.sources.get(one.id, ()))
+        sources = cargo.sources.get(one.id)
+        verdict = "allowed" if one.split == HELD_OUT else judge_row(terms, sources) if sources else "unknown"
         if verdict == "allowed":
             kept.append(one)
         else:

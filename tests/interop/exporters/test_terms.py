@@ -118,6 +118,15 @@ def test_of_whom_nobody_said_anything_it_stays_at_home_and_the_model_is_named(tm
     assert "No entry is about anthropic:sage" in finding.detail
 
 
+def test_a_row_without_sources_stays_at_home(tmp_path: Path) -> None:
+    cargo = make_traced()
+    lost = cargo.trajectories[0].id
+    sources = {name: found for name, found in cargo.sources.items() if name != lost}
+    kept, _ = hold(replace(cargo, sources=sources), write_terms(tmp_path, entry("all", "*")))
+    assert lost not in {one.id for one in kept.trajectories}
+    assert kept.held_back == {"trajectories_unknown": 1}
+
+
 def test_the_card_tells_what_terms_kept_at_home(tmp_path: Path) -> None:
     kept, _ = hold(make_traced(), write_terms(tmp_path, entry("fine", "*"), entry("acme-2026", "openai:pupil-9", train=False)))
     (dataset,) = EXPORTERS["dataset"](kept)
