@@ -1,4 +1,4 @@
-"""Exporter `views`: the trajectories of `sft` as other programs spell them, one folder per spelling, one file per split.
+"""Exporter `views`: the trajectories of `sft` as other programs render them, one folder per spelling, one file per split.
 
 trajectory ──► openai/ messages, tools      ──► anthropic/ system, messages, tools      ──► sharegpt/ conversations, system, tools
 """
@@ -28,16 +28,16 @@ class Unspelled(Exception):
     """A spelling has no form for the conversation; the message says why."""
 
 
-def spell_anthropic(line: Json) -> Json:
+def render_anthropic(line: Json) -> Json:
     """A request of Anthropic's messages: calls and replies are blocks, and all that is answered to one turn is one message."""
     _refuse_weights(line)
     system, spoken = _split_system(line["messages"])
     messages: list[Json] = []
     for user, group in groupby(spoken, key=lambda one: one["role"] != "assistant"):
         if user:
-            messages.append({"role": "user", "content": [_spell_told(one) for one in group]})
+            messages.append({"role": "user", "content": [_render_told(one) for one in group]})
         else:
-            messages += [{"role": "assistant", "content": _spell_said(one)} for one in group]
+            messages += [{"role": "assistant", "content": _render_said(one)} for one in group]
     tools = [
         {"name": one["function"]["name"], "description": one["function"]["description"], "input_schema": one["function"]["parameters"]}
         for one in line["tools"]
@@ -45,11 +45,11 @@ def spell_anthropic(line: Json) -> Json:
     return {**({"system": system} if system else {}), "messages": messages, "tools": tools}
 
 
-def spell_sharegpt(line: Json) -> Json:
+def render_sharegpt(line: Json) -> Json:
     """Turns of two sides by turns; `system` and `tools` are strings."""
     _refuse_weights(line)
     system, spoken = _split_system(line["messages"])
-    turns = [_spell_turn(one) for one in spoken]
+    turns = [_render_turn(one) for one in spoken]
     sides = [one["from"] in ("gpt", "function_call") for one in turns]
     if sides != [bool(place % 2) for place in range(len(turns))] or len(turns) % 2:
         raise Unspelled(UNEVEN)
@@ -57,13 +57,13 @@ def spell_sharegpt(line: Json) -> Json:
     return {"conversations": turns, **({"system": system} if system else {}), "tools": tools}
 
 
-def spell_openai(line: Json) -> Json:
+def render_openai(line: Json) -> Json:
     """As `sft` has it."""
     return line
 
 
 Spelling: TypeAlias = Callable[[Json], Json]
-SPELLINGS: Mapping[str, Spelling] = {"openai": spell_openai, "anthropic": spell_anthropic, "sharegpt": spell_sharegpt}
+SPELLINGS: Mapping[str, Spelling] = {"openai": render_openai, "anthropic": render_anthropic, "sharegpt": render_sharegpt}
 
 
 def export_views(cargo: ExportSet) -> list[OutputFolder]:
@@ -72,10 +72,10 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
         return []
     files: dict[str, bytes] = {}
     told: dict[str, Json] = {}
-    for name, spell in SPELLINGS.items():
+    for name, render in SPELLINGS.items():
         lines, refused = dict[str, list[str]](), dict[str, str]()
         for split, rows in group_trajectories(cargo).items():
-            spelled = _spell_all(rows, spell, refused)
+            spelled = _render_all(rows, render, refused)
             if spelled:
                 files[f"{name}/{split}.jsonl"] = render_lines([row for _, row in spelled])
                 lines[split] = [trajectory for trajectory, _ in spelled]
@@ -100,12 +100,12 @@ def _describe_manifest(cargo: ExportSet, told: Mapping[str, Json]) -> Json:
     }
 
 
-def _spell_all(rows: Sequence[Trajectory], spell: Spelling, refused: dict[str, str]) -> list[tuple[str, Json]]:
+def _render_all(rows: Sequence[Trajectory], render: Spelling, refused: dict[str, str]) -> list[tuple[str, Json]]:
     """Trajectory and line of those that it has a form for; the others are noted with the reason."""
     found: list[tuple[str, Json]] = []
     for row in rows:
         try:
-            found.append((row.id, spell(as_openai(row))))
+            found.append((row.id, render(as_openai(row))))
         except Unspelled as error:
             refused[row.id] = str(error)
     return found
@@ -121,7 +121,7 @@ def _split_system(messages: Sequence[Json]) -> tuple[str, list[Json]]:
     return "\n\n".join(system), [one for one in messages if one["role"] != "system"]
 
 
-def _spell_told(message: Json) -> Json:
+def _render_told(message: Json) -> Json:
     """What the assistant is told, as a block: a user's words or a tool's reply."""
     if message["role"] != "tool":
         return {"type": "text", "text": message["content"]}
@@ -129,7 +129,7 @@ def _spell_told(message: Json) -> Json:
     return reply if orjson.loads(message["content"]).get("ok", True) else reply | {"is_error": True}
 
 
-def _spell_said(message: Json) -> list[Json]:
+def _render_said(message: Json) -> list[Json]:
     calls = message.get("tool_calls", ())
     blocks: list[Json] = [{"type": "text", "text": message["content"]}] if message.get("content") else []
     blocks += [
@@ -141,7 +141,7 @@ def _spell_said(message: Json) -> list[Json]:
     return blocks
 
 
-def _spell_turn(message: Json) -> Json:
+def _render_turn(message: Json) -> Json:
     if message["role"] == "tool":
         return {"from": "observation", "value": message["content"]}
     if message["role"] == "user":
