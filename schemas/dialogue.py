@@ -59,7 +59,7 @@ class Told(Contract):
     """Field of that row."""
 
 
-class Clause(Contract):
+class PolicyClause(Contract):
     """One rule of a policy: under which conditions which calls are allowed, forbidden, come second, need a yes, or oblige the agent."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -137,7 +137,7 @@ class Dialogue(Contract):
     """What happens after each call, in order."""
     discoverable: dict[str, Discovery] = {}
     """Tool → what unlocks it."""
-    clauses: list[Clause]
+    clauses: list[PolicyClause]
     """The policy."""
     goals: list[Goal] = []
     """What people want."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from schemas.base import Json
-from schemas.dialogue import Clause, StateCondition, WordsCondition
+from schemas.dialogue import PolicyClause, StateCondition, WordsCondition
 from schemas.scenario import CallPattern
 
 _Subject = tuple[str, str]
@@ -45,7 +45,7 @@ class _Limits:
         return not other.wanted and least and most and all(one in known or not self.holds(one) for one in other.refused)
 
 
-def find_conflicts(clauses: Sequence[Clause]) -> Iterator[str]:
+def find_conflicts(clauses: Sequence[PolicyClause]) -> Iterator[str]:
     """Each contradiction, with the clauses named."""
     for clause in clauses:
         if not _can_apply(clause):
@@ -61,7 +61,7 @@ def find_conflicts(clauses: Sequence[Clause]) -> Iterator[str]:
     yield from _find_orders(clauses)
 
 
-def _find_conflict(one: Clause, other: Clause) -> str:
+def _find_conflict(one: PolicyClause, other: PolicyClause) -> str:
     """Why both cannot be followed, seen from the first."""
     obliged = _list_obliged(one)
     if other.effect == "forbid" and not any(each.on == "call" for each in other.when):
@@ -75,14 +75,14 @@ def _find_conflict(one: Clause, other: Clause) -> str:
     return ""
 
 
-def _list_obliged(clause: Clause) -> list[CallPattern]:
+def _list_obliged(clause: PolicyClause) -> list[CallPattern]:
     """Calls that a clause asks for."""
     if clause.effect == "hand_over":
         return [clause.call]
     return [clause.first] if clause.effect == "first" and clause.first else []
 
 
-def _find_orders(clauses: Sequence[Clause]) -> Iterator[str]:
+def _find_orders(clauses: Sequence[PolicyClause]) -> Iterator[str]:
     """Circles of calls, each of which must come before the next."""
     orders = [clause for clause in clauses if clause.effect == "first" and clause.first]
     for clause in orders:
@@ -92,7 +92,7 @@ def _find_orders(clauses: Sequence[Clause]) -> Iterator[str]:
             yield f"Clauses {named} contradict each other: each asks for the other's call first, so that none is ever made."
 
 
-def _find_circle(start: Clause, orders: Sequence[Clause], path: list[Clause]) -> list[Clause]:
+def _find_circle(start: PolicyClause, orders: Sequence[PolicyClause], path: list[PolicyClause]) -> list[PolicyClause]:
     first = path[-1].first
     for clause in orders if first else ():
         if first is None or not _meets(first, clause.call) or not _can_apply(path[-1], clause):
@@ -131,7 +131,7 @@ def _is_fixed(value: Json) -> bool:
     return not (isinstance(value, str) and value.startswith("$"))
 
 
-def _can_apply(*clauses: Clause) -> bool:
+def _can_apply(*clauses: PolicyClause) -> bool:
     """Whether the conditions of all can hold together. A row is the same where it is one collection's under one argument name, or is named
     by its key."""
     limits = _limit(*clauses)
@@ -148,7 +148,7 @@ def _can_apply(*clauses: Clause) -> bool:
     return sayable and all(_Limits(conditions).is_met() for conditions in limits.values())
 
 
-def _implies(one: Clause, other: Clause) -> bool:
+def _implies(one: PolicyClause, other: PolicyClause) -> bool:
     """Whether the second applies wherever the first does."""
     here, there = _limit(one), _limit(other)
     words = {(tuple(each.words), each.said) for each in one.when if isinstance(each, WordsCondition)}
@@ -156,7 +156,7 @@ def _implies(one: Clause, other: Clause) -> bool:
     return worded and all(subject in here and _Limits(here[subject]).implies(_Limits(limit)) for subject, limit in there.items())
 
 
-def _limit(*clauses: Clause) -> Mapping[_Subject, list[StateCondition]]:
+def _limit(*clauses: PolicyClause) -> Mapping[_Subject, list[StateCondition]]:
     found = dict[_Subject, list[StateCondition]]()
     for clause in clauses:
         places = _place_rows(clause)
@@ -166,7 +166,7 @@ def _limit(*clauses: Clause) -> Mapping[_Subject, list[StateCondition]]:
     return found
 
 
-def _place_rows(clause: Clause) -> dict[str, str]:
+def _place_rows(clause: PolicyClause) -> dict[str, str]:
     """`$name` → where a row comes from that no other clause need call so: its collection and the argument that holds it."""
     calls = [call for call in (clause.call, clause.first) if call]
     return {

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause
-from schemas.dialogue import CallCondition, Clause, Coupling, Dialogue, Discovery, StateCondition
+from schemas.dialogue import CallCondition, Coupling, Dialogue, Discovery, PolicyClause, StateCondition
 from schemas.scenario import CallPattern
 
 FILE = "dialogue.json"
@@ -17,7 +17,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {"first": ("first",), "say": ("words", "
 
 
 @dataclass(frozen=True)
-class World:
+class ClauseScope:
     """What clauses may speak of."""
 
     collections: Mapping[str, Sequence[str]]
@@ -40,7 +40,7 @@ def read_dialogue(files: Mapping[str, str]) -> Dialogue:
         raise BuildError(f"{FILE}: {place}: {first['msg']}.") from None
 
 
-def find_dialogue_faults(dialogue: Dialogue, world: World, document: str = "") -> list[str]:
+def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str = "") -> list[str]:
     """Everything that is wrong with it, in words for its author."""
     return [
         *_find_side_faults(dialogue, world),
@@ -53,7 +53,7 @@ def find_dialogue_faults(dialogue: Dialogue, world: World, document: str = "") -
     ]
 
 
-def _find_side_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name in world.collections:
         if name not in dialogue.sides:
             yield f"The collection {name} is on no side: say in `sides` whether it is the agent's or the user's."
@@ -73,7 +73,7 @@ def _find_side_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
                 yield f"The {side}'s tool {name} touches {collection}, which is the other side's. Only a coupling crosses."
 
 
-def _find_clause_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_clause_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     seen = dict[str, str]()
     for clause in dialogue.clauses:
         if any(clause.id == one for one in seen.values()):
@@ -86,7 +86,7 @@ def _find_clause_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
         yield from (f"Clause {clause.id} {fault}." for fault in _find_name_faults(clause, dialogue, world))
 
 
-def _find_shape_faults(clause: Clause, world: World) -> Iterator[str]:
+def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
     """Fields that its effect needs, or has no use for."""
     needs = _NEEDS.get(clause.effect, ())
     if needs and not any(getattr(clause, name) for name in needs):
@@ -103,7 +103,7 @@ def _find_shape_faults(clause: Clause, world: World) -> Iterator[str]:
         yield f"asks for a yes to `{clause.call.name}`, which changes nothing"
 
 
-def _find_name_faults(clause: Clause, dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_name_faults(clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     calls = [clause.call, *([clause.first] if clause.first else []), *(one.call for one in clause.when if isinstance(one, CallCondition))]
     for call in calls:
         yield from _find_call_faults(call, clause, dialogue, world)
@@ -122,7 +122,7 @@ def _find_name_faults(clause: Clause, dialogue: Dialogue, world: World) -> Itera
         yield "declares more than one row: write a clause for each"
 
 
-def _find_call_faults(call: CallPattern, clause: Clause, dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_call_faults(call: CallPattern, clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     if call.name not in world.tools:
         yield f"names the tool {call.name!r}, which there is not"
         return
@@ -142,7 +142,7 @@ def _find_call_faults(call: CallPattern, clause: Clause, dialogue: Dialogue, wor
             yield f"names the argument {name!r} of `{call.name}`, which there is not"
 
 
-def _find_row_faults(row: str, field: str, clause: Clause, world: World) -> Iterator[str]:
+def _find_row_faults(row: str, field: str, clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
     collection = clause.rows.get(row, "") if row.startswith("$") else row.partition("/")[0]
     if collection not in world.collections:
         yield f"speaks of {row}, which is no row: write a `$name` of `rows`, or collection/key"
@@ -174,7 +174,7 @@ def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
     )
 
 
-def _find_need_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is out of reach."""
     for goal in dialogue.goals:
         yield from (f"The goal {goal.name!r} needs {name}, which is no tool." for name in goal.needs if name not in world.tools)
@@ -194,14 +194,14 @@ def _find_need_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
                 yield f"The persona {persona.name!r} makes the goal {goal.name!r} unreachable: it needs {', '.join(lacking)}."
 
 
-def _find_discovery_faults(dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_discovery_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name, found in dialogue.discoverable.items():
         if name not in world.tools:
             yield f"`discoverable` names {name}, which is no tool."
         yield from (f"The tool {name} {fault}." for fault in _find_unlocking_faults(name, found, dialogue, world))
 
 
-def _find_unlocking_faults(name: str, found: Discovery, dialogue: Dialogue, world: World) -> Iterator[str]:
+def _find_unlocking_faults(name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     if found.by.name not in world.tools:
         yield f"is unlocked by {found.by.name!r}, which is no tool"
     met = [name]

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from envmill.language.told import render_leaf
 from schemas.base import Json, canonical_json
-from schemas.dialogue import CallCondition, Clause, Condition, StateCondition, WordsCondition
+from schemas.dialogue import CallCondition, Condition, PolicyClause, StateCondition, WordsCondition
 from schemas.scenario import CallPattern
 
 HEADING = "# Policy"
@@ -16,14 +16,14 @@ _NEAR = 0.3
 """Likeness from which a stray line is taken for a changed sentence of a clause."""
 
 
-def render_policy(clauses: Sequence[Clause]) -> str:
+def render_policy(clauses: Sequence[PolicyClause]) -> str:
     """The policy document: a heading, and a numbered sentence for each clause."""
     if not clauses:
         return ""
     return "\n".join([HEADING, "", *(f"{place}. {render_clause(clause)}" for place, clause in enumerate(clauses, 1)), ""])
 
 
-def render_clause(clause: Clause) -> str:
+def render_clause(clause: PolicyClause) -> str:
     """One clause as a sentence."""
     call, where = render_pattern(clause.call), _render_conditions(clause.when)
     match clause.effect:
@@ -49,7 +49,7 @@ def render_pattern(call: CallPattern) -> str:
     return f"`{call.name}`{f' with {told}' if told else ''}"
 
 
-def find_document_faults(document: str, clauses: Sequence[Clause]) -> Iterator[str]:
+def find_document_faults(document: str, clauses: Sequence[PolicyClause]) -> Iterator[str]:
     """Lines of a policy document that no clause says, and clauses that the document does not say. An empty document is rendered later."""
     if not document.strip():
         return
@@ -72,7 +72,7 @@ def _settle(line: str) -> str:
     return rest if head.isdigit() else plain
 
 
-def _name_maker(clause: Clause) -> str:
+def _name_maker(clause: PolicyClause) -> str:
     return "the user makes the call" if clause.first and clause.first.actor == "user" else "make the call"
 
 
@@ -92,7 +92,7 @@ def _render_condition(condition: Condition) -> str:
             return f"once the call {render_pattern(call)} was made"
 
 
-def _render_told(clause: Clause) -> str:
+def _render_told(clause: PolicyClause) -> str:
     words = [f"in words such as {' or '.join(map(canonical_json, clause.words))}"] if clause.words else []
     value = [f"the {clause.told.row[1:]}'s {clause.told.field.replace('_', ' ')}"] if clause.told else []
     return " and ".join([*value, *words])

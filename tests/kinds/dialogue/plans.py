@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from envmill.kinds.dialogue.plan import World, find_dialogue_faults
+from envmill.kinds.dialogue.plan import ClauseScope, find_dialogue_faults
 from envmill.kinds.dialogue.wording import render_policy
-from schemas.dialogue import Clause, Dialogue
+from schemas.dialogue import Dialogue, PolicyClause
 
 COLLECTIONS = {
     "lines": ["id", "status", "reason", "fee"],
@@ -31,9 +31,9 @@ def at(field: str, value: Any, op: str = "is", row: str = "$line") -> dict[str, 
     return {"on": "state", "row": row, "field": field, "op": op, "value": value}
 
 
-def clause(name: str, effect: str, about: dict[str, Any], **rest: Any) -> Clause:
+def clause(name: str, effect: str, about: dict[str, Any], **rest: Any) -> PolicyClause:
     rows = {"$line": "lines"} if "$line" in str([about, rest]) else {}
-    return Clause.model_validate({"id": name, "effect": effect, "call": about, "rows": rows, **rest})
+    return PolicyClause.model_validate({"id": name, "effect": effect, "call": about, "rows": rows, **rest})
 
 
 RESUME = call("resume", line_id="$line")
@@ -65,12 +65,12 @@ PLAN: dict[str, Any] = {
 }
 
 
-def find_faults(document: str = "", *clauses: Clause, **changes: Any) -> list[str]:
+def find_faults(document: str = "", *clauses: PolicyClause, **changes: Any) -> list[str]:
     """Faults of the plan with some fields changed, and some clauses more."""
     plan = Dialogue.model_validate(PLAN | changes)
     plan = plan.model_copy(update={"clauses": [*plan.clauses, *clauses]})
-    return find_dialogue_faults(plan, World(COLLECTIONS, TOOLS, CHANGES), document)
+    return find_dialogue_faults(plan, ClauseScope(COLLECTIONS, TOOLS, CHANGES), document)
 
 
-def render(*more: Clause) -> str:
+def render(*more: PolicyClause) -> str:
     return render_policy([*CLAUSES, *more])

@@ -7,7 +7,7 @@ import pytest
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.plan import read_dialogue
 from envmill.kinds.dialogue.wording import render_clause
-from schemas.dialogue import Clause
+from schemas.dialogue import PolicyClause
 from tests.kinds.dialogue.plans import CLAUSES, GOAL, PLAN, RESUME, at, call, clause, find_faults, render
 
 SECURITY = call("hand_over", line_id="$line", team="security")
@@ -54,7 +54,7 @@ def test_a_plan_that_is_right_is_clean() -> None:
         ),
     ],
 )
-def test_a_contradiction_is_found_with_its_clauses(more: list[Clause], named: tuple[str, ...]) -> None:
+def test_a_contradiction_is_found_with_its_clauses(more: list[PolicyClause], named: tuple[str, ...]) -> None:
     faults = [fault for fault in find_faults("", *more) if "contradict" in fault]
     assert faults
     assert all(any(name in fault for fault in faults) for name in named)
@@ -75,7 +75,7 @@ def test_a_contradiction_is_found_with_its_clauses(more: list[Clause], named: tu
         pytest.param([clause("words", "forbid", RESUME, when=[{"on": "words", "words": ["stolen", "robbed"]}])], id="words"),
     ],
 )
-def test_clauses_that_agree_pass(more: list[Clause]) -> None:
+def test_clauses_that_agree_pass(more: list[PolicyClause]) -> None:
     assert find_faults("", *more) == []
 
 
@@ -102,7 +102,7 @@ def test_clauses_that_agree_pass(more: list[Clause]) -> None:
         ),
     ],
 )
-def test_a_clause_that_cannot_be_read_is_named(more: list[Clause], told: str) -> None:
+def test_a_clause_that_cannot_be_read_is_named(more: list[PolicyClause], told: str) -> None:
     faults = find_faults("", *more)
     assert any(told in fault and more[0].id in fault for fault in faults), faults
 
