@@ -28,6 +28,7 @@ from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
 from envmill.verifiers.ruling import CalibratedJudge, weigh
 from envmill.verifiers.shares import share_steps
+from envmill.verifiers.version import find_verifier_version
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout, Ruling, Suspected, Verdict
@@ -95,6 +96,7 @@ async def play_on(
         ruling=ruling,
         shares=_share(ground, scene.tape, verdict),
         reason=verdict.reason,
+        verifier_version=find_verifier_version(),
         evidence=verdict.evidence,
         weather=ground.reset.weather,
         form=form,
