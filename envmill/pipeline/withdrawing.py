@@ -22,7 +22,11 @@ from schemas.rollout import Bundle, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 
-_ROWS = {"sft": ("trajectories",), "atif": ("trajectories",), "preferences": ("pairs",), "dataset": ("scenarios", "trajectories", "pairs")}
+_ROWS = {
+    **dict.fromkeys(("sft", "atif", "views"), ("trajectories",)),
+    "preferences": ("pairs",),
+    "dataset": ("scenarios", "trajectories", "pairs"),
+}
 """Exporter → what its rows are; of all others scenarios."""
 
 

@@ -29,6 +29,8 @@ SUSPECTED = "suspected"
 """Tier, and the name under which the ledger has what an export left out or took of it."""
 REWARDED = frozenset(("rl", "dataset"))
 """Exporters that write rewards of stored attempts."""
+TEACHING = frozenset({"sft", "views"})
+"""Exporters of trajectories to imitate."""
 _SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
 _OBSERVED = "all that is left is of tier observed: its gates would have dropped it. Run without `--observe` to make what can be exported"
 
@@ -52,7 +54,7 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
         findings.append(keep("exporters", {"made_nothing": idle}))
     if left_out := find_left_out(cargo, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
-    if "sft" in context.config.exporters and (acted := list_scripted(cargo)):
+    if not TEACHING.isdisjoint(context.config.exporters) and (acted := list_scripted(cargo)):
         findings.append(keep("sft", {"scripts_exported" if context.config.scripted else "scripts_left_out": acted}))
     folder = context.settings.bundles / context.run
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
@@ -62,7 +64,8 @@ def pack_cargo(cargo: ExportSet, exporters: Collection[str], *, scripted: bool =
     """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
-    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless), "sft": cargo if scripted else _leave_scripts_out(cargo)}
+    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
+    own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
     return [parcel for name, pack in chosen.items() for parcel in pack(own.get(name, cargo))]
 
 
