@@ -11,7 +11,7 @@ from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import RolloutLimits
-from envmill.agents.log import RolloutLog, count_said
+from envmill.agents.log import RolloutLog, count_said, read_answers
 from envmill.agents.loop import MASKED, RolloutEnd, RolloutLoop
 from envmill.agents.model import ModelPolicy
 from envmill.agents.setup import RolloutSetup
@@ -229,7 +229,8 @@ async def _judge_end(
         return make_error(MASKED["environment_error"]), None
     scenario = ground.scenario
     ended = count_said(tape.messages, scenario.user.later)
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended)
+    answers = read_answers(tape.messages)
+    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers)
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":
         return verdict, None

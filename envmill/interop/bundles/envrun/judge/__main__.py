@@ -55,8 +55,9 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
     )
     call = import_module("schemas.environment").Call
     told = request["ending"]
-    deeds = [ending.CompletedCall(call(**one["call"]), one["outcome"], one["code"], one["parts"]) for one in told["deeds"]]
-    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()))
+    made = ending.CompletedCall
+    deeds = [made(call(**one["call"]), one["outcome"], one["code"], one["parts"], one.get("after", 0)) for one in told["deeds"]]
+    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()), answers=told.get("answers", ()))
     return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
 
 
