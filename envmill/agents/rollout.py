@@ -96,7 +96,6 @@ async def play_on(
         ruling=ruling,
         shares=_share(ground, scene.tape, verdict),
         reason=verdict.reason,
-        verifier_version=find_verifier_version(),
         evidence=verdict.evidence,
         weather=ground.reset.weather,
         form=form,
@@ -193,6 +192,7 @@ def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Obs
     usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
     return {
+        "verifier_version": find_verifier_version(),
         "steps": len(tape.deeds),
         "turns": tape.turns,
         "termination": end.termination,
