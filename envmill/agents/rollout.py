@@ -9,6 +9,7 @@ from typing import Any
 from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
 from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
+from envmill.agents.function import FunctionPolicy
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog, count_said, read_answers
@@ -36,7 +37,7 @@ from schemas.scenario import Scenario
 
 
 async def play_scenario(
-    policy: Policy | ModelPolicy,
+    policy: Policy | ModelPolicy | FunctionPolicy,
     scenario: Scenario,
     environment: Environment,
     sandbox: Sandbox,
@@ -65,7 +66,7 @@ async def play_scenario(
 
 async def play_on(
     ground: RolloutSetup,
-    policy: Policy | ModelPolicy,
+    policy: Policy | ModelPolicy | FunctionPolicy,
     sandbox: Sandbox,
     group: str,
     attempt: int,
@@ -132,7 +133,7 @@ class _Show:
     """Everything one attempt is made of."""
 
     ground: RolloutSetup
-    policy: Policy | ModelPolicy
+    policy: Policy | ModelPolicy | FunctionPolicy
     sandbox: Sandbox
     attempt: int
     models: ModelSession | None
@@ -174,6 +175,8 @@ class _Show:
             if self.models is None:
                 raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
             return self.policy.open(self.ground.environment, self.ground.scenario.clock, self.models, self.attempt, self.limits.tokens)
+        if isinstance(self.policy, FunctionPolicy):
+            return self.policy.open(self.ground.environment, self.ground.scenario.clock)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
         return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
 

@@ -121,10 +121,10 @@ def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> 
 
 def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
-    from envmill import __version__
     from envmill.interop.exporters import write_parcels
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake
+    from envmill.version import __version__
     from schemas.base import digest
     from schemas.rollout import Bundle
 
