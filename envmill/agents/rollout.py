@@ -29,6 +29,7 @@ from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
 from envmill.verifiers.ruling import CalibratedJudge, weigh
 from envmill.verifiers.shares import share_steps
+from envmill.verifiers.version import find_verifier_version
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout, Ruling, Suspected, Verdict
@@ -194,6 +195,7 @@ def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Obs
     usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
     return {
+        "verifier_version": find_verifier_version(),
         "steps": len(tape.deeds),
         "turns": tape.turns,
         "termination": end.termination,

@@ -13,6 +13,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.lake.lineage import find
 from envmill.lake.sql import open_lake
+from envmill.verifiers.version import find_verifier_version
 from envmill.version import __version__
 from flows.cli.question import find_run
 from flows.local.home import Home
@@ -66,6 +67,7 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
             outcome_before=one.rollout.outcome,
             reward_before=one.rollout.reward,
             basis=one.basis,
+            verifier_version=find_verifier_version(),
         )
         for one in judged
     ]
