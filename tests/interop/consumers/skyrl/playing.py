@@ -43,7 +43,7 @@ TEMPLATE = (
 ENDS: dict[tuple[str, str], dict[str, Any]] = {}
 
 
-class Watched(envmill_skyrl.MillEnv):
+class Watched(envmill_skyrl.SkyrlEnvironment):
     """The environment, with what each episode came to written down."""
 
     def __init__(self, env_config: Any, extras: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Plain(BaseTextEnv):
 def time_steps(rows: dict[str, Any], scenario: str, text: str, rounds: int) -> dict[str, float]:
     told = {}
     row = rows[scenario]
-    for name, env in (("envmill", envmill_skyrl.MillEnv({}, row["env_extras"])), ("bare", Plain())):
+    for name, env in (("envmill", envmill_skyrl.SkyrlEnvironment({}, row["env_extras"])), ("bare", Plain())):
         took = []
         for _ in range(rounds):
             env.init(row["prompt"])

@@ -157,7 +157,7 @@ sys.path[:0] = sys.argv[1:]
 import envmill_skyrl
 from envmill_skyrl import environment
 row = environment._open_once().rows[0]
-env = envmill_skyrl.MillEnv({}, {"extra_info": {"scenario": row.id}})
+env = envmill_skyrl.SkyrlEnvironment({}, {"extra_info": {"scenario": row.id}})
 env.init(row.prompt)
 def fail(*words):
     raise environment.JailError("planted")

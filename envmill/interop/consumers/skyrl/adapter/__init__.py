@@ -1,7 +1,7 @@
 # pyright: basic, reportMissingImports=false
 """Exported scenarios in SkyRL: one environment of SkyRL-gym that plays the scenario of a row.
 
-row ──make──► MillEnv ──init──► messages      text of a model ──step──► replies of tools, or the user's answer; in the end 1 or 0
+row ──make──► SkyrlEnvironment ──init──► messages      text of a model ──step──► replies of tools, or the user's answer; in the end 1 or 0
 """
 
 from importlib.metadata import PackageNotFoundError, version
@@ -19,6 +19,7 @@ if _found.split(".")[:2] != TESTED.split(".")[:2]:
         f"pip install skyrl-gym=={TESTED}, or export the scenarios again with a newer EnvMill."
     )
 
-from .environment import MillEnv, OutageError, register_environment  # noqa: E402  the version is checked first
+from .environment import SkyrlEnvironment, register_environment  # noqa: E402  the version is checked first
+from .sessions import OutageError  # noqa: E402
 
-__all__ = ["MillEnv", "OutageError", "register_environment"]
+__all__ = ["OutageError", "SkyrlEnvironment", "register_environment"]

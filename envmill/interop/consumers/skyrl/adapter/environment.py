@@ -11,7 +11,7 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from .reading import ModelTurn, read_turn, render_replies
-from .sessions import JailError, JudgeError, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import JailError, JudgeError, OutageError, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
 
 _LOG = logging.getLogger(__name__)
 NAME = "envmill"
@@ -19,11 +19,7 @@ NAME = "envmill"
 _OPENING = Lock()
 
 
-class OutageError(RuntimeError):
-    """Nothing was found out about the policy. SkyRL has no reward that says so, and 0 would blame the policy."""
-
-
-class MillEnv(BaseTextEnv):
+class SkyrlEnvironment(BaseTextEnv):
     """A scenario, and the tools of its environment in the jail. Environments are independent; all of a process share one jail."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:  # noqa: ARG002  SkyRL hands it over
@@ -109,7 +105,7 @@ class MillEnv(BaseTextEnv):
 def register_environment() -> None:
     """Make `envmill` known to SkyRL-gym; once a process, and again without harm."""
     if NAME not in skyrl_gym.registry:
-        skyrl_gym.register(id=NAME, entry_point=MillEnv)
+        skyrl_gym.register(id=NAME, entry_point=SkyrlEnvironment)
 
 
 def _play(session: ScenarioSession, turn: ModelTurn) -> list[dict[str, str]]:
