@@ -20,7 +20,7 @@ def make_row(**properties: Any) -> ScenarioRow:
 def test_the_adapter_names_the_version_that_the_folder_asks_for() -> None:
     tested = VERSIONS["inspect-ai"]
     assert f'TESTED = "{tested}"' in (CONSUMER.adapter / "__init__.py").read_text()
-    assert f"inspect-ai=={tested}" in CONSUMER.papers([])["pyproject.toml"]
+    assert f"inspect-ai=={tested}" in str(CONSUMER.papers([])["pyproject.toml"])
     assert f"inspect_ai=={tested}\n" in (LOCKS / "inspect.txt").read_text()
 
 
