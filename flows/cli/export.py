@@ -44,39 +44,54 @@ def export(
     policy: Annotated[
         Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
     ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md).")] = None,
+    chat_template: Annotated[Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")] = None,
+    template_args: Annotated[str, typer.Option(help="Variables for the chat template, as a JSON object.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
     from envmill.interop.exporters.base import SPLITS
-    from envmill.stages.export import SUSPECTED, keep_splits, pack_cargo, unite_loads
+    from envmill.stages.export import keep_splits, pack_cargo
     from flows.cli.question import find_run
 
-    exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
+    encode = _open_tokenizer(tokenizer, chat_template, template_args)
+    exporters, splits = _choose_exporters(exporter, consumer, tokens=encode is not None), _check("split", split, SPLITS)
     consumers = _choose_consumers(consumer, partial)
-    if with_tier not in ("", SUSPECTED):
-        raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
     meant = sorted({find_run(context.obj, run) for run in runs})
-    loads = unite_loads([_read_load(context.obj, run) for run in meant])
-    cargo = _choose_rows(context.obj, loads, policy, provisional=provisional, suspected=bool(with_tier))
+    cargo = _choose_rows(context.obj, meant, policy, provisional, _wants_suspected(with_tier))
     if band or for_policy:
         cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
     chosen = keep_splits(_pay_parts(context.obj, meant, cargo) if partial else cargo, splits)
-    parcels = [*pack_cargo(chosen, exporters, scripted=scripted), *_pack_for(consumers, chosen)]
+    parcels = [*pack_cargo(chosen, exporters, scripted=scripted, encode=encode), *_pack_for(consumers, chosen)]
     if not parcels:
-        forms = ", ".join([*exporters, *consumers])
-        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
+        raise _find_nothing(meant, splits, [*exporters, *consumers])
     for bundle, folder in _write(context.obj, parcels, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
 
 
-def _choose_rows(home: Home, loads: "ExportInput", policy: Path | None, **asked: bool) -> "ExportSet":
+def _wants_suspected(tier: str) -> bool:
+    from envmill.stages.export import SUSPECTED
+
+    if tier not in ("", SUSPECTED):
+        raise SettingsError(f"There is no tier {tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
+    return bool(tier)
+
+
+def _find_nothing(runs: list[str], splits: tuple[str, ...], forms: list[str]) -> SettingsError:
+    return SettingsError(f"{', '.join(runs)} kept nothing of split {', '.join(splits)} that {', '.join(forms)} can be made of.")
+
+
+def _choose_rows(home: Home, runs: list[str], policy: Path | None, provisional: bool, suspected: bool) -> "ExportSet":
     """Those that may leave, for what they are and under the terms that they are held to; the others are reported."""
     from envmill.gates.protected_texts import read_protected
     from envmill.interop.exporters.licence_terms import read_terms
-    from envmill.stages.export import choose_cargo
+    from envmill.stages.export import choose_cargo, unite_loads
 
+    loads = unite_loads([_read_load(home, run) for run in runs])
     protected = read_protected(home.settings.protected, home.settings.sketches)
-    cargo, findings = choose_cargo(loads, **asked, protected=protected, terms=read_terms(policy or home.settings.terms))
+    cargo, findings = choose_cargo(
+        loads, provisional=provisional, suspected=suspected, protected=protected, terms=read_terms(policy or home.settings.terms)
+    )
     _report_findings(findings)
     return cargo
 
@@ -104,11 +119,47 @@ def _report_findings(findings: "list[Finding]") -> None:
         raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
 
 
-def _choose_exporters(exporter: list[str] | None, consumer: list[str] | None) -> tuple[str, ...]:
-    """Those named; all where neither an exporter nor a consumer is named."""
+def _choose_exporters(exporter: list[str] | None, consumer: list[str] | None, *, tokens: bool) -> tuple[str, ...]:
+    """Those named; all where neither an exporter nor a consumer is named. With a tokenizer only those whose rows have token ids."""
     from envmill.interop.exporters import EXPORTERS
 
-    return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
+    if not tokens:
+        return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
+    from envmill.interop.tokens.sheet import EXPORTERS as ENCODED
+
+    if consumer:
+        raise SettingsError("--tokenizer is about the rows of sft, rl and preferences. Leave --for out.")
+    return _check("exporter whose rows have token ids named", exporter, ENCODED)
+
+
+def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "Callable[[ExportSet, str], ExportSet] | None":
+    """What gives an exporter's rows token ids, and reports the rows that have none."""
+    if folder is None:
+        if template or given:
+            raise SettingsError("--chat-template and --template-args are about token ids. Name a folder with --tokenizer.")
+        return None
+    from envmill.interop.tokens.sheet import encode_cargo
+    from envmill.interop.tokens.tokenizer import read_tokenizer
+
+    chat = read_tokenizer(folder, template, _read_variables(given))
+
+    def encode(cargo: "ExportSet", name: str) -> "ExportSet":
+        encoded = encode_cargo(cargo, chat, name)
+        for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
+            print_text(f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them", err=True)
+        return encoded
+
+    return encode
+
+
+def _read_variables(given: str) -> dict[str, Any]:
+    try:
+        found = json.loads(given or "{}")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise SettingsError(f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none.")
+    return found
 
 
 def _choose_consumers(consumer: list[str] | None, partial: bool) -> tuple[str, ...]:
