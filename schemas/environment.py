@@ -181,7 +181,7 @@ class ResultUse(Contract):
 
 def _hide_links(schema: dict[str, Any]) -> None:
     """An author writes references into the arguments, and is shown no more than these."""
-    for name in ("label", "uses"):
+    for name in ("label", "uses", "asks"):
         schema["properties"].pop(name)
 
 
@@ -200,10 +200,12 @@ class Call(Contract):
     """Number of the call in its reference path, from 1, where a later call uses its result. Left out where none does."""
     uses: list[ResultUse] = []
     """Arguments that results of earlier calls fill. Left out where none is."""
+    asks: str = ""
+    """Of a reference path: what the agent asks the user before it makes the call, and goes on after a yes. Left out when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "label", "uses")
+        return leave_out(write(self), "label", "uses", "asks")
 
 
 class Test(Record):

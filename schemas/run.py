@@ -11,7 +11,7 @@ from schemas.scenario import Polarity, Split
 
 RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "autoforge", "perturb", "endless_terminals"]
 ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
-ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif"]
+ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif", "views"]
 _POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"
 PolicyName = Annotated[str, Field(pattern=rf"^({_POLICY})$")]
 """`skilled@0.7` is the skilled policy of that degree; `model` is the model that `policy` names."""
@@ -285,7 +285,7 @@ class RunConfig(Contract):
     exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
     """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,
-    `atif` trajectories in that format. Written like `sft,bundle`."""
+    `atif` trajectories in that format, `views` what `sft` holds in the spelling of other vendors. Written like `sft,bundle`."""
 
     @property
     def given_by(self) -> list[str]:

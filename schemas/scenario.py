@@ -82,13 +82,14 @@ class Predicate(Contract):
 
     name: str
     """What it asserts, in words."""
-    op: Literal["required", "seen", "before", "forbidden", "at_most"]
+    op: Literal["required", "seen", "before", "forbidden", "at_most", "only", "after", "agreed"]
     """`required`: made at least once. `seen`: one such call was answered with all of `shows`. `before`: `first` was made before every
-    such call. `forbidden`: never. `at_most`: `most` times."""
+    such call. `forbidden`: never. `at_most`: `most` times. `only`: every such call is one of `among`. `after`: none once `first` was made.
+    `agreed`: the user said yes before every such call, to a message that names its arguments `names`."""
     call: CallPattern
     """The calls it is about."""
     first: CallPattern | None = None
-    """What must come earlier (`before`)."""
+    """What must come earlier (`before`), or ends it (`after`)."""
     most: int = 0
     """How often it may be made (`at_most`)."""
     shows: list[Json] = []
@@ -96,10 +97,14 @@ class Predicate(Contract):
     refused: list[CallPattern] = []
     """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told
     why not. Left out where there is none."""
+    among: list[CallPattern] = []
+    """Calls that are allowed (`only`); left out when empty, as are names."""
+    names: list[str] = []
+    """Arguments that a message names before the user says yes (`agreed`)."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "refused")
+        return leave_out(write(self), "refused", "among", "names")
 
 
 def _hide_asked(schema: dict[str, Any]) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from envmill import __version__
 from envmill.interop.exporters.sources import Cast, RowSource, trace_sources
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.pipeline.casting import read_cast
 from envmill.pipeline.reverify import GATE, find_bundles, read_withdrawn
+from envmill.version import __version__
 from schemas.environment import Environment
 from schemas.ledger import RunEvent
 from schemas.pair import Pair
@@ -22,7 +22,11 @@ from schemas.rollout import Bundle, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 
-_ROWS = {"sft": ("trajectories",), "atif": ("trajectories",), "preferences": ("pairs",), "dataset": ("scenarios", "trajectories", "pairs")}
+_ROWS = {
+    **dict.fromkeys(("sft", "atif", "views"), ("trajectories",)),
+    "preferences": ("pairs",),
+    "dataset": ("scenarios", "trajectories", "pairs"),
+}
 """Exporter → what its rows are; of all others scenarios."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from envmill.front.holdings import Playable
 from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK, start
 from envmill.runtime.weather import Weather
@@ -17,7 +18,6 @@ from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, 
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import CompletedCall, Ending
-from flows.cli.holdings import Playable
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.scenario import Scenario

@@ -38,7 +38,7 @@ def test_every_option_says_what_it_is_for() -> None:
         ("budget", "More than 0."),
         ("checks", "One of derived, written. Default: derived."),
         ("holdout", "Default: validation=10,test=10."),
-        ("exporters", "harbor, atif. Default: sft,rl,preferences,dataset,bundle."),
+        ("exporters", "harbor, atif, views. Default: sft,rl,preferences,dataset,bundle."),
         ("weak", "uses the probe policy."),
         ("rehearse", "Default: on."),
         ("review", "makes the gate required."),

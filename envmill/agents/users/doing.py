@@ -22,8 +22,8 @@ _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
 
 
 def needs_user(scenario: Scenario) -> bool:
-    """Whether a user has to be there: somebody else than the agent acts, or makes one request after the other."""
-    return bool(scenario.user.later) or any(call.actor != "agent" for call in scenario.oracle)
+    """Whether a user has to be there: somebody else than the agent acts, is asked before a call, or makes one request after the other."""
+    return bool(scenario.user.later) or any(call.actor != "agent" or call.asks for call in scenario.oracle)
 
 
 def list_deeds(oracle: Sequence[Call]) -> dict[str, Call]:

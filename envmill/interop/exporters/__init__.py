@@ -1,6 +1,6 @@
 """Exporters by name: what leaves the factory, in which form."""
 
-from envmill.interop.exporters import atif, bundle, dataset, harbor, preferences, rl, sft
+from envmill.interop.exporters import atif, bundle, dataset, harbor, preferences, rl, sft, views
 from envmill.interop.exporters.base import Exporter, ExportSet, OutputFolder, StepCount, write_parcel, write_parcels
 
 __all__ = ["EXPORTERS", "ExportSet", "Exporter", "OutputFolder", "StepCount", "write_parcel", "write_parcels"]
@@ -13,4 +13,5 @@ EXPORTERS: dict[str, Exporter] = {
     bundle.NAME: bundle.export_bundle,
     harbor.NAME: harbor.export_harbor,
     atif.NAME: atif.export_atif,
+    views.NAME: views.export_views,
 }

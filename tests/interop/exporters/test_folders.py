@@ -21,13 +21,21 @@ def list_folders(folder: Path) -> set[str]:
 def test_an_export_leaves_its_own_folders_and_nothing_else(tmp_path: Path) -> None:
     whole, shed = make_cargo(), make_cargo().environments[0]
     write_parcels(pack(whole), tmp_path, "r")
-    assert list_folders(tmp_path) == {"sft", "rl", "preferences", "dataset", "atif", *(f"bundle/{one.id}" for one in whole.environments)}
+    assert list_folders(tmp_path) == {
+        "sft",
+        "rl",
+        "preferences",
+        "dataset",
+        "atif",
+        "views",
+        *(f"bundle/{one.id}" for one in whole.environments),
+    }
     killed = tmp_path / "bundle" / f".{shed.id}-0123"
     (killed / "program").mkdir(parents=True)
     less = replace(whole, environments=(shed,), scenarios=whole.scenarios[:2], trajectories=whole.trajectories[:2], pairs=())
     kept = (tmp_path / "bundle" / shed.id / "program/program.py").stat()
     write_parcels(pack(less), tmp_path, "r")
-    assert list_folders(tmp_path) == {"sft", "rl", "dataset", "atif", f"bundle/{shed.id}"}
+    assert list_folders(tmp_path) == {"sft", "rl", "dataset", "atif", "views", f"bundle/{shed.id}"}
     assert not killed.exists()
     assert (tmp_path / "bundle" / shed.id / "program/program.py").stat().st_mtime_ns == kept.st_mtime_ns
 

@@ -55,7 +55,8 @@ class Episode:
         seen = self._session.call(name, dict(arguments), actor)
         asked = {"name": name, "arguments": dict(arguments), "actor": actor}
         code = "" if seen["ok"] else seen["error"]["code"]
-        self._deeds.append({"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])})
+        deed = {"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])}
+        self._deeds.append(deed | {"after": len(self._said)})
         self._note(seen)
         return {name: seen[name] for name in ("ok", "parts", "error", "delay") if name in seen}
 
@@ -92,6 +93,9 @@ class Episode:
             return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
         ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
         ending["ended"] = self._ended
+        answers = [line["text"] for line in self._dialogue[1:] if line["who"] == "user"]
+        # Whoever plays the user themselves keeps the answers: what depends on them is not known here.
+        ending["answers"] = None if self.person == "yours" and self.form != "single" else answers
         return self._court.decide(self._verifier, ending, self.scenario["clock"])
 
     def close(self) -> None:

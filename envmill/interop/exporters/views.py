@@ -1,0 +1,157 @@
+"""Exporter `views`: the trajectories of `sft` as other programs render them, one folder per spelling, one file per split.
+
+trajectory ──► openai/ messages, tools      ──► anthropic/ system, messages, tools      ──► sharegpt/ conversations, system, tools
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import TypeAlias
+
+import orjson
+
+from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.messages import as_openai
+from envmill.interop.exporters.sft import group_trajectories
+from schemas.base import Json, canonical_json
+from schemas.rollout import Trajectory
+
+NAME = "views"
+UNMARKED = "it holds a message that must not be learnt from, and nothing there can say so"
+SILENT = "the assistant says nothing and calls nothing, and a message there has words or calls"
+PARALLEL = "it calls several tools at once, and a turn there is one call"
+BESIDE = "it says something beside a call, and a turn there is either words or a call"
+UNEVEN = "its turns do not alternate, and there each turn is answered by one of the other side"
+
+
+class Unspelled(Exception):
+    """A spelling has no form for the conversation; the message says why."""
+
+
+def render_anthropic(line: Json) -> Json:
+    """A request of Anthropic's messages: calls and replies are blocks, and all that is answered to one turn is one message."""
+    _refuse_weights(line)
+    system, spoken = _split_system(line["messages"])
+    messages: list[Json] = []
+    for user, group in groupby(spoken, key=lambda one: one["role"] != "assistant"):
+        if user:
+            messages.append({"role": "user", "content": [_render_told(one) for one in group]})
+        else:
+            messages += [{"role": "assistant", "content": _render_said(one)} for one in group]
+    tools = [
+        {"name": one["function"]["name"], "description": one["function"]["description"], "input_schema": one["function"]["parameters"]}
+        for one in line["tools"]
+    ]
+    return {**({"system": system} if system else {}), "messages": messages, "tools": tools}
+
+
+def render_sharegpt(line: Json) -> Json:
+    """Turns of two sides by turns; `system` and `tools` are strings."""
+    _refuse_weights(line)
+    system, spoken = _split_system(line["messages"])
+    turns = [_render_turn(one) for one in spoken]
+    sides = [one["from"] in ("gpt", "function_call") for one in turns]
+    if sides != [bool(place % 2) for place in range(len(turns))] or len(turns) % 2:
+        raise Unspelled(UNEVEN)
+    tools = canonical_json([one["function"] for one in line["tools"]])
+    return {"conversations": turns, **({"system": system} if system else {}), "tools": tools}
+
+
+def render_openai(line: Json) -> Json:
+    """As `sft` has it."""
+    return line
+
+
+Spelling: TypeAlias = Callable[[Json], Json]
+SPELLINGS: Mapping[str, Spelling] = {"openai": render_openai, "anthropic": render_anthropic, "sharegpt": render_sharegpt}
+
+
+def export_views(cargo: ExportSet) -> list[OutputFolder]:
+    """One folder; its manifest says which line is which, and what a spelling has no form for."""
+    if not cargo.trajectories:
+        return []
+    files: dict[str, bytes] = {}
+    told: dict[str, Json] = {}
+    for name, render in SPELLINGS.items():
+        lines, refused = dict[str, list[str]](), dict[str, str]()
+        for split, rows in group_trajectories(cargo).items():
+            spelled = _render_all(rows, render, refused)
+            if spelled:
+                files[f"{name}/{split}.jsonl"] = render_lines([row for _, row in spelled])
+                lines[split] = [trajectory for trajectory, _ in spelled]
+        told[name] = {"lines": lines, "refused": refused, "counts": dict(sorted(Counter(refused.values()).items()))}
+    files["manifest.json"] = render_json(_describe_manifest(cargo, told))
+    environments = tuple(sorted({row.environment for row in cargo.trajectories}))
+    scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
+    return [OutputFolder(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
+
+
+def _describe_manifest(cargo: ExportSet, told: Mapping[str, Json]) -> Json:
+    ids, scenarios = [row.id for row in cargo.trajectories], {row.scenario for row in cargo.trajectories}
+    return {
+        "exporter": NAME,
+        "views": dict(told),
+        "licences": sorted({row.licence for row in cargo.trajectories}),
+        "tiers": cargo.describe_tiers(scenarios),
+        "contamination": cargo.describe_contamination(scenarios),
+        "sources": cargo.describe_sources(ids),
+        "transfer": TRANSFER,
+        "canary": make_canary(ids),
+    }
+
+
+def _render_all(rows: Sequence[Trajectory], render: Spelling, refused: dict[str, str]) -> list[tuple[str, Json]]:
+    """Trajectory and line of those that it has a form for; the others are noted with the reason."""
+    found: list[tuple[str, Json]] = []
+    for row in rows:
+        try:
+            found.append((row.id, render(as_openai(row))))
+        except Unspelled as error:
+            refused[row.id] = str(error)
+    return found
+
+
+def _refuse_weights(line: Json) -> None:
+    if any(one.get("weight") == 0 for one in line["messages"]):
+        raise Unspelled(UNMARKED)
+
+
+def _split_system(messages: Sequence[Json]) -> tuple[str, list[Json]]:
+    system = [one["content"] for one in messages if one["role"] == "system"]
+    return "\n\n".join(system), [one for one in messages if one["role"] != "system"]
+
+
+def _render_told(message: Json) -> Json:
+    """What the assistant is told, as a block: a user's words or a tool's reply."""
+    if message["role"] != "tool":
+        return {"type": "text", "text": message["content"]}
+    reply = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+    return reply if orjson.loads(message["content"]).get("ok", True) else reply | {"is_error": True}
+
+
+def _render_said(message: Json) -> list[Json]:
+    calls = message.get("tool_calls", ())
+    blocks: list[Json] = [{"type": "text", "text": message["content"]}] if message.get("content") else []
+    blocks += [
+        {"type": "tool_use", "id": one["id"], "name": one["function"]["name"], "input": orjson.loads(one["function"]["arguments"])}
+        for one in calls
+    ]
+    if not blocks:
+        raise Unspelled(SILENT)
+    return blocks
+
+
+def _render_turn(message: Json) -> Json:
+    if message["role"] == "tool":
+        return {"from": "observation", "value": message["content"]}
+    if message["role"] == "user":
+        return {"from": "human", "value": message["content"]}
+    calls = message.get("tool_calls", ())
+    if len(calls) > 1:
+        raise Unspelled(PARALLEL)
+    if calls and message.get("content"):
+        raise Unspelled(BESIDE)
+    if not calls:
+        return {"from": "gpt", "value": message["content"]}
+    made = calls[0]["function"]
+    return {"from": "function_call", "value": canonical_json({"name": made["name"], "arguments": orjson.loads(made["arguments"])})}
