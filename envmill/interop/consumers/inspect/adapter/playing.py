@@ -18,7 +18,7 @@ _RUNNING: dict[str, ScenarioSession] = {}
 """Sample → its session, until the sample is scored."""
 
 
-class OutageError(RuntimeError):
+class MillOutageError(RuntimeError):
     """The environment or its judge broke down: inspect makes it the sample's error. It says nothing about the model."""
 
 
@@ -78,7 +78,7 @@ def play() -> Solver:
                 break
             if state.output.message.tool_calls:
                 continue
-            answer = await _say(session, state) if session.row.form == "conversation" else None
+            answer = await _tell_user(session, state) if session.row.form == "conversation" else None
             if answer is None:
                 break
             state.messages.append(ChatMessageUser(content=answer))
@@ -94,7 +94,7 @@ async def close(state: TaskState) -> None:
         await to_thread.run_sync(session.close)
 
 
-async def _say(session: ScenarioSession, state: TaskState) -> str | None:
+async def _tell_user(session: ScenarioSession, state: TaskState) -> str | None:
     """What the user answers; None where the conversation is over."""
     told = state.store_as(MillStore)
     try:
@@ -112,6 +112,6 @@ def record(state: TaskState) -> MillStore:
     return told
 
 
-def _break(told: MillStore, error: Exception) -> OutageError:
+def _break(told: MillStore, error: Exception) -> MillOutageError:
     told.outage = str(error) or type(error).__name__
-    return OutageError(f"Nothing was found out about the model: {told.outage}")
+    return MillOutageError(f"Nothing was found out about the model: {told.outage}")
