@@ -12,6 +12,8 @@ from pathlib import Path
 from envmill.settings import ROOT
 
 _ROOTS = ("envmill.verifiers.judge",)
+_APART = ("envmill",)
+"""The package's own text names all that a user's program may use, and judges nothing."""
 _BESIDE = ("envmill.verifiers.court", "envmill.verifiers.ruling")
 """They judge, too; what they import runs programs and asks models."""
 _JUDGING = ("envmill/verifiers/", "envmill/language/")
@@ -34,7 +36,7 @@ def hash_files(files: dict[str, bytes]) -> str:
     return found.hexdigest()
 
 
-def follow_imports(roots: Sequence[str], apart: Sequence[str] = ()) -> list[Path]:
+def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[Path]:
     """Our files that some modules need; the runtime, and modules that are set apart, are not entered."""
     found: dict[str, Path] = {}
     waiting = [*roots]
