@@ -4,6 +4,9 @@ runs, options ─► selection ─► folders ─► hashes ─┐
 settings, models, prompts, versions ─────────────┴─► lock
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# (pyarrow ships no types)
+
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
