@@ -12,7 +12,7 @@ from schemas.servers import SharedIdentity
 from schemas.sketch import Signature
 
 Effect = Literal["query", "change"]
-Kind = Literal["stateful", "sql", "terminal"]
+Kind = Literal["stateful", "sql", "terminal", "dialogue"]
 Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 

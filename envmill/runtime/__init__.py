@@ -2,7 +2,8 @@
 
 from envmill.runtime.actors import actors
 from envmill.runtime.blob import Blob
+from envmill.runtime.coupling import coupling
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.world import new_id, notify, now, rng
 
-__all__ = ["Blob", "Rejection", "actors", "new_id", "notify", "now", "rng"]
+__all__ = ["Blob", "Rejection", "actors", "coupling", "new_id", "notify", "now", "rng"]

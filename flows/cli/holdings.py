@@ -39,7 +39,10 @@ class Playable:
 
 
 def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
-    """What an id or a file names, and the scenario that was meant; empty when an environment was."""
+    """What an id, a file, a bundle folder or a scenario's folder in it names, and the scenario that was meant; empty when an environment
+    was."""
+    if Path(name).is_dir():
+        return _read_folder(Path(name))
     if Path(name).suffix == ".json":
         return Playable(_read_file(Path(name)), [], []), ""
     with open_lake(Lake(home.settings.lake)) as lake:
@@ -56,6 +59,15 @@ def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
         states = [read(lake, RecordInRun("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
         held = [as_record(Scenario, read(lake, RecordInRun("scenarios", key, found.run, ()))) for key in scenarios]
         return Playable(environment, held, states), meant
+
+
+def _read_folder(folder: Path) -> tuple[Playable, str]:
+    """A bundle folder, or one of the folders below its `scenarios`, whose order is that of their names."""
+    if folder.resolve().parent.name != "scenarios":
+        return read_playable(folder), ""
+    home = folder.resolve().parents[1]
+    playable, names = read_playable(home), sorted(path.name for path in (home / "scenarios").iterdir() if path.is_dir())
+    return playable, playable.scenarios[names.index(folder.resolve().name)].id
 
 
 def read_playable(folder: Path) -> Playable:

@@ -18,7 +18,8 @@ Run = Annotated[str, typer.Option(help="Run to look in; the latest that holds th
 def play(
     context: typer.Context,
     env: Annotated[
-        str, typer.Argument(help="Environment or scenario: an id or the beginning of one, or a .json file from `envmill show`.")
+        str,
+        typer.Argument(help="Environment or scenario: an id, the beginning of one, a .json file from `envmill show`, or a bundle folder."),
     ],
     state: Annotated[Path | None, typer.Option(help="JSON file with the state to start from.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of ids and randomness.")] = 0,

@@ -13,7 +13,7 @@ from flows.local.home import Home
 
 def rollout(
     context: typer.Context,
-    scenario: Annotated[str, typer.Argument(help="Scenario: an id, or the beginning of one.")],
+    scenario: Annotated[str, typer.Argument(help="Scenario: an id, the beginning of one, or its folder in a bundle folder.")],
     policy: Annotated[
         str, typer.Option(help="Scripted policy: reference, careless, or skilled@0.7 with a degree from 0 to 1.")
     ] = "reference",
@@ -62,7 +62,8 @@ def _render(played: Any) -> Iterator[str]:
         elif entry["content"]:
             yield f"{entry['role'] if entry['role'] != 'assistant' else 'agent'}: {entry['content']}"
         for call in entry.get("tool_calls", ()):
-            yield f"    > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
+            who = f" {call['actor']}" if "actor" in call else ""
+            yield f"   {who} > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
     reward = "" if played.reward is None else f", reward {played.reward:g}"
     yield f"{played.outcome}{reward} ({played.termination} after {played.steps} calls){f': {played.reason}' if played.reason else ''}"
 

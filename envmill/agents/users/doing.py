@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.agents.users.hearing import list_sentences
 from envmill.agents.users.naming import ORDINALS, hold_all, split_stems
-from envmill.language.words import normalise
+from envmill.language.told import render_leaf
+from envmill.language.words import find_words, normalise
+from schemas.base import Json, is_object
 from schemas.environment import Call
-from schemas.scenario import Scenario
+from schemas.scenario import Scenario, UserContract
 
 _BIDS = re.compile(r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b")
 _WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b")
@@ -26,10 +28,10 @@ def needs_user(scenario: Scenario) -> bool:
     return bool(scenario.user.later) or any(call.actor != "agent" or call.asks for call in scenario.oracle)
 
 
-def list_deeds(oracle: Sequence[Call]) -> dict[str, Call]:
-    """Name → call, in the order of the path. Those of one tool bear numbers from the second on."""
+def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, Call]:
+    """Name → call, in the order of the path, then what they are able to do besides. Those of one tool bear numbers from the second on."""
     seen, deeds = Counter[str](), dict[str, Call]()
-    for call in (one for one in oracle if one.actor != "agent"):
+    for call in (one for one in (*oracle, *able) if one.actor != "agent"):
         seen[call.name] += 1
         plain = call.name.replace("_", " ")
         deeds[plain if seen[call.name] == 1 else f"{plain} {seen[call.name]}"] = call
@@ -53,6 +55,23 @@ def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
     return next((code for sentence in biddings for code in _list_codes(sentence) if code not in mine), "")
 
 
+def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[str]) -> str:
+    """What the user says instead of doing it, where a value that they need was not named by the agent; empty where they can do it."""
+    plain = normalise("\n".join(told))
+    needed = [one for one in contract.needs.get(name, ()) if one in call.arguments]
+    lacking = [one for one in needed if not find_words(plain, render_leaf(call.arguments[one]))]
+    return f"I do not know which {' and '.join(lacking).replace('_', ' ')} I need to {name}." if lacking else ""
+
+
+def describe_reading(name: str, parts: Sequence[Json]) -> str:
+    """What the user reads out of a reply to a call of their own. Exported folders spell it the same (`envrun/episode.py`)."""
+    values = [part.get("value", part.get("text")) for part in parts]
+    said = "; ".join(
+        ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items()) for value in values if is_object(value)
+    )
+    return f"I have done it: {name}. It says: {said}." if said else describe_outcome(name, True, "")
+
+
 def describe_outcome(name: str, did: bool, message: str) -> str:
     """What the user says of it: the agent sees no reply to a call that is not its own."""
     return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
@@ -63,11 +82,17 @@ def describe_again(name: str) -> str:
     return f"I had done that already: {name}."
 
 
-def bid(name: str, deeds: Mapping[str, Call]) -> str:
-    """How a user is asked for it."""
+def bid(name: str, deeds: Mapping[str, Call], needs: Sequence[str] = ()) -> str:
+    """How a user is asked for it; values that they need are named."""
     place = _place(name, deeds)
     counted = f" for the {ORDINALS[place - 1]} time" if place and place <= len(ORDINALS) else ""
-    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}?"
+    values = [render_leaf(deeds[name].arguments[one]) for one in needs]
+    named = f" with {' and '.join(values)}" if values else ""
+    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}{named}?"
+
+
+def _word(value: Json) -> str:
+    return "yes" if value is True else "no" if value is False else str(value)
 
 
 def _list_biddings(message: str) -> Iterator[frozenset[str]]:
