@@ -14,7 +14,7 @@ from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog
 from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import describe_again, describe_outcome, describe_reading, find_lacking
+from envmill.agents.users.doing import describe_deed, find_lacking
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
@@ -147,7 +147,7 @@ class RolloutLoop:
             return RolloutEnd("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
-        told = [self._describe(name, reply) for name, reply in zip(does, came, strict=True)]
+        told = [describe_deed(name, deeds[name], reply, contract.reports) for name, reply in zip(does, came, strict=True)]
         self._ask_user(text := " ".join(filter(None, [answer.text, *told, *lacking.values()])))
         return TurnInput("words", text)
 
@@ -161,13 +161,6 @@ class RolloutLoop:
         if reply.outcome == "ok":
             self._done.add(name)
         return reply
-
-    def _describe(self, name: str, reply: Observation | None) -> str:
-        if reply is None:
-            return describe_again(name)
-        if reply.outcome == "ok" and self._knowledge.deeds[name].name in self._knowledge.contract.reports:
-            return describe_reading(name, reply.parts)
-        return describe_outcome(name, reply.outcome == "ok", reply.message)
 
     def _break_off(self, answer: UserAnswer) -> RolloutEnd:
         if finds_no_end(self._knowledge, self._dialogue):

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import uuid4
 
-from envmill import __version__
 from envmill.errors import SettingsError
 from envmill.gates.base import Finding, drop
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.recipes.drafting.locked import REASON, Locked, Parts, render_checks, render_facts, render_rules
 from envmill.verifiers.bounds import limit_share
+from envmill.version import __version__
 from schemas.base import Record
 from schemas.environment import Environment
 from schemas.ledger import Attack, Attrition

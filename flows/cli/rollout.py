@@ -34,7 +34,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     from envmill.agents.rollout import play_scenario
     from envmill.errors import SettingsError
     from envmill.kinds import open_sandbox
-    from flows.cli.holdings import find_playable
+    from flows.cli.holdings import open_playable
 
     if form not in ("single", "conversation"):
         raise SettingsError(f"There is no form {form!r}: write --form single or --form conversation.")
@@ -43,7 +43,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
             "A model plays within a run, whose budget and journal it goes by: envmill run --probe model --policy provider:model"
         )
     actor = find_policy(policy)
-    playable, meant = find_playable(home, name, run)
+    playable, meant = open_playable(home, name, run)
     found = next((one for one in playable.scenarios if one.id == meant), None)
     if found is None:
         raise SettingsError(f"{name} is no scenario. `envmill show {name}` lists those of an environment.")

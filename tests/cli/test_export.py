@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk
 from schemas.ledger import Evidence
+from schemas.quality import Reverification
 from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run
@@ -79,6 +81,26 @@ def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], t
     manifest = json.loads((tmp_path / "out/verifiers/manifest.json").read_bytes())
     assert manifest["rewards"] == {"partial": [], "others": "binary"}
     assert "Name one with --for" in str(ask(finished, "r1", "--partial").exception)
+
+
+def test_attempts_judged_by_two_versions_are_refused_until_they_are_judged_again(finished: dict[str, str], tmp_path: Path) -> None:
+    shutil.copytree(finished["ENVMILL_LAKE"], tmp_path / "lake")
+    copied = finished | {"ENVMILL_LAKE": str(tmp_path / "lake")}
+    lake = Lake(copied["ENVMILL_LAKE"])
+    first = next(row for row in lake.read(Rollout, "r1") if row.rollout_group == "probe")
+    told: dict[str, Any] = {"subject": first.id, "outcome": first.outcome, "reward": first.reward, "reason": "", "gate": "verifier"}
+    other = Reverification.model_validate(told | {"judged_at": "2026-11-21T00:00:00+00:00", "verifier_version": "another"})
+    lake.put(Reverification, [other], "rescore-0", Stamp("r1", "rescore", "", 0, 1, "0", other.judged_at))
+    refused = str(ask(copied, "r1", "--exporter", "rl").exception)
+    assert "1 of another" in refused
+    assert first.verifier_version in refused
+    assert ask(copied, "r1", "--exporter", "sft").exit_code == 0
+    assert CliRunner(env=copied).invoke(make_app(), ["rescore", "r1"]).exit_code == 0
+    done = ask(copied, "r1", "--exporter", "rl", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.exception
+    attempts = [one for row in read_lines(tmp_path / "out/rl") for one in row["attempts"]]
+    assert {(one["termination"], one["mask"], one["group"]) for one in attempts} == {("done", "", "probe")}
+    assert {one["attempt"] for one in attempts} == {0, 1}
 
 
 def read_rate(surroundings: dict[str, str], policy: str) -> dict[str, float]:

@@ -5,7 +5,8 @@ oracle ─► calls of other actors than the agent ─► name → call        m
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from envmill.agents.users.hearing import list_sentences
 from envmill.agents.users.naming import ORDINALS, hold_all, split_stems
@@ -21,6 +22,17 @@ _WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|sha
 _NUMBER = re.compile(r" (\d+)$")
 _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
 """What a record is known by, where that is no name."""
+
+
+class SeenReply(Protocol):
+    """What came of a call. Exported folders carry this file without a sandbox."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def parts(self) -> Sequence[Json]: ...
 
 
 def needs_user(scenario: Scenario) -> bool:
@@ -75,6 +87,15 @@ def describe_reading(name: str, parts: Sequence[Json]) -> str:
 def describe_outcome(name: str, did: bool, message: str) -> str:
     """What the user says of it: the agent sees no reply to a call that is not its own."""
     return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
+
+
+def describe_deed(name: str, call: Call, reply: SeenReply | None, reports: Collection[str]) -> str:
+    """What the user says of a deed: what came of it, what they read, or that it was done before."""
+    if reply is None:
+        return describe_again(name)
+    if reply.outcome == "ok" and call.name in reports:
+        return describe_reading(name, reply.parts)
+    return describe_outcome(name, reply.outcome == "ok", reply.message)
 
 
 def describe_again(name: str) -> str:

@@ -65,6 +65,17 @@ class ScoredAttempt:
     policy: str
     reward: float | None
     """Null where it counts nowhere, for the user's fault or an outage."""
+    verifier_version: str = ""
+    """Hash of the code that judged it; empty where that was not written down."""
+    group: str = ""
+    """Why it was made."""
+    attempt: int = 0
+    checkpoint: str = ""
+    """Model that acted, as its server calls it; empty for a scripted policy."""
+    termination: str = ""
+    """Why it ended."""
+    mask: str = ""
+    """Why it counts nowhere; empty where it counts."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,8 @@ class ExportSet:
     pairs: tuple[Pair, ...] = ()
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
+    judged_by: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Rollout that a trajectory or a pair was made of → hash of the code that judged it."""
     counts: tuple[StepCount, ...] = ()
     """The way here, for the card."""
     limits: Mapping[str, float] = field(default_factory=dict[str, float])

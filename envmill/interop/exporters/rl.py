@@ -81,8 +81,14 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, which teach nothing; `untried`.",
         lambda one: one.group.state,
     ),
-    ExportColumn("attempts", "json", "Valid attempts: rollout, policy, reward, advantage.", lambda one: one.group.describe()),
-    ExportColumn("masked", "int64", "Attempts left out, for the user's fault or an outage.", lambda one: one.group.masked),
+    ExportColumn(
+        "attempts",
+        "json",
+        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, advantage. `mask` says why one counts nowhere "
+        "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and advantage are null.",
+        lambda one: one.group.describe(),
+    ),
+    ExportColumn("masked", "int64", "How many of them are masked.", lambda one: one.group.masked),
     ExportColumn("reward_mean", "double", "Mean reward of the valid attempts; null without any.", lambda one: one.group.mean),
     ExportColumn("environment_mean", "double", "Mean reward of all valid attempts in the environment.", lambda one: one.group.spread.mean),
     ExportColumn(

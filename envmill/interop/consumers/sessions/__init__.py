@@ -13,13 +13,14 @@ Standard library only. The programs run in the jail that lies in `envrun`, and t
 
 from .calls import render_reply
 from .envrun import JailError, JudgeError
-from .rows import ScenarioRow, SetError
+from .rows import OutageError, ScenarioRow, SetError
 from .scenario_set import ScenarioSet, open_set
 from .session import ScenarioSession, SessionVerdict
 
 __all__ = [
     "JailError",
     "JudgeError",
+    "OutageError",
     "ScenarioRow",
     "ScenarioSession",
     "ScenarioSet",

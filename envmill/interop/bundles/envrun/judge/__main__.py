@@ -17,8 +17,8 @@ from typing import Any
 
 SECONDS = 60
 """Processor time of one verdict: a pattern that takes more decides nothing. The signal then ends this process."""
-HOLLOW = ("envmill.agents", "envmill.agents.users")
-"""Packages whose members are needed and whose own text is not: it names every policy there is."""
+HOLLOW = ("envmill", "envmill.agents", "envmill.agents.users")
+"""Packages whose members are needed and whose own text is not: it names all that a user's program, or a policy, may be."""
 _ROOM = 4 * 2**30
 """Bytes it may map."""
 
@@ -28,10 +28,9 @@ def adopt() -> None:
     here = Path(__file__).resolve().parent
     home = here if (here / "envmill").is_dir() else here.parents[4]
     sys.path[:0] = [str(here), str(home)]
-    import_module("envmill").__path__ = [str(home / "envmill"), str(here.parent)]
     for name in HOLLOW:
         package = sys.modules[name] = ModuleType(name)
-        package.__path__ = [str(home.joinpath(*name.split(".")))]
+        package.__path__ = [str(home.joinpath(*name.split("."))), *([str(here.parent)] if name == "envmill" else [])]
 
 
 def serve() -> None:
