@@ -24,7 +24,9 @@ ASKED = "_asked"
 def export(
     context: typer.Context,
     runs: Annotated[list[str], typer.Argument(help="Runs to export together; the beginning of an id will do.")],
-    exporter: Annotated[list[str] | None, typer.Option(help="One of the README's exporters; all when left out.")] = None,
+    exporter: Annotated[
+        list[str] | None, typer.Option(help="An exporter of docs/catalogue.md; all when left out. May be given several times.")
+    ] = None,
     split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
     provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
     with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",

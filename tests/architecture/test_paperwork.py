@@ -106,3 +106,23 @@ def test_what_is_made_is_ignored(made: str) -> None:
     if checked.returncode == 128:
         pytest.skip("not a git checkout")
     assert checked.returncode == 0
+
+
+SECTIONS = {name: text for name, text in re.findall(r"^## `envmill ([a-z-]+)[^\n]*\n(.*?)(?=^## |\Z)", CLI, re.MULTILINE | re.DOTALL)}
+
+
+def find_unknown_options(text: str) -> Iterator[str]:
+    """Options in fenced lines that the command does not have."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for command, rest in re.findall(r"^envmill ([a-z-]+)([^\n#]*)", block, re.MULTILINE):
+            known = set(re.findall(r"--[a-z-]+", SECTIONS.get(command, "")))
+            yield from (f"{command} {option}" for option in re.findall(r"--[a-z][a-z-]*", rest) if option not in known)
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=lambda page: page.name)
+def test_options_on_a_page_exist(page: Path) -> None:
+    assert list(find_unknown_options(page.read_text(encoding="utf-8"))) == []
+
+
+def test_an_option_that_does_not_exist_is_found() -> None:
+    assert list(find_unknown_options("```\nenvmill run --seed 3 --planets 9\nenvmill fly --high\n```\n")) == ["run --planets", "fly --high"]
