@@ -69,7 +69,7 @@ class PlayDesk:
         self._talk: DeskTalk | None = None
         self.commands: dict[str, Callable[[list[str]], Awaitable[Result]]] = {
             "help": self._help, "tools": self._tools, "about": self._about, "state": self._state, "diff": self._diff, "undo": self._undo,
-            "advance": self._advance, "scenarios": self._scenarios, "scenario": self._choose, "score": self._score, "say": self._say,
+            "advance": self._advance, "scenarios": self._scenarios, "scenario": self._choose, "score": self._score, "say": self._speak,
             "reset": self._start_over, "weather": self._meet_weather, "blob": self._write_blob,
         }  # fmt: skip
 
@@ -205,7 +205,7 @@ class PlayDesk:
         verdict = await decide(self._sandbox, chosen.verifier, ending, chosen.clock)
         return {"ok": True, "verdict": verdict.model_dump()}
 
-    async def _say(self, words: list[str]) -> Result:
+    async def _speak(self, words: list[str]) -> Result:
         if self._talk is None or not words:
             raise Misunderstood("say takes what you say to the user of a scenario: choose one first.")
         text, end = await self._talk.answer(" ".join(words), lambda call: self._take(Invoke(call)))

@@ -7,7 +7,7 @@ from envmill.errors import BuildError
 from envmill.kinds import stateful
 from envmill.kinds.base import BuildContext, BuildResult, Policies
 from envmill.kinds.dialogue.compile import compile_clauses
-from envmill.kinds.dialogue.couplings import find_coupling_faults
+from envmill.kinds.dialogue.marks import find_mark_faults
 from envmill.kinds.dialogue.plan import FILE, ClauseScope, find_dialogue_faults, read_dialogue
 from envmill.kinds.dialogue.wording import render_clause, render_policy
 from envmill.kinds.jailed import JailedKind
@@ -51,7 +51,7 @@ class DialogueKind(JailedKind):
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
         """None; the file that says the sides must be there, and name the couplings that the program has."""
         dialogue = read_dialogue(files)
-        if faults := find_coupling_faults(dialogue, files):
+        if faults := find_mark_faults(dialogue, files):
             raise BuildError(" ".join(faults))
         return stateful.derive_tables(files, policies)
 

@@ -230,6 +230,8 @@ def test_what_a_folder_must_hold() -> None:
             "    @coupling\n    def _keys_follow_order(self, now: str)",
             "takes parameters",
         ),
+        ("    @discoverable\n", "", "the program does not mark it @discoverable"),
+        ("    def take_back(self", "    @discoverable\n    def take_back(self", "does not say how it is unlocked"),
         ("    def _reader(self)", "    @coupling\n    def _reader(self)", "`_reader` is marked @coupling"),
     ):
         assert old in files["program.py"]

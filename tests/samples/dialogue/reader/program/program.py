@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from envmill.runtime import Rejection, actors, coupling
+from envmill.runtime import Rejection, actors, coupling, discoverable
 
 DOCUMENTS = {
     "keys": "A reader with expired keys shows E21. Authorise new keys with authorise_keys. The merchant then loads them.",
@@ -167,6 +167,7 @@ class Desk:
         row["firmware"] = "released"
         return {"serial": serial, "firmware": "released"}
 
+    @discoverable
     def restore_profile(self, merchant_id: str, serial: str) -> dict[str, Any]:
         """Restore the merchant profile of a reader.
 
