@@ -21,6 +21,7 @@ from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.review import read_pairs
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
@@ -183,7 +184,7 @@ def choose_cargo(
     findings += [flagged] if flagged else []
     if not cargo.scenarios:
         return cargo, findings
-    if crossings := find_crossings(cargo.scenarios):
+    if crossings := find_crossings(cargo.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.
