@@ -43,6 +43,8 @@ from schemas.run import RunConfig
 BAND = "0.1,0.9"
 """Pass rates that a policy learns from, where only the policy is named."""
 Tell = Callable[[str], None]
+Encode = Callable[[ExportSet, str], ExportSet]
+"""Gives the rows of an exporter token ids."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,12 @@ def choose(settings: Settings, runs: Sequence[str], options: ExportOptions, term
     return Selection(chosen, {one: why for one, why in stays.items() if one not in chosen.splits})
 
 
-def pack(cargo: ExportSet, options: ExportOptions) -> list[OutputFolder]:
+def pack(cargo: ExportSet, options: ExportOptions, encode: Encode | None = None) -> list[OutputFolder]:
     """The folders. Rewards of several verifiers are in none of them."""
     if len(versions := count_versions(cargo, options.exporters)) > 1:
         others = "the other exporters do not write rewards of attempts"
         raise SettingsError(f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}.")
-    parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted)
+    parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
     return [*parcels, *(parcel for name in options.consumers for parcel in export_for(CONSUMERS[name], cargo))]
 
 
