@@ -10,16 +10,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import StoreModel
 from pydantic import Field
 
-from .sessions import JailError, JudgeError, ScenarioSession, render_reply
+from .sessions import JailError, JudgeError, OutageError, ScenarioSession, render_reply
 from .tools import make_tool
 from .worlds import try_twice
 
 _RUNNING: dict[str, ScenarioSession] = {}
 """Sample → its session, until the sample is scored."""
-
-
-class MillOutageError(RuntimeError):
-    """The environment or its judge broke down: inspect makes it the sample's error. It says nothing about the model."""
 
 
 class MillStore(StoreModel):
@@ -78,7 +74,7 @@ def play() -> Solver:
                 break
             if state.output.message.tool_calls:
                 continue
-            answer = await _tell_user(session, state) if session.row.form == "conversation" else None
+            answer = await _answer(session, state) if session.row.form == "conversation" else None
             if answer is None:
                 break
             state.messages.append(ChatMessageUser(content=answer))
@@ -94,7 +90,7 @@ async def close(state: TaskState) -> None:
         await to_thread.run_sync(session.close)
 
 
-async def _tell_user(session: ScenarioSession, state: TaskState) -> str | None:
+async def _answer(session: ScenarioSession, state: TaskState) -> str | None:
     """What the user answers; None where the conversation is over."""
     told = state.store_as(MillStore)
     try:
@@ -112,6 +108,6 @@ def record(state: TaskState) -> MillStore:
     return told
 
 
-def _break(told: MillStore, error: Exception) -> MillOutageError:
+def _break(told: MillStore, error: Exception) -> OutageError:
     told.outage = str(error) or type(error).__name__
-    return MillOutageError(f"Nothing was found out about the model: {told.outage}")
+    return OutageError(f"Nothing was found out about the model: {told.outage}")

@@ -6,8 +6,8 @@ from inspect_ai.model import ChatMessageAssistant
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from .playing import MillOutageError, record
-from .sessions import SetError
+from .playing import record
+from .sessions import OutageError, SetError
 from .worlds import find_set, try_twice
 
 
@@ -27,7 +27,7 @@ def passed(folder: str = "") -> Scorer:
         scenario, state_hash = told.scenario, told.state_hash
         verdict = await to_thread.run_sync(try_twice, folder, lambda found: found.judge_moves(scenario, moves, state_hash))
         if verdict.reward is None:
-            raise MillOutageError(f"There is no verdict, and nothing was found out about the model: {verdict.reason}")
+            raise OutageError(f"There is no verdict, and nothing was found out about the model: {verdict.reason}")
         # Not why it failed: programs that improve prompts by reading logs would read what was expected.
         metadata = {"outcome": verdict.outcome, "state_hash": verdict.state_hash, "components": dict(verdict.components)}
         return Score(value=verdict.reward, answer=words, metadata=metadata)
