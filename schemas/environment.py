@@ -12,7 +12,7 @@ from schemas.servers import SharedIdentity
 from schemas.sketch import Signature
 
 Effect = Literal["query", "change"]
-Kind = Literal["stateful", "sql", "terminal"]
+Kind = Literal["stateful", "sql", "terminal", "dialogue"]
 Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 
@@ -97,12 +97,14 @@ class Tool(Contract):
     """Tables it may write, by triggers and cascades too."""
     outputs: Json = {}
     """JSON Schema of what it replies, where that was promised; left out when empty."""
+    discoverable: bool = False
+    """Whether agents are not offered it at first, but once a reply names it; left out when false."""
     sibling: str = ""
     """Service it belongs to where that is not the environment's; left out when empty. No policy is told."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written = leave_out(write(self), "reads", "writes", "outputs", "sibling")
+        written = leave_out(write(self), "reads", "writes", "outputs", "discoverable", "sibling")
         if self.actors == ["agent"]:
             written.pop("actors", None)
         return written
@@ -181,7 +183,7 @@ class ResultUse(Contract):
 
 def _hide_links(schema: dict[str, Any]) -> None:
     """An author writes references into the arguments, and is shown no more than these."""
-    for name in ("label", "uses"):
+    for name in ("label", "uses", "asks"):
         schema["properties"].pop(name)
 
 
@@ -200,10 +202,12 @@ class Call(Contract):
     """Number of the call in its reference path, from 1, where a later call uses its result. Left out where none does."""
     uses: list[ResultUse] = []
     """Arguments that results of earlier calls fill. Left out where none is."""
+    asks: str = ""
+    """Of a reference path: what the agent asks the user before it makes the call, and goes on after a yes. Left out when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "label", "uses")
+        return leave_out(write(self), "label", "uses", "asks")
 
 
 class Test(Record):

@@ -13,7 +13,7 @@ class Reverification(Record):
     prefix: ClassVar[str] = "ver"
     identity: ClassVar[tuple[str, ...]] = ("subject", "gate", "judged_at")
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     subject: str
     """Environment, scenario or rollout id."""
@@ -37,6 +37,8 @@ class Reverification(Record):
     """Reward it had borne."""
     basis: Literal["", "changes", "replay", "none"] = ""
     """Where the final state of a rollout came from: its stored changes, or a replay."""
+    verifier_version: str = ""
+    """Hash of the code that judged a rollout again; empty in rows before version 3, and of other subjects."""
 
 
 class Review(Record):

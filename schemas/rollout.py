@@ -91,7 +91,7 @@ class Rollout(Record):
     identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 6
+    schema_version: int = 7
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -156,6 +156,8 @@ class Rollout(Record):
     """What a model said of it behind the verifier; null where nobody was asked."""
     suspected: list[Suspected] = []
     """Missteps of the simulated user that its words suggest, each with what a judge said of it."""
+    verifier_version: str = ""
+    """Hash of the code that judged it; empty in rows before version 7."""
 
 
 class Trajectory(Record):

@@ -36,10 +36,16 @@ class UserContract(Contract):
     """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
     later: list[str] = []
     """Further requests, in order. The user makes each of them when the agent has ended the one before; the opening is the first."""
+    able: list[Call] = []
+    """Calls of their own that they make when they are told to, besides those of the reference path."""
+    needs: dict[str, list[str]] = {}
+    """What they must be told before they do it: name of the deed → arguments whose values the agent has to name."""
+    reports: list[str] = []
+    """Tools of their own whose replies they read out."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later")
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later", "able", "needs", "reports")
 
 
 class RequestPart(Contract):
@@ -82,13 +88,14 @@ class Predicate(Contract):
 
     name: str
     """What it asserts, in words."""
-    op: Literal["required", "seen", "before", "forbidden", "at_most"]
+    op: Literal["required", "seen", "before", "forbidden", "at_most", "only", "after", "agreed"]
     """`required`: made at least once. `seen`: one such call was answered with all of `shows`. `before`: `first` was made before every
-    such call. `forbidden`: never. `at_most`: `most` times."""
+    such call. `forbidden`: never. `at_most`: `most` times. `only`: every such call is one of `among`. `after`: none once `first` was made.
+    `agreed`: the user said yes before every such call, to a message that names its arguments `names`."""
     call: CallPattern
     """The calls it is about."""
     first: CallPattern | None = None
-    """What must come earlier (`before`)."""
+    """What must come earlier (`before`), or ends it (`after`)."""
     most: int = 0
     """How often it may be made (`at_most`)."""
     shows: list[Json] = []
@@ -96,10 +103,14 @@ class Predicate(Contract):
     refused: list[CallPattern] = []
     """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told
     why not. Left out where there is none."""
+    among: list[CallPattern] = []
+    """Calls that are allowed (`only`); left out when empty, as are names."""
+    names: list[str] = []
+    """Arguments that a message names before the user says yes (`agreed`)."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "refused")
+        return leave_out(write(self), "refused", "among", "names")
 
 
 def _hide_asked(schema: dict[str, Any]) -> None:
@@ -247,10 +258,12 @@ class Verifier(Contract):
     """Columns (`table.column`) whose text is not compared in rows that may change: optional texts that nobody asked for."""
     worded: list[str] = []
     """Columns that must hold some text in rows that may change: texts that nobody dictated."""
+    sides: dict[str, str] = {}
+    """Collection → side whose it is, where the end states of several sides are reported apart."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded")
+        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded", "sides")
 
 
 class Bounds(Contract):

@@ -175,6 +175,17 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json "
         "ruling:json?"
     ),
+    ("rollouts", 6): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json "
+        "ruling:json? suspected:json"
+    ),
+    ("verdicts", 2): _read(
+        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string "
+        "components:json evidence:json outcome_before:string reward_before:double? basis:string"
+    ),
     ("builds", 1): _read(
         "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
     ),
@@ -251,6 +262,8 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("rollouts", 3): _add(shares={}),
     ("rollouts", 4): _add(ruling=None),
     ("rollouts", 5): _add(suspected=[]),
+    ("rollouts", 6): _add(verifier_version=""),
+    ("verdicts", 2): _add(verifier_version=""),
 }
 """(table, version) → what makes a row of that version one of the next."""
 

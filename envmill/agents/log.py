@@ -5,7 +5,7 @@ turn, replies ──record──► transcript ──read──► deeds and wor
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from envmill.agents.base import MalformedCall, Turn
 from envmill.models.base import Usage
@@ -75,7 +75,7 @@ class RolloutLog:
 
     def _answer(self, number: str, call: Call | MalformedCall, reply: Observation | None) -> None:
         if isinstance(call, Call) and reply is not None:
-            self.deeds.append(CompletedCall.of(call, reply))
+            self.deeds.append(replace(CompletedCall.of(call, reply), after=len(self.said)))
             self._note(reply)
         else:
             self.unread += 1
@@ -110,13 +110,15 @@ class StoredCall:
     call: Call
     content: Json
     state_hash: str
+    after: int = 0
+    """How many messages of the agent came before it."""
 
     @property
     def deed(self) -> CompletedCall:
         """As it is judged. A call that failed ends a rollout in error, which nobody judges: what was not ok was refused."""
         if self.content["ok"]:
-            return CompletedCall(self.call, "ok", "", self.content["parts"])
-        return CompletedCall(self.call, "rejection", self.content["error"]["code"])
+            return CompletedCall(self.call, "ok", "", self.content["parts"], self.after)
+        return CompletedCall(self.call, "rejection", self.content["error"]["code"], after=self.after)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,9 @@ def render_content(content: Json) -> str:
 def read_moves(transcript: Sequence[Json]) -> Iterator[StoredCall | StoredWait]:
     """Calls and waits of a transcript in order, each call with the reply that bears its number. What could not be read was never made."""
     replies = {entry["tool_call_id"]: entry for entry in transcript if entry["role"] == "tool"}
+    said = 0
     for entry in transcript:
+        said += _is_message(entry)
         if entry["role"] == "wait":
             yield StoredWait(entry["seconds"], entry["notifications"], entry["state_hash"])
         for asked in entry.get("tool_calls", ()):
@@ -151,22 +155,33 @@ def read_moves(transcript: Sequence[Json]) -> Iterator[StoredCall | StoredWait]:
                 continue
             reply = replies[asked["id"]]
             call = Call(name=asked["name"], arguments=asked["arguments"], actor=asked.get("actor", "agent"))
-            yield StoredCall(call, reply["content"], reply["state_hash"])
+            yield StoredCall(call, reply["content"], reply["state_hash"], said)
 
 
 def read_words(transcript: Sequence[Json]) -> list[str]:
     """What the agent told the user, in order."""
-    return [entry["content"] for entry in transcript if entry["role"] == "assistant" and not entry.get("tool_calls")]
+    return [entry["content"] for entry in transcript if _is_message(entry)]
+
+
+def read_answers(transcript: Sequence[Json]) -> list[str]:
+    """What the user said to each of these messages; the last may have no answer. The opening comes before all of them."""
+    said = [entry["content"] for entry in transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+    return said[1:]
 
 
 def count_said(transcript: Sequence[Json], later: Sequence[str]) -> list[int]:
     """How many messages the agent had written when the user made each of the later requests; those that were never made are missing."""
     ends, said = list[int](), 0
     for entry in transcript:
-        said += entry["role"] == "assistant" and not entry.get("tool_calls")
+        said += _is_message(entry)
         if entry["role"] == "user" and len(ends) < len(later) and said and entry["content"].startswith(later[len(ends)]):
             ends.append(said)
     return ends
+
+
+def _is_message(entry: Json) -> bool:
+    """Whether the agent speaks to the user there."""
+    return entry["role"] == "assistant" and not entry.get("tool_calls")
 
 
 def _render_call(number: str, call: Call | MalformedCall) -> Json:

@@ -32,4 +32,4 @@ async def judge_recorded(
         if now.state_hash != then:
             return make_error(f"after call {place} the state is {now.state_hash}, and {then} was recorded: this is not what was played")
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:], strict=True)]
-    return await decide(sandbox, scenario.verifier, Ending(scenario.initial_state, end.state, deeds, said), reset.clock)
+    return await decide(sandbox, scenario.verifier, Ending(scenario.initial_state, end.state, deeds, said, answers=None), reset.clock)

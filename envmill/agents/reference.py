@@ -31,6 +31,8 @@ class ScriptedPolicy:
     def __init__(self, calls: Sequence[Call], words: str, later: Sequence[ScriptedPart] = ()) -> None:
         self._calls, self._words, self._later = iter(calls), words or _DONE, list(later)
         self._label, self._results = 0, dict[int, Json]()
+        self._asked: Call | None = None
+        """The call for which the user was asked, and which comes next."""
         self.listens = any(call.uses for call in chain(calls, *(part.calls for part in later)))
         """Only replies that later calls use are looked at."""
 
@@ -41,7 +43,11 @@ class ScriptedPolicy:
         if self._label and isinstance(last, Observation) and last.outcome == "ok":
             self._results[self._label] = read_reply(last.parts)
         self._label = 0
-        for call in self._calls:
+        for call in chain(filter(None, [self._asked]), self._calls):
+            if call.asks and call is not self._asked:
+                self._asked = call
+                return Say(call.asks)
+            self._asked = None
             made, lacking = settle_one(call, self._results)
             if not lacking:
                 self._label = call.label

@@ -7,7 +7,7 @@ transcript ─► deeds, words ────────────────�
 from dataclasses import dataclass
 from typing import Literal
 
-from envmill.agents.log import StoredCall, count_said, read_moves, read_words
+from envmill.agents.log import StoredCall, count_said, read_answers, read_moves, read_words
 from envmill.agents.loop import MASKED
 from envmill.agents.replay import play_again
 from envmill.errors import BuildError
@@ -58,7 +58,8 @@ async def read_ending(rollout: Rollout, scenario: Scenario, environment: Environ
     final = await _find_end(rollout, scenario, environment, sandbox)
     deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
     ended = count_said(rollout.transcript, scenario.user.later)
-    return Ending(scenario.initial_state, final, deeds, read_words(rollout.transcript), ended=ended)
+    said, answers = read_words(rollout.transcript), read_answers(rollout.transcript)
+    return Ending(scenario.initial_state, final, deeds, said, ended=ended, answers=answers)
 
 
 async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Json:

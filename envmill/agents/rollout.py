@@ -9,9 +9,10 @@ from typing import Any
 from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
 from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
+from envmill.agents.function import FunctionPolicy
 from envmill.agents.inquiry import Inquirer
 from envmill.agents.limits import RolloutLimits
-from envmill.agents.log import RolloutLog, count_said
+from envmill.agents.log import RolloutLog, count_said, read_answers
 from envmill.agents.loop import MASKED, RolloutEnd, RolloutLoop
 from envmill.agents.model import ModelPolicy
 from envmill.agents.setup import RolloutSetup
@@ -28,6 +29,7 @@ from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import make_error
 from envmill.verifiers.ruling import CalibratedJudge, weigh
 from envmill.verifiers.shares import share_steps
+from envmill.verifiers.version import find_verifier_version
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.rollout import Form, Rollout, Ruling, Suspected, Verdict
@@ -35,7 +37,7 @@ from schemas.scenario import Scenario
 
 
 async def play_scenario(
-    policy: Policy | ModelPolicy,
+    policy: Policy | ModelPolicy | FunctionPolicy,
     scenario: Scenario,
     environment: Environment,
     sandbox: Sandbox,
@@ -64,7 +66,7 @@ async def play_scenario(
 
 async def play_on(
     ground: RolloutSetup,
-    policy: Policy | ModelPolicy,
+    policy: Policy | ModelPolicy | FunctionPolicy,
     sandbox: Sandbox,
     group: str,
     attempt: int,
@@ -131,7 +133,7 @@ class _Show:
     """Everything one attempt is made of."""
 
     ground: RolloutSetup
-    policy: Policy | ModelPolicy
+    policy: Policy | ModelPolicy | FunctionPolicy
     sandbox: Sandbox
     attempt: int
     models: ModelSession | None
@@ -173,6 +175,8 @@ class _Show:
             if self.models is None:
                 raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
             return self.policy.open(self.ground.environment, self.ground.scenario.clock, self.models, self.attempt, self.limits.tokens)
+        if isinstance(self.policy, FunctionPolicy):
+            return self.policy.open(self.ground.environment, self.ground.scenario.clock)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
         return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
 
@@ -191,6 +195,7 @@ def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Obs
     usage = tape.usage
     took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
     return {
+        "verifier_version": find_verifier_version(),
         "steps": len(tape.deeds),
         "turns": tape.turns,
         "termination": end.termination,
@@ -227,7 +232,8 @@ async def _judge_end(
         return make_error(MASKED["environment_error"]), None
     scenario = ground.scenario
     ended = count_said(tape.messages, scenario.user.later)
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended)
+    answers = read_answers(tape.messages)
+    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers)
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":
         return verdict, None

@@ -17,6 +17,8 @@ from schemas.environment import Environment
 from schemas.scenario import Scenario
 
 GATE = "F3"
+_LONGEST = 3000
+"""Characters of a benchmark's task that a judge is shown."""
 
 LEAST: Mapping[str, float] = {"copied": 0.98, "renamed": 0.9, "shuffled": 0.9, "reworded": 0.8}
 """Share of planted texts of each kind that must be found."""
@@ -38,20 +40,28 @@ def check_for_contamination(
     if world is not None:
         told["near_domain"] = protected.find_domains(world)
     if asked is not None and (same := protected.find_task(asked)) is not None:
-        return _report(same, told)
+        return _report(same, told, protected.texts.get(same.source, ""))
     if weak := [f"{name} {power.get(name, 0):.0%} of {least:.0%}" for name, least in LEAST.items() if power.get(name, 0.0) < least]:
         return skip(GATE, "weak_check", f"Too few planted copies of the protected texts are found: {', '.join(weak)}.", told)
     return keep(GATE, told)
 
 
-def _report(same: TaskMatch, told: dict[str, Json]) -> Finding:
-    """The same task is dropped; one that may be is kept as suspected, since the sketch holds no text that a judge could read."""
+def _report(same: TaskMatch, told: dict[str, Json], text: str) -> Finding:
+    """The same task is dropped; one that may be is suspected. A judge can decide it where the benchmark's own text is at hand."""
     seen: dict[str, Json] = told | {"what": "task", **vars(same)}
     shares = f"{same.calls:.0%} of the calls and {same.values:.0%} of the rare values"
     if same.reason == "same_task":
         return drop(GATE, "same_task", f"its solution has {shares} of {same.source}", seen)
-    return replace(
-        drop(GATE, "like_task", f"its words are near those of {same.source}, and its solution has {shares}", seen), outcome="suspected"
+    words = f"its words are near those of {same.source}, and its solution has {shares}"
+    return replace(drop(GATE, "like_task", words, seen), outcome="suspected", question=ask_whether_same(text) if text else "")
+
+
+def ask_whether_same(text: str) -> str:
+    """The question about a request and a task of a benchmark."""
+    told = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
+    return (
+        "Does the request ask for the same work as this other request, step by step, so that who has done one knows how to do the other? "
+        f"Other words, names, ids and amounts make no other work; another step, or one less, does. The other request: {told!r}"
     )
 
 

@@ -209,7 +209,13 @@ def break_predicate(predicate: Predicate, base: Ending) -> list[CompletedCall]:
     deed = CompletedCall(make_call(predicate.call), "ok")
     if predicate.op in ("forbidden", "at_most"):
         return [*base.deeds, *[deed] * (predicate.most + 1)]
-    return [deed] if predicate.op == "before" else []
+    if predicate.op == "only":
+        return [*base.deeds, CompletedCall(Call(name=predicate.call.name, actor=predicate.call.actor), "ok")]
+    if predicate.op == "after":
+        ended = [CompletedCall(make_call(predicate.first), "ok")] if predicate.first else []
+        return [*base.deeds, *ended, deed]
+    # A call before anything was said is one without a yes.
+    return [deed] if predicate.op in ("before", "agreed") else []
 
 
 def make_call(pattern: CallPattern) -> Call:

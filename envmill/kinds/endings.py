@@ -82,7 +82,9 @@ async def _play(draft: Draft, environment: Environment, sandbox: Sandbox, reset:
     made = settle(draft.oracle, seen[1:-1])
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
     said = Ending.list_words(draft)
-    return Ending(draft.initial_state, seen[-1].state, deeds, said, ended=Ending.find_ended(draft, said))
+    ended = Ending.find_ended(draft, said)
+    deeds, said, answers = Ending.ask_along(deeds, said)
+    return Ending(draft.initial_state, seen[-1].state, deeds, said, ended=ended, answers=answers)
 
 
 def _describe_fault(step: Observation) -> str:

@@ -63,7 +63,9 @@ async def try_calls(
     words = said(seen[1:-1]) if callable(said) else said
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:-1], strict=True)]
     initial = scenario.initial_state if reset is None else reset.state
-    ending = Ending(initial, seen[-1].state, deeds, words, ended=Ending.find_ended(scenario, words))
+    ended = Ending.find_ended(scenario, words)
+    deeds, words, answers = Ending.ask_along(deeds, words)
+    ending = Ending(initial, seen[-1].state, deeds, words, ended=ended, answers=answers)
     return Trial(seen, ending, await decide(sandbox, scenario.verifier, ending, scenario.clock))
 
 

@@ -49,6 +49,13 @@ def list_runs(words: Sequence[str], size: int) -> Runs:
     return frozenset(" ".join(words[place : place + size]) for place in range(last)) if words else frozenset()
 
 
+def list_pairs(words: Sequence[str]) -> Runs:
+    """Every two words that stand side by side or with one between them. Where one word of twelve is left out or is another, half of the
+    pairs of both texts together are still in both; of runs of three words, a third."""
+    near = ((first, second) for reach in (1, 2) for first, second in zip(words, words[reach:], strict=False))
+    return frozenset(f"{first} {second}" for first, second in near)
+
+
 def share(one: Runs, other: Runs) -> float:
     """Runs in both among those in either."""
     either = len(one | other)

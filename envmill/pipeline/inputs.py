@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
+from envmill.agents.loop import MASKED
 from envmill.errors import SettingsError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase
@@ -32,7 +33,7 @@ from schemas.environment import Blueprint, Environment, Test
 from schemas.errand_plan import ErrandLine
 from schemas.ledger import Attack, Attrition, Evidence, GateOutcome
 from schemas.pair import Pair
-from schemas.quality import Quarantine, Withdrawal
+from schemas.quality import Quarantine, Reverification, Withdrawal
 from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Bounds, Draft, Scenario
@@ -121,6 +122,11 @@ class StepInputs:
     def accepted(self) -> dict[str, str]:
         """What reviewers accepted, in whatever run, and their words."""
         return {one.subject: one.note for one in latest_judgements(self._lake).values() if one.judgement == "accept"}
+
+    def rejudged(self) -> dict[str, Reverification]:
+        """Rollout → its latest verdict by code of a known version."""
+        rows = (one for one in self._lake.read(Reverification, self.run) if one.verifier_version)
+        return {one.subject: one for one in sorted(rows, key=lambda one: one.judged_at)}
 
     def counts(self) -> list[StepCount]:
         """What became of everything at each step before the export, and what it took."""
@@ -275,7 +281,8 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept])
     homes = {one.environment for one in scenarios}
-    probes = (one for one in upstream.made(Rollout, "scenarios-filter") if one.rollout_group == "probe")
+    acted, again = [*upstream.made(Rollout, "scenarios-filter"), *upstream.made(Rollout, "scenarios-collect")], upstream.rejudged()
+    probes = (one for one in acted if one.rollout_group == "probe" and one.scenario in kept)
     environments = tuple(one for one in upstream.environments("environments-filter") if one.id in homes)
     trajectories, pairs = upstream.made(Trajectory, "scenarios-collect"), upstream.made(Pair, "scenarios-collect")
     cargo = ExportSet(
@@ -284,7 +291,8 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
         scenarios=tuple(scenarios),
         trajectories=tuple(trajectories),
         pairs=tuple(pairs),
-        attempts=tuple(_score(one) for one in probes if one.scenario in kept),
+        attempts=tuple(score_attempt(one, again.get(one.id)) for one in probes),
+        judged_by={one.id: score_attempt(one, again.get(one.id)).verifier_version for one in acted},
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
         sources=trace_sources(environments, scenarios, trajectories, pairs, read_cast(upstream.config)),
@@ -303,9 +311,29 @@ def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
     return ContaminationReport(found[0].finding["sets"], found[0].finding["power"], near) if found else None
 
 
-def _score(rollout: Rollout) -> ScoredAttempt:
-    """What it earned; nothing where it ended in error, as every attempt that its user misled does."""
-    return ScoredAttempt(rollout.id, rollout.scenario, rollout.environment, rollout.form, rollout.policy, rollout.reward)
+def score_attempt(rollout: Rollout, again: Reverification | None = None) -> ScoredAttempt:
+    """What it earned; nothing where it ended in error, as every attempt that its user misled does.
+
+    Judged again with the same result, it counts as judged by the code that did so. With another result it counts nowhere: its transcript
+    was kept or dropped for the first one.
+    """
+    same = again is not None and (again.outcome, again.reward) == (rollout.outcome, rollout.reward)
+    rejudged = again is not None and not same
+    ended = rollout.termination if rollout.termination in MASKED else "unjudged"
+    return ScoredAttempt(
+        rollout.id,
+        rollout.scenario,
+        rollout.environment,
+        rollout.form,
+        rollout.policy,
+        None if rejudged else rollout.reward,
+        verifier_version=again.verifier_version if again else rollout.verifier_version,
+        group=rollout.rollout_group,
+        attempt=rollout.attempt,
+        checkpoint=rollout.checkpoint,
+        termination=rollout.termination,
+        mask="rejudged" if rejudged else ended if rollout.reward is None else "",
+    )
 
 
 def count_exits(step: str, rows: Sequence[Attrition]) -> StepCount:

@@ -192,9 +192,9 @@ STEPS: tuple[PipelineStep, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", "observe", *_PLAYED),
+        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", "suspicions", "observe", *_PLAYED),
         _decide_repeats,
-        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
+        (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING, SUSPICION),
     ),
     make_step(
         "scenarios",

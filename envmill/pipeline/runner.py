@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from envmill import __version__
 from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, SettingsError, StepFailed
 from envmill.gates.base import Finding, merge_findings
 from envmill.lake.arrow import Stamp
@@ -33,6 +32,7 @@ from envmill.recipes.base import Recipe
 from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.passing import observe
 from envmill.stages.review import Locks, find_rejected
+from envmill.version import __version__
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 from schemas.run import RunConfig

@@ -4,9 +4,9 @@ neither. What a run has is read and exported by later versions."""
 import shlex
 from typing import Any
 
-from envmill import __version__
 from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
+from envmill.version import __version__
 from schemas.base import Json, is_array, is_object
 from schemas.run import RunConfig
 

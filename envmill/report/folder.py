@@ -14,7 +14,6 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from envmill import __version__
 from envmill.errors import SettingsError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.lake import Lake
@@ -28,6 +27,7 @@ from envmill.report.rows import list_fragments
 from envmill.report.shards import RecordShards, write_packed, write_plain
 from envmill.report.terrain import draw_map
 from envmill.sandbox import Sandbox
+from envmill.version import __version__
 from schemas.base import Json
 
 _PAGE = Path(__file__).with_name("page")

@@ -3,7 +3,8 @@
 Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +21,15 @@ from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.review import read_pairs
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
 SUSPECTED = "suspected"
 """Tier, and the name under which the ledger has what an export left out or took of it."""
+REWARDED = frozenset(("rl", "dataset"))
+"""Exporters that write rewards of stored attempts."""
 TEACHING = frozenset({"sft", "views"})
 """Exporters of trajectories to imitate."""
 _SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
@@ -42,7 +46,11 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
-    parcels = pack_cargo(cargo, context.config.exporters, scripted=context.config.scripted)
+    exporters = context.config.exporters
+    if len(versions := count_versions(cargo, exporters)) > 1:
+        exporters = tuple(one for one in exporters if one not in REWARDED)
+        findings.append(keep("verifiers", {"mixed": versions, "not_written": sorted(REWARDED & {*context.config.exporters})}))
+    parcels = pack_cargo(cargo, exporters, scripted=context.config.scripted)
     if idle := sorted(set(context.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
     if left_out := find_left_out(cargo, context.config.exporters):
@@ -53,13 +61,34 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
-def pack_cargo(cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False) -> list[OutputFolder]:
-    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+def pack_cargo(
+    cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False, encode: Callable[[ExportSet, str], ExportSet] | None = None
+) -> list[OutputFolder]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none. `encode` gives an exporter's rows token
+    ids."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
     own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
     own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
-    return [parcel for name, pack in chosen.items() for parcel in pack(own.get(name, cargo))]
+    given = {name: own.get(name, cargo) for name in chosen}
+    given = {name: encode(load, name) if encode else load for name, load in given.items()}
+    return [parcel for name, pack in chosen.items() for parcel in pack(given[name])]
+
+
+def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
+    """Versions of the judging code that gave rewards which these exporters write → how many; what counts nowhere has none."""
+    leaving = {one.id for one in cargo.scenarios} if not REWARDED.isdisjoint(exporters) else set[str]()
+    versions = Counter(one.verifier_version for one in cargo.attempts if one.scenario in leaving and one.reward is not None)
+    return dict(sorted(versions.items()))
+
+
+def describe_mixed(versions: Mapping[str, int]) -> str:
+    """What is wrong with more than one, and what to do."""
+    told = ", ".join(f"{count} of {version or 'an unknown version'}" for version, count in versions.items())
+    return (
+        f"Attempts were judged by verifiers of several versions: {told}. Their rewards are not compared. Judge them again by one "
+        "version with `envmill rescore RUN`, then export again"
+    )
 
 
 def list_scripted(cargo: ExportSet) -> list[str]:
@@ -92,6 +121,7 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
         for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
     }
+    judged_by = {rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()}
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
     marked = {
@@ -102,7 +132,9 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     compared = unite_reports([load.cargo.contamination for load in loads])
     sources = unite_sources(load.cargo.sources for load in loads)
     return ExportInput(
-        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources), accepted=accepted, **marked
+        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources, judged_by=judged_by),
+        accepted=accepted,
+        **marked,
     )
 
 
@@ -157,7 +189,7 @@ def choose_cargo(
     findings += [flagged] if flagged else []
     if not cargo.scenarios:
         return cargo, findings
-    if crossings := find_crossings(cargo.scenarios):
+    if crossings := find_crossings(cargo.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.

@@ -15,6 +15,7 @@ from envmill.gates.protecting.same_task import AskedTask
 from envmill.gates.s13 import replay_library
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
+from envmill.stages.rehearsal import ask_judge
 from envmill.verifiers.ruling import CalibratedJudge
 from schemas.base import canonical_json
 from schemas.ledger import Attack
@@ -40,9 +41,10 @@ async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: R
         world=ComparedWorld.of(environment, scenario.initial_state),
     )
     stops = not context.config.observe
+    posed = ScenarioCase(scenario, environment, library=list_library(scenario, subject.record.attacks))
+    (contaminated,) = await ask_judge([contaminated], posed, context, models)
     if stops and contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))
-    posed = ScenarioCase(scenario, environment, library=list_library(scenario, subject.record.attacks))
     replayed = await replay_library(posed, GateContext(context.sandbox, seed=context.config.run_seed))
     if stops and replayed.outcome == "dropped":
         return Result(findings=(contaminated, replayed))

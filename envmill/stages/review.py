@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import uuid4
 
-from envmill import __version__
 from envmill.errors import SettingsError
 from envmill.gates.base import Finding, drop
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.recipes.drafting.locked import REASON, Locked, Parts, render_checks, render_facts, render_rules
 from envmill.verifiers.bounds import limit_share
+from envmill.version import __version__
 from schemas.base import Record
 from schemas.environment import Environment
 from schemas.ledger import Attack, Attrition
@@ -114,6 +114,20 @@ def write_review(
     review = Review(subject=subject, reviewer=reviewer, judgement=judgement, note=note, locks=list(locks), reviewed_at=now)
     lake.put(Review, [review], f"{GATE}-{uuid4().hex}", Stamp(run, GATE, "", 0, 1, __version__, now))
     return review
+
+
+_SAME = "same:"
+
+
+def name_pair(one: str, other: str) -> str:
+    """The subject of a review that says whether two scenarios are the same task, in whatever order they are named."""
+    return f"{_SAME}{min(one, other)}:{max(one, other)}"
+
+
+def read_pairs(subjects: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of scenarios among subjects of reviews."""
+    pairs = (subject.removeprefix(_SAME).split(":", 1) for subject in subjects if subject.startswith(_SAME))
+    return [(one, other) for one, other in pairs]
 
 
 def list_lockable(lake: Lake, run: str, subject: str) -> list[str]:

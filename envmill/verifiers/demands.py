@@ -73,6 +73,13 @@ def render_step(step: Predicate, state: dict[str, Json]) -> str:
             return f"The agent calls {_render_call(step.first or CallPattern(name=''), state)} before every call of {call}."
         case "forbidden":
             return f"The agent never calls {call}."
+        case "only":
+            return f"The agent calls {call} only as {' or '.join(_render_call(one, state) for one in step.among) or 'nothing at all'}."
+        case "after":
+            return f"The agent does not call {call} once {_render_call(step.first or CallPattern(name=''), state)} was called."
+        case "agreed":
+            named = f", to a message that names {', '.join(step.names)}" if step.names else ""
+            return f"The user says yes before every call of {call}{named}."
         case _:
             return f"The agent calls {call} at most {step.most} times."
 

@@ -1,7 +1,7 @@
 """The ending of a rollout: all that a verifier may look at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, Protocol
@@ -11,6 +11,9 @@ from envmill.verifiers.diff import Spelled
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.scenario import Draft, Fact, Scenario
+
+AGREED = "Yes, please."
+"""What the user answers along a reference path to what it asks before a call."""
 
 
 class CallObservation(Protocol):
@@ -36,6 +39,8 @@ class CompletedCall:
     """Reason code, empty when ok."""
     parts: Sequence[Json] = ()
     """What the tool answered."""
+    after: int = 0
+    """How many messages of the agent had been answered before it was made."""
 
     @cached_property
     def told(self) -> ReplyValues:
@@ -65,6 +70,8 @@ class Ending:
     ended: Sequence[int] = ()
     """Of several requests made in turn: how many messages had been said when each but the last was ended. Empty where all was asked at
     once."""
+    answers: Sequence[str] | None = ()
+    """What the user answered to each message; the last may have none. None where nobody recorded it."""
 
     def find_messages(self, fact: Fact) -> Sequence[str]:
         """Messages in which a fact counts: of one that a request asks for, those before the next request was made."""
@@ -84,6 +91,15 @@ class Ending:
         request is not known then."""
         counts = list(accumulate(bool(part.say) for part in path.parts))
         return tuple(counts[:-1]) if counts and counts[-1] == len(said) else ()
+
+    @staticmethod
+    def ask_along(deeds: Sequence[CompletedCall], said: Sequence[str]) -> "tuple[list[CompletedCall], list[str], list[str]]":
+        """Deeds of a path with what it asks before them, all that is said with its last words, and the answers: the user agrees."""
+        asked, made = list[str](), list[CompletedCall]()
+        for deed in deeds:
+            asked += [deed.call.asks] if deed.call.asks else []
+            made.append(replace(deed, after=len(asked)) if asked else deed)
+        return made, [*asked, *said], [AGREED] * len(asked)
 
     def describe(self) -> Json:
         """What was done and said, as generated checks are shown it."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from envmill.verifiers.checks import Said, holds
+from envmill.verifiers.consent import find_unagreed, needs_answers
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.evidence import Failing, show_change, show_check, show_fact, show_predicate
@@ -25,6 +26,8 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     """The verdict on an ending; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
     if fault := _find_fault(verifier, said):
         return make_error(fault)
+    if needs_answers((*verifier.procedure, *verifier.harm), ending):
+        return make_error("the user's answers were not recorded, and the procedure depends on them")
     changes = diff_states(ending.initial, ending.final, ending.spelled)
     keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"], ending.final)
     try:
@@ -32,6 +35,8 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     except ValueError as error:
         return make_error(f"a fact's pattern cannot be run: {error}")
     components = {name: _share(verifier, name, failing) for name in _list_components(verifier)}
+    for side in dict.fromkeys(verifier.sides.values()):
+        components[side] = float(not any(verifier.sides.get(one.place) == side for one in failing))
     return Verdict(
         outcome="fail" if failing else "pass",
         reward=_reward(verifier, components, failing),
@@ -126,7 +131,8 @@ def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], key
 
 def _find_breaches(component: str, predicates: Sequence[Predicate], ending: Ending, keys: Keys) -> Iterator[Failing]:
     for predicate in predicates:
-        if (found := find_breach(predicate, ending.deeds, keys)) is not None:
+        found = find_unagreed(predicate, ending, keys) if predicate.op == "agreed" else find_breach(predicate, ending.deeds, keys)
+        if found is not None:
             yield show_predicate(component, predicate, found)
 
 

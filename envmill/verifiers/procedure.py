@@ -29,6 +29,11 @@ def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys
         return None if made else []
     if predicate.op == "seen":
         return None if any(shows(done[place].told, predicate.shows) for place in made) else _describe(done, made)
+    if predicate.op == "only":
+        other = [place for place in made if not any(is_meant(one, done[place], keys) for one in predicate.among)]
+        return _describe(done, other) if other else None
+    if predicate.op == "after":
+        return _find_late(predicate, done, made, keys)
     if predicate.op == "before":
         return _find_unprepared(predicate, done, made, keys)
     allowed = predicate.most if predicate.op == "at_most" else 0
@@ -59,6 +64,13 @@ def _find_unprepared(predicate: Predicate, done: Sequence[CompletedCall], made: 
     earliest = next((place for place, deed in enumerate(done) if first is None or is_meant(first, deed, keys)), len(done))
     early = [place for place in made if place <= earliest]
     return _describe(done, early) if early else None
+
+
+def _find_late(predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys) -> Broken:
+    first = predicate.first
+    earliest = next((place for place, deed in enumerate(done) if first is not None and is_meant(first, deed, keys)), len(done))
+    late = [place for place in made if place > earliest]
+    return _describe(done, late) if late else None
 
 
 def _describe(done: Sequence[CompletedCall], places: Sequence[int]) -> list[Json]:

@@ -57,16 +57,16 @@ async def _audit(home: Home, what: str, run: str, seed: int) -> "list[AuditEntry
 
 def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
     """The folders to audit, and the scenario that was named, if one was."""
+    from envmill.front.holdings import find_playable, find_tests
     from envmill.interop.bundles import Folder
     from flows.cli.folders import open_folders
-    from flows.cli.holdings import find_playable, find_tests
 
     if Path(what).is_dir():
         return open_folders(Path(what)), ""
     if "/" in what or what.startswith("."):
         raise SettingsError(f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake.")
-    playable, meant = find_playable(home, what, run)
-    tests = find_tests(home, playable.environment.id, run)
+    playable, meant = find_playable(home.settings, what, run)
+    tests = find_tests(home.settings, playable.environment.id, run)
     return [Folder(playable.environment, tuple(tests), tuple(playable.scenarios))], meant
 
 

@@ -1,7 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +13,13 @@ from flows.cli.printing import print_text
 from flows.local.home import Home
 
 if TYPE_CHECKING:
-    from envmill.gates.base import Finding
-    from envmill.interop.exporters import ExportSet, OutputFolder
-    from envmill.interop.exporters.base import Band
-    from envmill.stages.context import ExportInput
-    from schemas.rollout import Bundle
-    from schemas.run import RunConfig
+    from collections.abc import Sequence
 
-BAND = "0.1,0.9"
-"""Pass rates that a policy learns from, where only the policy is named."""
+    from envmill.interop.exporters import ExportSet, OutputFolder
+    from envmill.pipeline.exporting import Encode
+    from schemas.lock import ExportOptions
+    from schemas.rollout import Bundle
+
 ASKED = "_asked"
 """Folder of exports that were asked for by hand, beside those of the runs; no run bears such an id."""
 
@@ -30,7 +27,9 @@ ASKED = "_asked"
 def export(
     context: typer.Context,
     runs: Annotated[list[str], typer.Argument(help="Runs to export together; the beginning of an id will do.")],
-    exporter: Annotated[list[str] | None, typer.Option(help="One of the README's exporters; all when left out.")] = None,
+    exporter: Annotated[
+        list[str] | None, typer.Option(help="An exporter of docs/catalogue.md; all when left out. May be given several times.")
+    ] = None,
     split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
     provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
     with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",
@@ -44,74 +43,122 @@ def export(
     policy: Annotated[
         Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
     ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md).")] = None,
+    chat_template: Annotated[Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")] = None,
+    template_args: Annotated[str, typer.Option(help="Variables for the chat template, as a JSON object.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
-    from envmill.interop.exporters.base import SPLITS
-    from envmill.stages.export import SUSPECTED, keep_splits, pack_cargo, unite_loads
-    from flows.cli.question import find_run
+    from envmill.pipeline.exporting import choose, pack
 
-    exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
-    consumers = _choose_consumers(consumer, partial)
-    if with_tier not in ("", SUSPECTED):
-        raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
-    meant = sorted({find_run(context.obj, run) for run in runs})
-    loads = unite_loads([_read_load(context.obj, run) for run in meant])
-    cargo = _choose_rows(context.obj, loads, policy, provisional=provisional, suspected=bool(with_tier))
-    if band or for_policy:
-        cargo = _select(context.obj, meant, cargo, band or BAND, for_policy)
-    chosen = keep_splits(_pay_parts(context.obj, meant, cargo) if partial else cargo, splits)
-    parcels = [*pack_cargo(chosen, exporters, scripted=scripted), *_pack_for(consumers, chosen)]
+    asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
+    options = read_options(exporter, split, consumer, with_tier, asked)
+    if encode := _open_tokenizer(tokenizer, chat_template, template_args):
+        options = replace(options, exporters=_choose_encoded(exporter, consumer))
+    meant = find_runs(context.obj, runs)
+    parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options, encode)
     if not parcels:
-        forms = ", ".join([*exporters, *consumers])
-        raise SettingsError(f"{', '.join(meant)} kept nothing of split {', '.join(splits)} that {forms} can be made of.")
+        raise SettingsError(describe_nothing(meant, options))
     for bundle, folder in _write(context.obj, parcels, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
 
 
-def _choose_rows(home: Home, loads: "ExportInput", policy: Path | None, **asked: bool) -> "ExportSet":
-    """Those that may leave, for what they are and under the terms that they are held to; the others are reported."""
-    from envmill.gates.protected_texts import read_protected
-    from envmill.interop.exporters.licence_terms import read_terms
-    from envmill.stages.export import choose_cargo
+def read_options(
+    exporter: "Sequence[str] | None", split: "Sequence[str] | None", consumer: "Sequence[str] | None", with_tier: str, asked: dict[str, Any]
+) -> "ExportOptions":
+    """What the words of a command line ask for."""
+    from envmill.interop.exporters.base import SPLITS
+    from envmill.stages.export import SUSPECTED
+    from schemas.lock import ExportOptions
 
-    protected = read_protected(home.settings.protected, home.settings.sketches)
-    cargo, findings = choose_cargo(loads, **asked, protected=protected, terms=read_terms(policy or home.settings.terms))
-    _report_findings(findings)
-    return cargo
+    if with_tier not in ("", SUSPECTED):
+        raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
+    chosen = {
+        "exporters": _choose_exporters(exporter, consumer),
+        "consumers": _choose_consumers(consumer, asked["partial"]),
+        "splits": _check("split", split, SPLITS),
+        "suspected": bool(with_tier),
+    }
+    return ExportOptions.model_validate(asked | chosen)
 
 
-def _require_expected(home: Home, run: str) -> None:
+def find_runs(home: Home, runs: "Sequence[str]") -> list[str]:
+    """The runs meant, in order; SettingsError for one that may not leave yet."""
+    from flows.cli.question import find_run
+
+    meant = sorted({find_run(home, run) for run in runs})
+    for run in meant:
+        require_expected(home, run)
+    return meant
+
+
+def describe_nothing(runs: "Sequence[str]", options: "ExportOptions") -> str:
+    forms = ", ".join([*options.exporters, *options.consumers])
+    return f"{', '.join(runs)} kept nothing of split {', '.join(options.splits)} that {forms} can be made of."
+
+
+def print_aside(text: str) -> None:
+    """What stays at home goes to standard error."""
+    print_text(text, err=True)
+
+
+def require_expected(home: Home, run: str) -> None:
     """A night whose rows were not as expected leaves by no door before somebody accepts it."""
-    from flows.cli.question import ask
+    from envmill.lake.lake import Lake
+    from envmill.pipeline.exporting import find_unexpected
     from tasks.night import describe
 
-    question = """select arg_max(finding, written_at) ->> 'broken' from gate_evidence where run = $run and gate = 'night'
-                  and not coalesce((select arg_max(judgement, reviewed_at) = 'accept' from reviews
-                                    where judgement <> 'note' and subject = 'run:' || $run), false)"""
-    broken = json.loads(ask(home, question, {"run": run})[1][0][0] or "{}")
-    if broken:
+    if broken := find_unexpected(Lake(home.settings.lake), run):
         raise SettingsError(describe(run, broken))
 
 
-def _report_findings(findings: "list[Finding]") -> None:
-    """What stays at home, and an error where nothing is left."""
-    for finding in findings:
-        if finding.evidence:
-            describe = _DESCRIPTIONS.get(finding.gate, _count)
-            print_text(f"{finding.gate}: {describe(finding.evidence)}", err=True)
-    if findings[-1].outcome == "dropped":
-        raise SettingsError(f"Nothing was exported: {findings[-1].detail}.")
-
-
-def _choose_exporters(exporter: list[str] | None, consumer: list[str] | None) -> tuple[str, ...]:
+def _choose_exporters(exporter: "Sequence[str] | None", consumer: "Sequence[str] | None") -> tuple[str, ...]:
     """Those named; all where neither an exporter nor a consumer is named."""
     from envmill.interop.exporters import EXPORTERS
 
     return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
 
 
-def _choose_consumers(consumer: list[str] | None, partial: bool) -> tuple[str, ...]:
+def _choose_encoded(exporter: "Sequence[str] | None", consumer: "Sequence[str] | None") -> tuple[str, ...]:
+    """Those named whose rows have token ids; all of them where none is named."""
+    from envmill.interop.tokens.sheet import EXPORTERS
+
+    if consumer:
+        raise SettingsError(f"--tokenizer is about the rows of {', '.join(EXPORTERS)}. Leave --for out.")
+    return _check("exporter whose rows have token ids named", exporter, EXPORTERS)
+
+
+def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "Encode | None":
+    """What gives an exporter's rows token ids, and reports the rows that have none."""
+    if folder is None:
+        if template or given:
+            raise SettingsError("--chat-template and --template-args are about token ids. Name a folder with --tokenizer.")
+        return None
+    from envmill.interop.tokens.sheet import encode_cargo
+    from envmill.interop.tokens.tokenizer import read_tokenizer
+
+    chat = read_tokenizer(folder, template, _read_variables(given))
+
+    def encode(cargo: "ExportSet", name: str) -> "ExportSet":
+        encoded = encode_cargo(cargo, chat, name)
+        for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
+            print_aside(f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them")
+        return encoded
+
+    return encode
+
+
+def _read_variables(given: str) -> dict[str, Any]:
+    try:
+        found = json.loads(given or "{}")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise SettingsError(f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none.")
+    return found
+
+
+def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[str, ...]:
     """Those named; none where none is."""
     from envmill.interop.consumers import CONSUMERS
 
@@ -120,159 +167,35 @@ def _choose_consumers(consumer: list[str] | None, partial: bool) -> tuple[str, .
     return _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
 
 
-def _check(what: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [one for one in given or () if one not in known]:
         raise SettingsError(f"There is no {what} {strange[0]!r}. Known: {', '.join(known)}.")
     return tuple(one for one in known if one in given) if given else known
 
 
-def _pack_for(consumers: tuple[str, ...], cargo: "ExportSet") -> "list[OutputFolder]":
-    """The folders of consumers; what one has no place for is reported, by name and reason."""
-    from envmill.interop.consumers import CONSUMERS, export_for, find_left_out
-
-    for name in consumers:
-        for row, why in find_left_out(CONSUMERS[name], cargo).items():
-            print_text(f"{name:12} left out {row}: {why}")
-    return [parcel for name in consumers for parcel in export_for(CONSUMERS[name], cargo)]
-
-
-def _pay_parts(home: Home, runs: list[str], cargo: "ExportSet") -> "ExportSet":
-    """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and are told with what was earned."""
-    from envmill.stages.partial import find_partial
-    from flows.cli.question import ask
-
-    question = (
-        "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate in ('S2', 'S13') and finding is not null"
-    )
-    paid, left = find_partial(
-        cargo.scenarios, [(str(subject), str(gate), finding) for subject, gate, finding in ask(home, question, [runs])[1]]
-    )
-    for scenario, why in left.items():
-        print_text(f"partial: {scenario} pays all or nothing: {why}", err=True)
-    return replace(cargo, partial=paid)
-
-
-def _select(home: Home, runs: list[str], cargo: "ExportSet", band: str, policy: str) -> "ExportSet":
-    """The scenarios whose pass rate is within the band; the others are told."""
-    from envmill.stages.export import keep_band
-
-    chosen = _read_band(home, runs, band, policy)
-    kept, left = keep_band(cargo, chosen, _read_rates(home, runs, chosen.policy))
-    if left:
-        print_text(f"band: {_count(left)}", err=True)
-    if not kept.scenarios:
-        raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}.")
-    return kept
-
-
-def _read_band(home: Home, runs: list[str], band: str, policy: str) -> "Band":
-    """Of the policy named, or of the one that all the runs probed with."""
-    from envmill.interop.exporters.base import Band
-
-    try:
-        least, most = (float(part) for part in band.split(","))
-    except ValueError as error:
-        raise SettingsError(f"A band of pass rates is written LEAST,MOST, for example {BAND}, and {band!r} is none.") from error
-    if not 0 <= least <= most <= 1:
-        raise SettingsError(f"Pass rates lie between 0 and 1, the least first: {band!r} is no band of them.")
-    probes = sorted({_read_config(home, run).probe for run in runs})
-    if not policy and len(probes) > 1:
-        raise SettingsError(f"The runs probed with {', '.join(probes)}: name one with --for-policy.")
-    return Band(policy or probes[0], least, most)
-
-
-def _read_rates(home: Home, runs: list[str], policy: str) -> dict[str, float]:
-    """Scenario → the share of the policy's attempts that passed, over all the runs."""
-    from flows.cli.question import ask
-
-    question = """select scenario, policy, sum(passes) / sum(attempts + user_faults) from trainability
-                  where list_contains(?, run) group by all having sum(attempts + user_faults) > 0"""
-    rows = ask(home, question, [runs])[1]
-    acted = sorted({str(acting) for _, acting, _ in rows})
-    if policy not in acted:
-        known = f"Those that did: {', '.join(acted)}." if acted else "Nobody did."
-        raise SettingsError(f"No attempt of policy {policy!r} was judged in {', '.join(runs)}. {known}")
-    return {str(scenario): float(rate) for scenario, acting, rate in rows if acting == policy}
-
-
-def _count(evidence: Any) -> str:
-    """The ids are in the ledger; here their number and the first of them."""
-    return "; ".join(
-        f"{len(ids)} scenarios {what.replace('_', ' ')}, {', '.join(ids[:3])} among them" for what, ids in evidence.items() if ids
-    )
-
-
-def _describe_terms(evidence: Any) -> str:
-    """How many rows stay at home, by what the terms say; and of whom nothing is known."""
-    strangers = evidence["no_terms_of"]
-    told = [f"{len(ids)} {what.replace('_', ' ')}" for what, ids in evidence.items() if what != "no_terms_of"]
-    advice = f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`" if strangers else ""
-    return f"left at home: {', '.join(told)}{advice}"
-
-
-def _describe_flagged(evidence: Any) -> str:
-    from envmill.interop.exporters.scanning import ScanFinding
-    from envmill.stages.holding import describe_flagged
-
-    return describe_flagged({name: [ScanFinding(**one) for one in seen] for name, seen in evidence["flagged"].items()})
-
-
-_DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {"terms": _describe_terms, "scan": _describe_flagged}
-
-
-def _read_config(home: Home, run: str) -> "RunConfig":
-    """The settings that a run began with."""
-    from envmill.lake.lake import Lake
-    from schemas.ledger import RunEvent
-    from schemas.run import RunConfig
-
-    started = next(row for row in Lake(home.settings.lake).read(RunEvent, run) if row.event == "started")
-    return RunConfig.read(started.detail)
-
-
-def _read_load(home: Home, run: str) -> "ExportInput":
-    """Everything a run has to export, as its last steps left it."""
-    from envmill.agents.limits import RolloutLimits
-    from envmill.lake.lake import Fingerprint, Lake
-    from envmill.pipeline.inputs import StepInputs, enter_load
-    from envmill.pipeline.line import STEPS
-    from envmill.recipes import RECIPES
-    from envmill.recipes.drafting.themes import read_themes
-    from flows.cli.question import ask
-
-    _require_expected(home, run)
-    lake, config = Lake(home.settings.lake), _read_config(home, run)
-    question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
-    found = dict(ask(home, question, [run])[1])
-    marks = {step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found}
-    if lacking := [step for step in ("scenarios-build", "scenarios-filter", "scenarios-collect") if step not in marks]:
-        raise SettingsError(f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume {run}`.")
-    entered = enter_load(StepInputs(lake, run, marks, config, RECIPES[config.recipe](read_themes())))
-    if not entered:
-        raise SettingsError(f"Run {run} collected nothing. `envmill funnel {run}` tells what died where.")
-    load = entered[0].record
-    return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).describe()))
-
-
 def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
-    from envmill import __version__
     from envmill.interop.exporters import write_parcels
-    from envmill.lake.arrow import Stamp
-    from envmill.lake.lake import Lake
     from schemas.base import digest
-    from schemas.rollout import Bundle
 
     if out and out.exists():
         raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
     name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
     folder = out or home.settings.bundles / ASKED / name
     bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
-    now = datetime.now(UTC).isoformat()
-    lake = Lake(home.settings.lake)
+    record_bundles(home, bundles, runs, f"export-{name}")
+    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+
+
+def record_bundles(home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str) -> None:
+    """A row for each run that what left was made from. A copy of what left already is the same bundle."""
+    from envmill.lake.arrow import Stamp
+    from envmill.lake.lake import Lake
+    from envmill.version import __version__
+    from schemas.rollout import Bundle
+
+    now, lake = datetime.now(UTC).isoformat(), Lake(home.settings.lake)
     for run in runs:
-        # A copy of what left already is the same bundle.
         known = {one.id for one in lake.read(Bundle, run)}
         if fresh := [one for one in bundles if one.id not in known]:
-            lake.put(Bundle, fresh, f"export-{name}", Stamp(run, "export", "", 0, 1, __version__, now))
-    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+            lake.put(Bundle, fresh, stem, Stamp(run, "export", "", 0, 1, __version__, now))

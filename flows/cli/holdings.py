@@ -1,70 +1,29 @@
 """Records of the lake as the command line hands them to the engine: an environment with its scenarios, a rollout with both."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from envmill import __version__
 from envmill.agents.rescore import Rescored
 from envmill.errors import SettingsError
+from envmill.front.holdings import Playable, as_playable, find_rollout
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.lake.lineage import RecordInRun, find, read
+from envmill.lake.lineage import find
 from envmill.lake.sql import open_lake
+from envmill.verifiers.version import find_verifier_version
+from envmill.version import __version__
 from flows.cli.question import find_run
 from flows.local.home import Home
-from schemas.base import Json, Record
-from schemas.environment import Environment, Test
+from schemas.environment import Environment
 from schemas.quality import Reverification
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 if TYPE_CHECKING:
     from envmill.interop.bundles.envrun.recording import Recording
-
-R = TypeVar("R", bound=Record)
-
-
-@dataclass(frozen=True)
-class Playable:
-    """An environment, the scenarios it can be played in, and states it can start from without one."""
-
-    environment: Environment
-    scenarios: list[Scenario]
-    states: list[dict[str, Json]]
-
-
-def find_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
-    """What an id or a file names, and the scenario that was meant; empty when an environment was."""
-    if Path(name).suffix == ".json":
-        return Playable(_read_file(Path(name)), [], []), ""
-    with open_lake(Lake(home.settings.lake)) as lake:
-        found = find(lake, name, run)
-        if found.table not in ("environments", "scenarios"):
-            raise SettingsError(f"{found.id} is a row of {found.table}. Name an environment or a scenario.")
-        chosen = read(lake, found)
-        meant = found.id if found.table == "scenarios" else ""
-        at = RecordInRun("environments", chosen["environment"], found.run, ()) if meant else found
-        environment = as_record(Environment, read(lake, at))
-        question = "select id from {} where run = ? and environment = ? order by id"
-        scenarios = [key for (key,) in lake.execute(question.format("scenarios"), [found.run, environment.id]).fetchall()]
-        tests = [key for (key,) in lake.execute(question.format("tests"), [found.run, environment.id]).fetchall()]
-        states = [read(lake, RecordInRun("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
-        held = [as_record(Scenario, read(lake, RecordInRun("scenarios", key, found.run, ()))) for key in scenarios]
-        return Playable(environment, held, states), meant
-
-
-def read_playable(folder: Path) -> Playable:
-    """What a bundle folder holds; its own start is the state of its first test, or the first that it names."""
-    from flows.cli.folders import open_folder
-
-    found = open_folder(folder)
-    states = [*(test.initial_state for test in found.tests[:1]), *found.states.values()]
-    return Playable(found.environment, list(found.scenarios), states)
 
 
 def read_recorded(path: Path) -> "Recording":
@@ -78,32 +37,13 @@ def read_recorded(path: Path) -> "Recording":
         raise SettingsError(str(error)) from None
 
 
-def find_tests(home: Home, environment: str, run: str) -> list[Test]:
-    """Stored tests of an environment, as the run that is meant holds them."""
-    with open_lake(Lake(home.settings.lake)) as lake:
-        held = find(lake, environment, run).run
-        keys = lake.execute("select id from tests where run = ? and environment = ? order by id", [held, environment]).fetchall()
-        return [as_record(Test, read(lake, RecordInRun("tests", key, held, ()))) for (key,) in keys]
-
-
-def find_rollout(home: Home, name: str, run: str) -> tuple[Rollout, Scenario, Environment]:
-    """A stored rollout and what it was played in."""
-    with open_lake(Lake(home.settings.lake)) as lake:
-        found = find(lake, name, run)
-        if found.table != "rollouts":
-            raise SettingsError(f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` lists them.")
-        rollout = as_record(Rollout, read(lake, found))
-        scenario = as_record(Scenario, read(lake, RecordInRun("scenarios", rollout.scenario, found.run, ())))
-        return rollout, scenario, as_record(Environment, read(lake, RecordInRun("environments", rollout.environment, found.run, ())))
-
-
 def find_rollouts(home: Home, name: str, run: str) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:
     """The run meant, and the rollout that is named or all of the run's, each with what it was played in."""
     lake = Lake(home.settings.lake)
     if name.startswith(f"{Rollout.prefix}_"):
         with open_lake(lake) as opened:
             meant = find(opened, name, run).run
-        return meant, [find_rollout(home, name, meant)]
+        return meant, [find_rollout(home.settings, name, meant)]
     meant = find_run(home, name)
     scenarios = {one.id: one for one in lake.read(Scenario, meant)}
     environments = {one.id: one for one in lake.read(Environment, meant)}
@@ -127,6 +67,7 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
             outcome_before=one.rollout.outcome,
             reward_before=one.rollout.reward,
             basis=one.basis,
+            verifier_version=find_verifier_version(),
         )
         for one in judged
     ]
@@ -134,24 +75,21 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
         Lake(home.settings.lake).put(Reverification, rows, f"rescore-{uuid4().hex}", Stamp(run, "rescore", "", 0, 1, __version__, now))
 
 
-def as_record(record: type[R], values: dict[str, Any]) -> R:
-    """The record a row holds, without what the lake adds to it."""
-    return record.model_validate({name: value for name, value in values.items() if name in record.model_fields})
+def open_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
+    """What an id, a file, a bundle folder or a folder below its `scenarios` names, and the scenario that was meant, or an empty text."""
+    from envmill.front.holdings import find_playable
+
+    folder = Path(name).resolve()
+    if not folder.is_dir():
+        return find_playable(home.settings, name, run)
+    if folder.parent.name != "scenarios":
+        return read_playable(folder), ""
+    playable, names = read_playable(folder.parents[1]), sorted(path.name for path in folder.parent.iterdir() if path.is_dir())
+    return playable, playable.scenarios[names.index(folder.name)].id
 
 
-def _read_file(path: Path) -> Environment:
-    try:
-        return as_record(Environment, json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} holds no environment ({str(error)[:300]}). Write one with `envmill show ENV --json`.") from error
+def read_playable(folder: Path) -> Playable:
+    """A bundle folder, compared with its checksums where it has any."""
+    from flows.cli.folders import open_folder
 
-
-def read_state(path: Path) -> dict[str, Json]:
-    """A state from a file."""
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} holds no JSON ({error}).") from error
-    if not isinstance(state, dict):
-        raise SettingsError(f"{path} holds {type(state).__name__}; a state is an object of collections.")
-    return state
+    return as_playable(open_folder(folder))

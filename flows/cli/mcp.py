@@ -12,8 +12,8 @@ from flows.cli.telling import make_plain
 from flows.local.home import Home
 
 if TYPE_CHECKING:
+    from envmill.front.holdings import Playable
     from envmill.sandbox import Reset
-    from flows.cli.holdings import Playable
     from schemas.rollout import Verdict
     from schemas.scenario import Scenario
 
@@ -57,9 +57,10 @@ def mcp(
 
 
 def _find(home: Home, env: str, scenario: str, run: str) -> "tuple[Playable, Scenario | None]":
-    from flows.cli.holdings import find_playable, read_playable
+    from envmill.front.holdings import find_playable
+    from flows.cli.holdings import read_playable
 
-    playable, meant = (read_playable(Path(env)), "") if Path(env).is_dir() else find_playable(home, env, run)
+    playable, meant = (read_playable(Path(env)), "") if Path(env).is_dir() else find_playable(home.settings, env, run)
     return playable, _choose(playable, scenario or meant) if scenario or meant else None
 
 
@@ -75,9 +76,9 @@ def _choose(playable: "Playable", name: str) -> "Scenario":
 
 
 def _make_reset(playable: "Playable", scenario: "Scenario | None", state: Path | None, seed: int | None, clock: str) -> "Reset":
+    from envmill.front.holdings import read_state
     from envmill.kinds.start import CLOCK
     from envmill.sandbox import Reset
-    from flows.cli.holdings import read_state
 
     states = [read_state(state)] if state else [scenario.initial_state] if scenario else playable.states
     if not states:

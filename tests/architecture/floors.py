@@ -11,6 +11,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("flows",),
     ("tasks",),
     ("quality", "offline"),
+    ("envmill.front",),
     ("envmill.pipeline",),
     ("envmill.stages",),
     ("envmill.recipes", "envmill.interop", "envmill.report"),
@@ -21,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("envmill.verifiers",),
     ("envmill.sandbox", "envmill.models", "envmill.lake"),
     ("envmill.language",),
-    ("envmill.runtime", "envmill.errors", "envmill.settings"),
+    ("envmill.runtime", "envmill.errors", "envmill.settings", "envmill.version"),
     ("schemas",),
 )
 
@@ -37,8 +38,8 @@ SIDEWAYS: frozenset[tuple[str, str]] = frozenset(
 FORBIDDEN: frozenset[tuple[str, str]] = frozenset({("quality", "envmill"), ("envmill.runtime", "schemas")})
 """Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is copied into exports alone."""
 
-ROOT = "envmill"
-"""The package's own `__init__` bears the version and imports nothing of ours; whoever may import the engine may ask for it."""
+ROOT, OFFERED = "envmill", ("envmill.front", "envmill.version")
+"""The package's own `__init__` offers the front door's names to users' programs. No module of ours imports it."""
 
 HEIGHT = {room: len(FLOORS) - index for index, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -68,7 +69,9 @@ def _is_allowed(module: str, target: str) -> bool:
     if any(_is_within(module, start) and _is_within(target, end) for start, end in FORBIDDEN):
         return False
     if target == ROOT:
-        return True
+        return False
+    if module == ROOT:
+        return any(_is_within(target, room) for room in OFFERED)
     start, end = find_room(module), find_room(target)
     return start == end != "" or (start, end) in SIDEWAYS or (bool(end) and HEIGHT.get(start, 0) > HEIGHT[end])
 

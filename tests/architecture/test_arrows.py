@@ -41,7 +41,7 @@ def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(impo
         name for found in own.values() for name in found if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
     }
     assert own
-    assert strangers == {"envmill.runtime.jail.client", "envmill.runtime.mcp", "envmill.runtime.briefing", "envmill", "schemas.environment"}
+    assert strangers == {"envmill.runtime.jail.client", "envmill.runtime.mcp", "envmill.runtime.briefing", "schemas.environment"}
 
 
 def test_engine_knows_nothing_of_prefect_or_terminals(imports: Imports) -> None:

@@ -27,6 +27,7 @@ VERBS: dict[str, str] = {
 METAPHORS: dict[str, str] = {
     "envmill/interop/bundles/envrun/episode.py:say": "what players of a bundle call, beside `call`",
     "envmill/interop/consumers/sessions/session.py:say": "what adapters of consumers call, beside `call`, as players of a bundle do",
+    "envmill/front/session.py:say": "an agent says something to the user",
     "envmill/report/folder.py:_draw": "it draws pictures",
     "envmill/report/graphs.py:draw_graph": "it draws a picture",
     "envmill/report/terrain.py:draw_map": "it draws a picture",
@@ -35,8 +36,11 @@ METAPHORS: dict[str, str] = {
     "quality/promises/shared.py:says": "promises are read as sentences: column `reason` says why",
 }
 """`path:function` → the reason it keeps such a verb."""
+TOPS = frozenset({"envmill/front/settings.py"})
+"""Modules that read the process's environment for a user's program, which has no flow or command above it."""
 LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
+    "tests/samples/dialogue/reader/program/program.py": "one class with forty tools, as a dialogue has them",
 }
 """`path` or `path:function` → the reason it is long."""
 
@@ -71,7 +75,7 @@ def find_metaphors(root: Path) -> Iterator[str]:
 def find_environment_reads(root: Path) -> Iterator[str]:
     """The engine is handed its settings. Flows and the command line read the process's environment once, at the top."""
     for name, text in _sources(root):
-        if name.startswith(("envmill", "offline", "schemas", "tasks", "quality")):
+        if name.startswith(("envmill", "offline", "schemas", "tasks", "quality")) and name not in TOPS:
             reads = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")]
             yield from (f"{name}:{node.lineno}" for node in reads if isinstance(node.value, ast.Name) and node.value.id == "os")
 

@@ -2,6 +2,8 @@
 
     python -m tests.gates.paraphrasing render FOLDER BENCHMARK...     50 prompts, FOLDER/prompts/N.md
     python -m tests.gates.paraphrasing measure FOLDER BENCHMARK...    FOLDER/answers/N.json ─► what is found, as a table
+    python -m tests.gates.paraphrasing curve FOLDER BENCHMARK...      the same at all thresholds ─► FOLDER/curve.svg and a table
+    python -m tests.gates.paraphrasing cases FOLDER BENCHMARK...      FOLDER/cases.jsonl, with which `envmill calibrate` measures a judge
 
 BENCHMARK is a folder that `envmill protect` reads. A paraphrase is compared with its own solution under other names of tools, as it
 stands (`kept`), with one look-up left out (`shorter`), and with other values (`swapped`). The honest side is every task of the same
@@ -15,13 +17,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from envmill.gates.f3 import ask_whether_same
 from envmill.gates.protected_texts import find_match
 from envmill.gates.protecting.layouts import read_benchmark
 from envmill.gates.protecting.reading import Benchmark, BenchmarkTask
-from envmill.gates.protecting.same_task import AskedTask, find_same_task
+from envmill.gates.protecting.same_task import AskedTask, compare_near, find_same_task
 from envmill.gates.protecting.sketch import BenchmarkSource, ProtectedSketch, sketch_benchmark
 from envmill.gates.protecting.structure import LEAST_CALLS, list_call_values
 from envmill.language.similarity import split_words
+from schemas.base import Json
+from schemas.seed import Brief
+from schemas.suspicion import SuspicionCase, SuspicionItem
+from tests.gates.curve import SCORES, Seen, draw, read_off, score
+from tests.gates.curve import render as render_svg
 
 PROMPT = Path(__file__).with_name("paraphrase.md")
 PROMPTS, EACH = 50, 4
@@ -132,6 +140,73 @@ def measure(folder: Path, known: Sequence[Known], embedder: str = "") -> dict[st
     return counts | {"honest": measure_honest(known, embedder)}
 
 
+def see_paraphrases(folder: Path, known: Sequence[Known], embedder: str = "") -> dict[str, list[Seen]]:
+    """Kind → paraphrases as F3 saw them."""
+    found: dict[str, list[Seen]] = {"kept": [], "shorter": [], "swapped": []}
+    for one, task, text in read_answers(folder, known):
+        own = list_call_values(task.calls)
+        variants = {other.place for other in one.tasks if _is_variant(own, list_call_values(other.calls))}
+        for kind, asked in pose(task, text).items():
+            near = compare_near(one.sketch, asked, embedder)
+            retrieved = any(match.source in variants for match in near)
+            found[kind].append(Seen(near, find_match(one.sketch, asked.text) is not None, retrieved))
+    return found
+
+
+def see_honest(known: Sequence[Known], embedder: str = "") -> list[Seen]:
+    """Tasks against all others that are no variants of them."""
+    return [
+        Seen(compare_near(leave_out(one.sketch, one, task), AskedTask(task.text, task.calls, task.changes), embedder))
+        for one in known
+        for task in one.tasks
+    ]
+
+
+def write_curves(folder: Path, known: Sequence[Known], embedder: str = "") -> str:
+    """The curves of paraphrases with their own solution, as FOLDER/curve.svg; the table has the other kinds too."""
+    seen, honest = see_paraphrases(folder, known, embedder), see_honest(known, embedder)
+    names = [name for name in SCORES if embedder or "embeddings" not in name]
+    curves = {
+        kind: {name: draw([score(one, name) for one in found], [score(one, name) for one in honest]) for name in names}
+        for kind, found in seen.items()
+    }
+    stands = {name: (_share(honest, name), _share(seen["kept"], name)) for name in names if name.startswith("structure")}
+    (folder / "curve.svg").write_text(render_svg(curves["kept"], stands), encoding="utf-8")
+    lines = ["| solution | decided by | at 0 % false alarms | 1 % | 3 % | 5 % | 10 % |", "|---|---|---|---|---|---|---|"]
+    for kind, drawn in curves.items():
+        for name, curve in drawn.items():
+            cells = " | ".join(f"{read_off(curve, most):.0%}" for most in (0.0, 0.01, 0.03, 0.05, 0.1))
+            lines.append(f"| {kind} | {name} | {cells} |")
+    lines += [
+        "",
+        *(f"{name}: found {found:.1%} at {alarms:.1%} false alarms where the gate stands" for name, (alarms, found) in stands.items()),
+    ]
+    for kind, found in seen.items():
+        reached = sum(one.copied or one.retrieved for one in found)
+        lines.append(f"{kind}: of {len(found)}, the source or a variant of it is among the nearest of {reached}")
+    return "\n".join(lines)
+
+
+def _share(seen: Sequence[Seen], name: str) -> float:
+    return sum(score(one, name) >= 1 for one in seen) / len(seen)
+
+
+def make_cases(folder: Path, known: Sequence[Known]) -> Iterator[SuspicionCase]:
+    """A paraphrase beside its own task, which is planted, and beside the likest that is another."""
+    for one, task, text in read_answers(folder, known):
+        asked, own = pose(task, text)["kept"], list_call_values(task.calls)
+        places = {other.place: other for other in one.tasks}
+        near = sorted(compare_near(one.sketch, asked), key=lambda match: (-match.words, match.source))
+        others = [places[match.source] for match in near if not _is_variant(own, list_call_values(places[match.source].calls))]
+        path: list[Json] = [{"name": name, "arguments": dict(arguments)} for name, arguments in asked.calls]
+        brief = Brief(theme="benchmark", text=task.place.partition(":")[0], number=0)
+        item = SuspicionItem(
+            brief=brief, name="", rules=[], policy="", tools=[], request=text, told=[], path={"calls": path}, rows={}, witness=[]
+        )
+        for planted, other in ((True, task), *((False, other) for other in others[:1])):
+            yield SuspicionCase(gate="F3", reason="like_task", planted=planted, item=item, question=ask_whether_same(other.text))
+
+
 def write_table(counts: Mapping[str, Mapping[str, int]]) -> str:
     lines = [f"| | {' | '.join(ROWS)} | all |", f"|---|{'---|' * (len(ROWS) + 1)}"]
     lines += [f"| {kind} | {' | '.join(str(found[row]) for row in ROWS)} | {sum(found.values())} |" for kind, found in counts.items()]
@@ -144,6 +219,12 @@ def main(words: Sequence[str]) -> None:
     known = read_known(map(Path, benchmarks), embedder)
     if task == "render":
         sys.stdout.write(f"{render(Path(folder), known)} prompts in {folder}/prompts; put each reply into {folder}/answers/N.json\n")
+    elif task == "cases":
+        made = [case.model_dump_json() for case in make_cases(Path(folder), known)]
+        (Path(folder) / "cases.jsonl").write_text("".join(f"{one}\n" for one in made), encoding="utf-8")
+        sys.stdout.write(f"{len(made)} cases in {folder}/cases.jsonl\n")
+    elif task == "curve":
+        sys.stdout.write(f"{write_curves(Path(folder), known, embedder)}\n")
     else:
         read = sum(len(split_words(text)) > 0 for *_, text in read_answers(Path(folder), known))
         sys.stdout.write(f"{read} paraphrases\n\n{write_table(measure(Path(folder), known, embedder))}\n")

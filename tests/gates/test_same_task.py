@@ -1,6 +1,8 @@
 """The same task in other words: what structure and rare values decide, and what only makes a suspicion."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ from envmill.gates.f3 import check_for_contamination
 from envmill.gates.protected_texts import Protected, make_sketch
 from envmill.gates.protecting import same_task
 from envmill.gates.protecting.interface import ComparedWorld, list_interface, list_state_columns, split_name
+from envmill.gates.protecting.layouts import read_benchmark
 from envmill.gates.protecting.reading import Benchmark, BenchmarkDomain, BenchmarkTask
 from envmill.gates.protecting.same_task import AskedTask, find_same_task
-from envmill.gates.protecting.sketch import BenchmarkSource, ProtectedSketch
+from envmill.gates.protecting.sketch import BenchmarkSource, ProtectedSketch, render_sketch
 from envmill.gates.protecting.structure import describe_end, describe_task, find_rare, list_call_values, name_type
 from envmill.settings import Settings
 from tests.specimens import make_environment
@@ -143,6 +146,32 @@ def test_a_same_task_is_dropped_and_a_like_one_suspected(sketch: ProtectedSketch
         finding = check_for_contamination({"opening": "Hello."}, tmp_path, asked=AskedTask(text, calls))
         assert (finding.outcome, finding.reason) == (outcome, reason)
         assert finding.evidence["source"] == "tasks:1"
+
+
+@pytest.mark.parametrize("layout", ["tau2", "any"])
+def test_where_the_benchmark_itself_is_at_hand_a_judge_is_shown_its_task(layout: str, tmp_path: Path) -> None:
+    """A sketch has no text to show; a folder of a layout that is known has the task and its solution."""
+    retail = tmp_path / "retail"
+    retail.mkdir()
+    task = {"id": "0", "user_scenario": {"instructions": {"reason_for_call": ASKED}}}
+    actions = [{"name": name, "arguments": arguments} for name, arguments in RETURN]
+    (retail / "tasks.json").write_text(json.dumps([task | {"evaluation_criteria": {"actions": actions}}]))
+    if layout == "tau2":
+        (retail / "tools.json").write_text(json.dumps({"tools": []}))
+    asked = AskedTask(
+        CLONE.replace("The water bottle of order", "A bottle that came with").replace("take it back", "fetch it"), rename(RETURN, SWAPPED)
+    )
+    finding = check_for_contamination({"opening": "Hello."}, tmp_path, asked=asked)
+    if layout == "any":
+        assert finding.outcome != "suspected", "nothing tells what solves it"
+        return
+    assert (finding.outcome, finding.reason, finding.evidence["source"]) == ("suspected", "like_task", "retail/tasks:1")
+    assert ASKED in finding.question
+    made = make_sketch(read_benchmark(retail.parent), BenchmarkSource("bench"))
+    retail.rename(tmp_path / ".retail")
+    (tmp_path / "bench.sketch").write_bytes(render_sketch(made))
+    by_sketch = check_for_contamination({"opening": "Hello."}, tmp_path, asked=asked)
+    assert (by_sketch.outcome, by_sketch.reason, by_sketch.question) == ("suspected", "like_task", "")
 
 
 def test_structure_holds_no_name() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,8 @@ from envmill.gates.protecting.sketch import (
     sign,
     sketch_benchmark,
 )
-from envmill.language.similarity import list_runs, share, split_words
+from envmill.language.content_words import list_content_words
+from envmill.language.similarity import list_pairs, list_runs, mask_words, share, split_words
 from envmill.settings import ROOT
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED
 
@@ -62,7 +64,7 @@ def test_a_sketch_in_the_folder_gives_the_verdicts_of_its_texts(name: str, tmp_p
 @pytest.mark.parametrize("kind", PLANTS)
 def test_every_text_of_a_sketch_is_found_again_under_its_plant(kind: str, sketch: ProtectedSketch) -> None:
     found = [find_match(sketch, PLANTS[kind](text, place)) for place, text in enumerate(CORPUS[:100]) if len(split_words(text)) >= 13]
-    assert sum(match is not None for match in found) >= 0.9 * len(found)
+    assert sum(match is not None for match in found) >= 0.99 * len(found)
 
 
 def test_what_is_read_back_is_what_was_written_and_the_same_texts_make_the_same_bytes(sketch: ProtectedSketch, tmp_path: Path) -> None:
@@ -107,16 +109,18 @@ def test_a_dictionary_gets_no_word_name_or_turn_of_speech_back(sketch: Protected
     assert np.isin(pairs, sketch.runs).sum() < 3 * expected + 10, "no more than meet by chance"
 
 
-def test_a_signature_does_not_tell_which_phrases_made_it(sketch: ProtectedSketch) -> None:
-    """Phrases that are in a text agree with its signature about as often as phrases that are not."""
-    inside = sorted(list_runs(split_words(PROTECTED[1].casefold()), 3))
-    outside = sorted(list_runs(split_words(PROTECTED[3].casefold()), 3))
-    place = list(sketch.names).index("bench:1.1")
-    signature = sketch.signatures[list(sketch.signed).index(place)]
-    agree = [np.mean([(sign(sketch.salt, [run]) == signature).mean() for run in runs]) for runs in (inside, outside)]
-    # The lowest bits of a hash that is not the minimum are as good as chance, and each phrase is the minimum of few permutations.
-    assert agree[0] < 0.08
-    assert agree[1] < 0.03
+@pytest.mark.parametrize(
+    "tell", [pytest.param(lambda text: list_pairs(mask_words(text)), id="pairs"), pytest.param(list_content_words, id="words")]
+)
+def test_a_signature_does_not_tell_which_guesses_made_it(tell: Callable[[str], frozenset[str]]) -> None:
+    """An attacker ranks a whole dictionary, in which all that was signed stands, by how well each entry agrees with a signature. The ten
+    best are mostly wrong, also of a text of 14 words. With one byte of each of 128 minima, 97 % of them were right."""
+    texts = [*PROTECTED, *CORPUS[:40], *(" ".join(text.split()[:14]) for text in CORPUS[40:80])]
+    guesses = sorted({guess for text in [*PROTECTED, *CORPUS] for guess in tell(text)})
+    signed = np.array([sign(b"salt", [guess]) for guess in guesses])
+    best = [(tell(text), np.argsort(-estimate_shares(sign(b"salt", tell(text)), signed), kind="stable")[:10]) for text in texts]
+    right = [guesses[place] in told for told, places in best for place in places]
+    assert np.mean(right) < LEAKED[tell is list_content_words]
 
 
 def test_a_chance_hit_among_runs_of_eight_is_common_so_that_one_confirms_nothing() -> None:
@@ -126,11 +130,15 @@ def test_a_chance_hit_among_runs_of_eight_is_common_so_that_one_confirms_nothing
     assert 50 < np.isin(guesses, known).sum() < 200
 
 
+LEAKED = (0.2, 0.7)
+"""Of pairs, and of content words, of which these texts have nine and a task of a benchmark about forty."""
+
+
 def test_shares_are_estimated_within_a_tenth() -> None:
     texts = [PROTECTED[0], PROTECTED[0].replace("please refund it", "kindly pay it back"), PROTECTED[1]]
     runs = [list_runs(split_words(text), 3) for text in texts]
     signatures = np.array([sign(b"salt", one) for one in runs])
-    assert signatures.shape == (3, PERMUTATIONS)
+    assert signatures.shape == (3, PERMUTATIONS // 8)
     estimated = estimate_shares(signatures[0], signatures)
     assert estimated == pytest.approx([share(runs[0], one) for one in runs], abs=0.1)
 

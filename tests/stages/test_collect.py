@@ -1,5 +1,6 @@
 """Filter and collect: which attempts are made, which are kept, and which are told apart as pairs."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -7,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from envmill.agents.transcript import weigh_messages
+from envmill.findings import Finding
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
@@ -156,6 +158,26 @@ async def test_what_is_contaminated_is_not_played(sandbox: Sandbox, settings: Se
     found = await work(filter_scenario, asked, sandbox, protecting)
     assert [(one.gate, one.reason) for one in found.findings] == [("F3", "quotation")]
     assert found.records == ()
+
+
+@pytest.mark.parametrize(("decision", "outcomes"), [("yes", ["dropped"]), ("no", ["cleared", "kept", "kept", "not_applicable"])])
+async def test_a_judge_who_reads_both_texts_decides_whether_a_suspected_task_is_played(
+    decision: str, outcomes: list[str], sandbox: Sandbox, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any probe is paid for. The finding is F3's; what the judge says is what the readings come to."""
+    asked: list[str] = []
+
+    async def judge(found: Sequence[Finding], *_: object) -> list[Finding]:
+        asked.extend(one.question for one in found)
+        return [replace(one, outcome="dropped" if decision == "yes" else "cleared") for one in found]
+
+    suspected = Finding("F3", "suspected", "like_task", "alike", question="Is it the same?")
+    monkeypatch.setattr("envmill.stages.filter.check_for_contamination", lambda *_, **__: suspected)
+    monkeypatch.setattr("envmill.stages.filter.ask_judge", judge)
+    found = await work(filter_scenario, LEND, sandbox, settings, probe="reference")
+    assert asked == ["Is it the same?"]
+    assert [one.outcome for one in found.findings] == outcomes
+    assert bool(found.records) == (decision == "no")
 
 
 async def test_pass_at_makes_all_its_attempts_with_a_policy_that_is_no_script(sandbox: Sandbox, settings: Settings) -> None:

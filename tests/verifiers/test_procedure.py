@@ -67,6 +67,13 @@ ROW = {"id": "m1", "due": "2026-03-14", "count": 2, "open": True}
         (SEEN, [deed("get", parts=json_part({"id": "m1"})), deed("due", parts=json_part({"due": "2026-03-14", "count": 2}))], False),
         (SEEN, [deed("get", parts=json_part(ROW | {"count": True}))], False),
         (SEEN, [deed("get", actor="user", parts=json_part(ROW))], False),
+        (predicate("only", "book", among=[CallPattern(name="book", arguments={"order": "o1"})]), [deed("book", order="o1"), CONFIRM], True),
+        (predicate("only", "book", among=[CallPattern(name="book", arguments={"order": "o1"})]), [deed("book", order="o2")], False),
+        (predicate("only", "book"), [deed("book", order="o1")], False),
+        (predicate("only", "book"), [deed("book", "rejection", order="o1")], True),
+        (predicate("after", "book", first=CallPattern(name="confirm")), [BOOK, CONFIRM], True),
+        (predicate("after", "book", first=CallPattern(name="confirm")), [CONFIRM, BOOK], False),
+        (predicate("after", "book", first=CallPattern(name="confirm")), [BOOK], True),
     ],
 )
 def test_a_predicate_holds_of_what_happened(one: Predicate, deeds: list[CompletedCall], holds: bool) -> None:

@@ -163,7 +163,8 @@ class Trials:
         deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
         ended = Ending.find_ended(self.scenario, words)
-        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None, ended)
+        deeds, words, answers = Ending.ask_along(deeds, words)
+        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None, ended, answers)
         if attempt.brief and (found := glance(self.scenario.verifier, ending)):
             return Trial(seen, ending, found)
         return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere))

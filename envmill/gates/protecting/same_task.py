@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _NEAREST = 5
 """Tasks whose structure is looked at, by words and by embedding each."""
-_CALLS, _VALUES = 0.7, 0.75
+CALLS, VALUES = 0.7, 0.75
 """Share of the calls in order, and of the protected task's rare values, from which a task is the same. Of 200 tasks of BFCL, which share
 their worlds, 0.5 % reach both beside another; paraphrases that keep the records reach them nearly always."""
-_FEW = 2
+FEW = 2
 """Rare values of which all must be found where there are no more: that makes a suspicion."""
-_CLONE_CALLS = 0.8
-_CLONE_WORDS, _CLONE_COSINE = 0.3, 0.8
+CLONE_CALLS = 0.8
+CLONE_WORDS, CLONE_COSINE = 0.3, 0.8
 """Where the values are others: how alike words or embeddings must be besides the calls. That makes a suspicion."""
 
 
@@ -71,39 +71,47 @@ class TaskMatch:
     calls: float
     values: float
     end: float | None
+    rare: int = 0
+    """Rare values of the protected task."""
 
 
 def find_same_task(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> TaskMatch | None:
     """The surest of the matches."""
+    found = [match for match in compare_near(sketch, asked, embedder) if match.reason]
+    return min(found, key=lambda match: (match.reason != "same_task", -match.values, -match.calls, match.source), default=None)
+
+
+def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> list[TaskMatch]:
+    """The nearest tasks, each with how much is in common; the reason is empty where that decides nothing."""
     if not sketch.tasks or not asked.calls:
-        return None
+        return []
     shares = estimate_shares(sign(sketch.salt, list_content_words(asked.text)), sketch.task_words)
     cosines = _find_cosines(sketch, asked.text, embedder)
     near = {*_pick(shares), *(_pick(cosines) if cosines is not None else ())}
     structure = asked.describe(sketch.salt)
-    found = [
-        match
+    return [
+        _compare(sketch, place, structure, float(shares[place]), None if cosines is None else float(cosines[place]))
         for place in sorted(near)
-        if (match := _compare(sketch, place, structure, float(shares[place]), None if cosines is None else float(cosines[place])))
     ]
-    return min(found, key=lambda match: (match.reason != "same_task", -match.values, -match.calls, match.source), default=None)
 
 
 def _pick(scores: "NDArray[np.float64]") -> list[int]:
     return sorted(range(len(scores)), key=lambda place: (-float(scores[place]), place))[:_NEAREST]
 
 
-def _compare(sketch: ProtectedSketch, place: int, asked: TaskStructure, words: float, cosine: float | None) -> TaskMatch | None:
+def _compare(sketch: ProtectedSketch, place: int, asked: TaskStructure, words: float, cosine: float | None) -> TaskMatch:
     task = sketch.tasks[place]
     calls, values, end = task.structure.match_calls(asked), task.structure.find_values(asked), task.structure.match_end(asked)
-    told = (task.name, round(words, 3), None if cosine is None else round(cosine, 3), round(calls, 3), round(values, 3), end)
     rare = len(task.structure.rare)
-    if calls >= _CALLS and values >= _VALUES and rare > _FEW:
-        return TaskMatch("same_task", *told)
-    if calls >= _CALLS and values == 1.0 and rare == _FEW:
-        return TaskMatch("like_task", *told)
-    alike = words >= _CLONE_WORDS or (cosine is not None and cosine >= _CLONE_COSINE)
-    return TaskMatch("like_task", *told) if alike and calls >= _CLONE_CALLS and (end is None or end >= _CALLS) else None
+    alike = words >= CLONE_WORDS or (cosine is not None and cosine >= CLONE_COSINE)
+    if calls >= CALLS and values >= VALUES and rare > FEW:
+        reason = "same_task"
+    elif calls >= CALLS and values == 1.0 and rare == FEW:
+        reason = "like_task"
+    else:
+        reason = "like_task" if alike and calls >= CLONE_CALLS and (end is None or end >= CALLS) else ""
+    told = (round(words, 3), None if cosine is None else round(cosine, 3), round(calls, 3), round(values, 3), end, rare)
+    return TaskMatch(reason, task.name, *told)
 
 
 def _find_cosines(sketch: ProtectedSketch, text: str, embedder: str) -> "NDArray[np.float64] | None":

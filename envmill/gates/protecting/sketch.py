@@ -2,9 +2,9 @@
 """Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and that hold no text.
 
 texts ─► runs of 13 and 8 words ─► salted hashes, cut to 5 and 3 bytes, in the order of their values ─┐
-      └► runs of 3 masked words ─► 128 minima, cut to one byte each ───────────────────────────────────┤
+      └► pairs of masked words ─► 1024 minima, cut to one bit each ────────────────────────────────────┤
 solutions ─► calls and changes without names, one byte of each rare value ────────────────────────────┼─► one compressed file
-worlds ─► names of tools, parameters and columns, runs of their policies ─► minima, one byte each ─────┘
+worlds ─► names of tools, parameters and columns, runs of their policies ─► minima, one bit each ──────┘
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from envmill.gates.protecting.structure import (
     list_call_values,
 )
 from envmill.language.content_words import list_content_words
-from envmill.language.similarity import MASK, list_runs, mask_words, split_words
+from envmill.language.similarity import MASK, list_pairs, list_runs, mask_words, split_words
 from envmill.models.embedding import EMBEDDERS
 from schemas.base import Json
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     Places: TypeAlias = NDArray[np.int32]
     Signatures: TypeAlias = NDArray[np.uint8]
 
-VERSION = 1
+VERSION = 2
 LONG, MIDDLE, SHORT = 13, 8, 3
-"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3 they are compared as a whole."""
+"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3, of a policy, they are compared as a whole."""
 LEAST = MIDDLE
 """Words of the shortest text that is sketched. Whoever guesses a shorter text could confirm the guess."""
 _TOLD = 10
 """Words of a masked run of 13 that must not be masks: a list of names is no quotation."""
 LONG_BYTES, MIDDLE_BYTES = 5, 3
 """Bytes of a hash. Five: two runs of a million rarely meet. Three: chance meetings are common, so one alone says nothing."""
-PERMUTATIONS = 128
+PERMUTATIONS = 1024
 _KEPT_BIT = 40
-"""The lowest of the eight bits that are kept of a minimum; the highest bits of a minimum are zero."""
+"""The bit that is kept of a minimum; the highest bits of a minimum are zero."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ProtectedSketch:
     tasks: tuple[SketchedTask, ...]
     """Tasks of three calls and more; twins with the same words once."""
     task_words: "Signatures"
-    """MinHash of the content words of each task, one byte a minimum."""
+    """MinHash of the content words of each task."""
     embedder: str
     """What made `vectors`; empty where there are none."""
     vectors: "NDArray[np.int8]"
@@ -133,7 +133,7 @@ def sketch_benchmark(benchmark: Benchmark, source: BenchmarkSource, embedder: st
     parts = {place: hash_runs(salt, list_runs(split_words(named[names[place]]), MIDDLE), MIDDLE_BYTES) for place in long}
     runs = _collect((found, place) for place, found in parts.items())
     sizes = np.array([len(parts.get(place, ())) for place in range(len(names))], dtype=np.int32)
-    signatures = [sign(salt, list_runs(mask_words(named[names[place]]), SHORT)) for place in long]
+    signatures = [sign(salt, list_pairs(mask_words(named[names[place]]))) for place in long]
     first = np.unique(quotes[0], return_index=True)[1]
     return ProtectedSketch(
         source=source,
@@ -194,7 +194,7 @@ def _sketch_domains(domains: Mapping[str, BenchmarkDomain], salt: bytes) -> dict
 def _stack(signatures: "list[Signatures]") -> "Signatures":
     import numpy as np
 
-    return np.array(signatures, dtype=np.uint8).reshape(len(signatures), PERMUTATIONS)
+    return np.array(signatures, dtype=np.uint8).reshape(len(signatures), PERMUTATIONS // 8)
 
 
 def _count_sets(names: Iterable[str]) -> dict[str, int]:
@@ -232,16 +232,17 @@ def list_quotations(text: str) -> Iterator[str]:
 
 
 def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
-    """MinHash with one byte of each minimum: half of all bytes of an unrelated run agree by chance, so none confirms a guess."""
+    """MinHash with one bit of each minimum: any guess agrees with half of all bits, give or take 16 of 1024. A run of a text of 20 runs
+    adds 26 to that, one of a text of 100 runs adds 5, so that a dictionary of guesses drowns in chance."""
     import numpy as np
 
     hashed = hash_runs(salt, runs, 8)
     if not len(hashed):
-        return np.zeros(PERMUTATIONS, dtype=np.uint8)
+        return np.zeros(PERMUTATIONS // 8, dtype=np.uint8)
     factors, terms = _permutations()
     with np.errstate(over="ignore"):
         mixed = hashed[:, None] * factors[None, :] + terms[None, :]
-    return ((mixed.min(axis=0) >> np.uint64(_KEPT_BIT)) & np.uint64(255)).astype(np.uint8)
+    return np.packbits(((mixed.min(axis=0) >> np.uint64(_KEPT_BIT)) & np.uint64(1)).astype(np.uint8))
 
 
 def _permutations() -> "tuple[Numbers, Numbers]":
@@ -258,9 +259,11 @@ _PERMUTED: list[Any] = []
 
 
 def estimate_shares(signature: "Signatures", signatures: "Signatures") -> "NDArray[np.float64]":
-    """Share of runs in common with each; one byte in 256 agrees by chance."""
-    equal = (signatures == signature[None, :]).mean(axis=1)
-    return (equal - 1 / 256) / (1 - 1 / 256)
+    """Share of runs in common with each, give or take 0.03; of unrelated ones half of all bits agree by chance."""
+    import numpy as np
+
+    other = np.bitwise_count(signatures ^ signature[None, :]).sum(axis=1, dtype=np.int64)
+    return 1 - 2 * other / PERMUTATIONS
 
 
 def render_sketch(sketch: ProtectedSketch) -> bytes:

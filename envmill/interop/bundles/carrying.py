@@ -7,8 +7,6 @@ envrun/judge/            our verifiers and the scripted user as they are, the re
 envrun/environment.json  program and interface
 """
 
-import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from envmill.interop.bundles.envrun.layout import CARRIED
 from envmill.sandbox.plan import Program
 from envmill.sandbox.vendor import CLIENT, list_runtime
 from envmill.settings import ROOT
+from envmill.verifiers.version import follow_imports
 
 _HERE = Path(__file__).parent / CARRIED
 _ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")))
@@ -43,31 +42,4 @@ def list_same() -> dict[str, bytes]:
 
 def list_judge() -> list[Path]:
     """Our files that the judge and the scripted user need, found by following imports; the runtime lies beside them already."""
-    found: dict[str, Path] = {}
-    waiting = [*_ROOTS]
-    while waiting:
-        module = waiting.pop()
-        path = _locate(module)
-        if path and module not in found and module not in HOLLOW and not module.startswith("envmill.runtime"):
-            found[module] = path
-            waiting += [*_list_parents(module), *_list_imports(path)]
-    return sorted(found.values())
-
-
-def _locate(module: str) -> Path | None:
-    stem = ROOT.joinpath(*module.split("."))
-    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
-
-
-def _list_parents(module: str) -> Iterator[str]:
-    parts = module.split(".")
-    return (".".join(parts[:length]) for length in range(1, len(parts)))
-
-
-def _list_imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    return follow_imports(_ROOTS, HOLLOW)

@@ -1,9 +1,11 @@
 """Consumers by name: libraries that play our scenarios in their own loop. `envmill export --for NAME` writes the folder of one."""
 
-from envmill.interop.consumers import openenv, trl, verifiers
+from envmill.interop.consumers import openenv, skyrl, trl, verifiers, verl
 from envmill.interop.consumers.base import Consumer
 from envmill.interop.consumers.writing import export_for, find_left_out
 
 __all__ = ["CONSUMERS", "Consumer", "export_for", "find_left_out"]
 
-CONSUMERS: dict[str, Consumer] = {one.name: one for one in (openenv.CONSUMER, trl.CONSUMER, verifiers.CONSUMER)}
+CONSUMERS: dict[str, Consumer] = {
+    one.name: one for one in (openenv.CONSUMER, skyrl.CONSUMER, trl.CONSUMER, verifiers.CONSUMER, verl.CONSUMER)
+}

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from envmill.interop.consumers.sessions import ScenarioRow
 
-Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str]]
+Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str | bytes]]
 """Files of the folder beside the package, by path: the consumer's own manifest of a package, and whatever else it looks for."""
 
 

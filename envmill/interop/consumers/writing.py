@@ -52,7 +52,7 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
     for home in environments:
         package |= {f"{SEALED}/{home}/{path}": content for path, content in seal(homes[home], kept).items()}
     files = {f"{consumer.package}/{path}": content for path, content in package.items()}
-    files |= {path: text.encode() for path, text in consumer.papers(rows).items()}
+    files |= {path: paper.encode() if isinstance(paper, str) else paper for path, paper in consumer.papers(rows).items()}
     files["manifest.json"] = render_json({
         "exporter": consumer.name,
         "layout": LAYOUT,

@@ -33,9 +33,14 @@ class RewardGroup:
 
     attempts: Sequence[ScoredAttempt] = ()
     """Valid ones: what they earned is known, and no user misled them."""
-    masked: int = 0
-    """Attempts that count nowhere, for the user's fault or an outage."""
+    left_out: Sequence[ScoredAttempt] = ()
+    """Attempts that are masked: they count nowhere, for the user's fault or an outage."""
     spread: RewardSpread = field(default_factory=RewardSpread)
+
+    @property
+    def masked(self) -> int:
+        """How many are."""
+        return len(self.left_out)
 
     @property
     def mean(self) -> float | None:
@@ -52,17 +57,27 @@ class RewardGroup:
         return "all_passed" if rewards[0] == 1 else "all_failed" if rewards[0] == 0 else "all_equal"
 
     def describe(self) -> list[Json]:
-        """Each attempt with its advantage."""
-        mean, deviation = fmean(self._rewards) if self.attempts else 0.0, self.spread.deviation
+        """Each attempt: how it came about, how it ended, what it earned, and its advantage. One that is masked earned nothing."""
         return [
             {
                 "rollout": one.id,
+                "group": one.group,
+                "attempt": one.attempt,
                 "policy": one.policy,
+                "checkpoint": one.checkpoint,
+                "termination": one.termination,
+                "mask": one.mask,
                 "reward": one.reward,
-                "advantage": _round((reward - mean) / deviation) if deviation else 0.0,
+                "advantage": self._find_advantage(one),
             }
-            for one, reward in zip(self.attempts, self._rewards, strict=True)
+            for one in sorted((*self.attempts, *self.left_out), key=lambda one: one.id)
         ]
+
+    def _find_advantage(self, one: ScoredAttempt) -> float | None:
+        if one.reward is None:
+            return None
+        deviation = self.spread.deviation
+        return _round((one.reward - fmean(self._rewards)) / deviation) if deviation else 0.0
 
     @property
     def _rewards(self) -> list[float]:
@@ -79,7 +94,7 @@ def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
     return {
         place: RewardGroup(
             tuple(one for one in attempts if one.reward is not None),
-            sum(one.reward is None for one in attempts),
+            tuple(one for one in attempts if one.reward is None),
             spreads[attempts[0].environment],
         )
         for place, attempts in found.items()

@@ -6,10 +6,10 @@ messages ──► steps: system, user, agent (its calls, and what they were ans
 from collections.abc import Sequence
 from typing import Any
 
-from envmill import __version__
 from envmill.agents import is_scripted
 from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
 from envmill.interop.exporters.messages import describe_tools
+from envmill.version import __version__
 from schemas.base import Json, canonical_json, is_object
 from schemas.rollout import Trajectory
 

@@ -16,6 +16,7 @@ import orjson
 from envmill.interop.bundles.envrun.layout import RECORDINGS
 from envmill.interop.exporters.licence_terms import TermsFile
 from envmill.interop.exporters.sources import RowSource, Sources, count_sources
+from envmill.interop.tokens.rows import TokenSheet
 from schemas.base import Json, digest
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
@@ -65,6 +66,17 @@ class ScoredAttempt:
     policy: str
     reward: float | None
     """Null where it counts nowhere, for the user's fault or an outage."""
+    verifier_version: str = ""
+    """Hash of the code that judged it; empty where that was not written down."""
+    group: str = ""
+    """Why it was made."""
+    attempt: int = 0
+    checkpoint: str = ""
+    """Model that acted, as its server calls it; empty for a scripted policy."""
+    termination: str = ""
+    """Why it ended."""
+    mask: str = ""
+    """Why it counts nowhere; empty where it counts."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,8 @@ class ExportSet:
     pairs: tuple[Pair, ...] = ()
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
+    judged_by: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Rollout that a trajectory or a pair was made of → hash of the code that judged it."""
     counts: tuple[StepCount, ...] = ()
     """The way here, for the card."""
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -113,6 +127,8 @@ class ExportSet:
     """Terms that it was held to; None where nobody gave any."""
     held_back: Mapping[str, int] = field(default_factory=dict[str, int])
     """Why rows were left out under these terms → how many."""
+    tokens: TokenSheet | None = None
+    """Token ids of its rows, for the tokenizer that was named; None where none was."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
         """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
@@ -132,6 +148,10 @@ class ExportSet:
             return {"counted": [one for one, _ in found], "terms": None}
         counted = [one | {"terms": self.terms.name(source)} for one, source in found]
         return {"counted": counted, "terms": self.terms.mark, "held_back": dict(self.held_back)}
+
+    def describe_tokens(self) -> dict[str, Json]:
+        """The entry of a manifest about token ids; none without a tokenizer."""
+        return {} if self.tokens is None else {"tokens": self.tokens.describe()}
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -22,12 +22,17 @@ INSTALLING = 3600
 PATIENCE = 3600
 
 
-def open_locked_house(name: str) -> Path:
-    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where no index answers the test is skipped."""
+def open_locked_house(name: str, *alone: str) -> Path:
+    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where no index answers the test is skipped.
+
+    `alone` is installed beside it without what it asks for: of a large program often a part is meant.
+    """
     lock = LOCKS / f"{name}.txt"
-    house = HOUSES / f"{name}-{digest(lock.read_text(), 8)}-py{sys.version_info.major}.{sys.version_info.minor}"
+    mark = digest([lock.read_text(), *alone] if alone else lock.read_text(), 8)
+    house = HOUSES / f"{name}-{mark}-py{sys.version_info.major}.{sys.version_info.minor}"
     if not house.exists():
-        build_house(house, lock.name, ["-r", str(lock)], patience=INSTALLING)
+        asked = [["-r", str(lock)], *([["--no-deps", *alone]] if alone else [])]
+        build_house(house, lock.name, *asked, patience=INSTALLING)
     return house / "bin" / "python"
 
 

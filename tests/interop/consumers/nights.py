@@ -9,10 +9,11 @@ from typing import Any
 from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
 from envmill.interop.exporters import ExportSet
+from envmill.lake.lake import Lake
+from envmill.pipeline.exporting import read_load
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.export import choose_cargo, unite_loads
-from flows.cli.export import _read_load
 from flows.local.home import Home
 from flows.opening import open_walk
 from schemas.rollout import Rollout
@@ -57,7 +58,7 @@ async def _make(home: Home, environments: int) -> Night:
         config = {"recipe": recipe, "environments": environments, "scenarios": 2, "attempts": 3, "search": 20, "seed": 11, "mistakes": 0.0}
         async with open_walk(kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings) as walk:
             await walk.walk()
-    cargo, _ = choose_cargo(unite_loads([_read_load(home, kind) for kind in RECIPES]), provisional=False)
+    cargo, _ = choose_cargo(unite_loads([read_load(Lake(home.settings.lake), kind) for kind in RECIPES]), provisional=False)
     async with Sandbox.open(home.settings) as jail:
         return Night(cargo, await _play(cargo, jail))
 

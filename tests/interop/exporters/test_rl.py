@@ -141,6 +141,8 @@ def test_what_a_user_spoilt_counts_in_no_mean() -> None:
         None,
     )
     assert rows[second, "conversation"]["group"] == "all_failed"
+    listed = [(one["rollout"], one["reward"], one["advantage"]) for one in rows[first, "single"]["attempts"]]
+    assert listed == [("rol_0", 1.0, 0.0), ("rol_1", None, None)]
     assert {rows[place]["environment_mean"] for place in rows if place[0] in (first, second)} == {0.5}
 
 

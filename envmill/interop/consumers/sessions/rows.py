@@ -17,6 +17,10 @@ class SetError(Exception):
     """Wrong use, or a folder that is damaged or of another version. The message says what to do."""
 
 
+class OutageError(Exception):
+    """Nothing was found out about the policy. For consumers that have no reward which says so: 0 would blame the policy."""
+
+
 @dataclass(frozen=True)
 class ScenarioRow:
     """A scenario as it is put to a policy."""

@@ -17,8 +17,8 @@ from typing import Any
 
 SECONDS = 60
 """Processor time of one verdict: a pattern that takes more decides nothing. The signal then ends this process."""
-HOLLOW = ("envmill.agents", "envmill.agents.users")
-"""Packages whose members are needed and whose own text is not: it names every policy there is."""
+HOLLOW = ("envmill", "envmill.agents", "envmill.agents.users")
+"""Packages whose members are needed and whose own text is not: it names all that a user's program, or a policy, may be."""
 _ROOM = 4 * 2**30
 """Bytes it may map."""
 
@@ -28,10 +28,9 @@ def adopt() -> None:
     here = Path(__file__).resolve().parent
     home = here if (here / "envmill").is_dir() else here.parents[4]
     sys.path[:0] = [str(here), str(home)]
-    import_module("envmill").__path__ = [str(home / "envmill"), str(here.parent)]
     for name in HOLLOW:
         package = sys.modules[name] = ModuleType(name)
-        package.__path__ = [str(home.joinpath(*name.split(".")))]
+        package.__path__ = [str(home.joinpath(*name.split("."))), *([str(here.parent)] if name == "envmill" else [])]
 
 
 def serve() -> None:
@@ -55,8 +54,9 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
     )
     call = import_module("schemas.environment").Call
     told = request["ending"]
-    deeds = [ending.CompletedCall(call(**one["call"]), one["outcome"], one["code"], one["parts"]) for one in told["deeds"]]
-    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()))
+    made = ending.CompletedCall
+    deeds = [made(call(**one["call"]), one["outcome"], one["code"], one["parts"], one.get("after", 0)) for one in told["deeds"]]
+    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()), answers=told.get("answers", ()))
     return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
 
 
@@ -65,20 +65,26 @@ def converse(request: dict[str, Any]) -> dict[str, Any]:
     names = ("base", "doing", "scripted", "missteps", "requests")
     base, doing, scripted, missteps, requests = (import_module(f"envmill.agents.users.{name}") for name in names)
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
-    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]])
-    knowledge = base.UserKnowledge(contract.UserContract.model_validate(request["user"]), request["request"], deeds)
+    user = contract.UserContract.model_validate(request["user"])
+    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]], user.able)
+    knowledge = base.UserKnowledge(user, request["request"], deeds)
     person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
     dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
     misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
-    does = [_describe_deed(name, deeds[name].model_dump(mode="json"), doing) for name in answers[-1].does if not misstep]
-    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does}
+    told = [line.text for line in dialogue if line.who == "agent"]
+    lacking = {name: doing.find_lacking(name, deeds[name], user, told) for name in answers[-1].does if not misstep}
+    does = [_describe_deed(name, deeds[name], doing, knowledge) for name in lacking if not lacking[name]]
+    unknown = [said for said in lacking.values() if said]
+    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does, "lacking": unknown}
 
 
-def _describe_deed(name: str, call: dict[str, Any], doing: Any) -> dict[str, Any]:
+def _describe_deed(name: str, call: Any, doing: Any, knowledge: Any) -> dict[str, Any]:
     done, refused = (doing.describe_outcome(name, did, "") for did in (True, False))
-    return {"name": name, "call": call, "done": done, "refused": refused, "again": doing.describe_again(name)}
+    said = {"done": done, "refused": refused, "again": doing.describe_again(name)}
+    reads = call.name in knowledge.contract.reports
+    return {"name": name, "call": call.model_dump(mode="json"), "reads": reads, "repeats": knowledge.repeats, **said}
 
 
 if __name__ == "__main__":

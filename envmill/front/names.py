@@ -1,0 +1,38 @@
+"""The public functions and types, as `import envmill` offers them."""
+
+from envmill.errors import EnvMillError, Outage, SettingsError
+from envmill.findings import Finding
+from envmill.front.asking import query
+from envmill.front.environment import OpenEnvironment, open_environment
+from envmill.front.recipe import RunSummary, run_recipe
+from envmill.front.session import Session
+from envmill.pipeline.audit import AuditEntry
+from envmill.sandbox import Observation
+from envmill.settings import Settings
+from schemas.environment import Call, Environment, Tool
+from schemas.rollout import Rollout, Verdict
+from schemas.run import RunConfig
+from schemas.scenario import Scenario
+
+__all__ = [
+    "AuditEntry",
+    "Call",
+    "EnvMillError",
+    "Environment",
+    "Finding",
+    "Observation",
+    "OpenEnvironment",
+    "Outage",
+    "Rollout",
+    "RunConfig",
+    "RunSummary",
+    "Scenario",
+    "Session",
+    "Settings",
+    "SettingsError",
+    "Tool",
+    "Verdict",
+    "open_environment",
+    "query",
+    "run_recipe",
+]

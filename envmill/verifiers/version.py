@@ -1,0 +1,68 @@
+"""The version of the code that judges: a hash over its files. Rewards of two versions are not compared with each other.
+
+roots ──imports, followed──► files of ours ──hash──► version
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from envmill.settings import ROOT
+
+_ROOTS = ("envmill.verifiers.judge",)
+_APART = ("envmill",)
+"""The package's own text names all that a user's program may use, and judges nothing."""
+_BESIDE = ("envmill.verifiers.court", "envmill.verifiers.ruling")
+"""They judge, too; what they import runs programs and asks models."""
+_JUDGING = ("envmill/verifiers/", "envmill/language/")
+"""Records' shapes are left out: a verifier's content has a hash of its own, and a new field of another table changes no verdict."""
+
+
+@cache
+def find_verifier_version() -> str:
+    """Of the code that runs here. It hashes bytes, so that a changed comment is another version, too."""
+    files = {*follow_imports(_ROOTS), *(path for name in _BESIDE if (path := _locate(name)))}
+    named = {str(path.relative_to(ROOT)): path for path in files}
+    return hash_files({name: path.read_bytes() for name, path in named.items() if name.startswith(_JUDGING)})
+
+
+def hash_files(files: dict[str, bytes]) -> str:
+    """One hash over names and contents."""
+    found = blake2b(digest_size=8)
+    for name in sorted(files):
+        found.update(f"{name}\0{len(files[name])}\0".encode() + files[name])
+    return found.hexdigest()
+
+
+def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[Path]:
+    """Our files that some modules need; the runtime, and modules that are set apart, are not entered."""
+    found: dict[str, Path] = {}
+    waiting = [*roots]
+    while waiting:
+        module = waiting.pop()
+        path = _locate(module)
+        if path and module not in found and module not in apart and not module.startswith("envmill.runtime"):
+            found[module] = path
+            waiting += [*_list_parents(module), *_list_imports(path)]
+    return sorted(found.values())
+
+
+def _locate(module: str) -> Path | None:
+    stem = ROOT.joinpath(*module.split("."))
+    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+
+
+def _list_parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    return (".".join(parts[:length]) for length in range(1, len(parts)))
+
+
+def _list_imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,0 +1,1 @@
+"""What the adapter takes of verl, where it is not installed."""
