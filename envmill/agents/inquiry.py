@@ -27,7 +27,7 @@ class Inquirer:
         self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
         self.listens: bool = getattr(actor, "listens", True)
         self._untold = [name for name in scenario.user.hidden if name in self._facts]
-        self._deeds = list_deeds(scenario.oracle)
+        self._deeds = list_deeds(scenario.oracle, scenario.user.able)
         self._undone, self._needs = list(self._deeds), scenario.user.needs
         shown = {name for call in scenario.oracle if call.actor == "agent" for name in self._list_needs(call)}
         self._unplaced = [name for name in self._untold if name not in shown]

@@ -9,6 +9,7 @@ from envmill.kinds.base import BuildContext, BuildResult, Policies
 from envmill.kinds.dialogue.compile import compile_clauses
 from envmill.kinds.dialogue.marks import find_mark_faults
 from envmill.kinds.dialogue.plan import FILE, ClauseScope, find_dialogue_faults, read_dialogue
+from envmill.kinds.dialogue.sides import check_sides
 from envmill.kinds.dialogue.wording import render_clause, render_policy
 from envmill.kinds.jailed import JailedKind
 from envmill.sandbox import Sandbox
@@ -62,8 +63,10 @@ class DialogueKind(JailedKind):
         self, draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox
     ) -> ComposedVerifier:
         """What the reference path changed on each side, and what the clauses ask of the way."""
+        dialogue = read_dialogue(environment.files)
+        await check_sides(dialogue, draft, environment, sandbox)
         composed = await super().derive_verifier(draft, environment, ends, sandbox)
-        dialogue, base = read_dialogue(environment.files), composed.verifier
+        base = composed.verifier
         asked = compile_clauses(dialogue, draft)
         told = {fact.value for fact in base.facts}
         changes = {

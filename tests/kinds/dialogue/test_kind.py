@@ -1,7 +1,9 @@
 """The kind as a whole, on the card reader: right dialogues pass, wrong ones earn exactly nothing, and each clause counts."""
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from envmill.kinds.dialogue.compile import compile_clauses
 from envmill.kinds.dialogue.plan import ClauseScope, find_dialogue_faults, read_dialogue
 from envmill.kinds.dialogue.wording import render_policy
 from envmill.kinds.trial import try_calls
+from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.sandbox import Invoke, Program, Reset, Sandbox, Snapshot
 from envmill.verifiers.ending import Ending
 from schemas.dialogue import Dialogue
@@ -209,13 +212,42 @@ def test_a_path_that_ignores_a_clause_is_refused_by_name() -> None:
 
 async def test_a_verifier_that_its_path_breaks_is_refused(jail: Sandbox) -> None:
     """A reference path that acts before it asks has no scenario."""
-    from envmill.recipes.drafting.finishing import finish, prepare
-
     environment = load().environment
     draft = compose(environment, "firmware", 0)
     bad = draft.model_copy(update={"oracle": mute(draft.oracle, "release_firmware")})
     with pytest.raises(BuildError, match="ask_firmware"):
         await finish(await prepare(bad, environment, jail), "binary", jail)
+
+
+def retell(environment: Environment, **changes: Any) -> Environment:
+    """The environment with a dialogue that says something else."""
+    told = {**render_dialogue(), **changes}
+    files = {**environment.files, "dialogue.json": json.dumps(told)}
+    return Environment.model_validate(environment.model_dump(exclude={"id"}) | {"files": files})
+
+
+async def test_a_program_that_leaves_its_side_is_refused(jail: Sandbox) -> None:
+    """Only what a tool declares, and what a coupling carries over, may change."""
+    known = render_dialogue()
+    draft = compose(load().environment, "unpaid", 0)
+    silent = known["touches"] | {"take_payment": {"reads": ["merchants"]}}
+    uncoupled = [one for one in known["couplings"] if one["name"] == "service_follows_sim"]
+    for changes, told in (
+        ({"touches": silent}, "take_payment of the agent"),
+        ({"couplings": uncoupled}, "changed terminals of the agent's"),
+    ):
+        environment = retell(load().environment, **changes)
+        moved = draft.model_copy(update={"environment": environment.id})
+        with pytest.raises(BuildError, match=told):
+            await prepare(moved, environment, jail)
+
+
+async def test_a_start_that_couplings_would_change_is_refused(jail: Sandbox) -> None:
+    draft = compose(load().environment, "unpaid", 0)
+    state = json.loads(json.dumps(draft.initial_state))
+    state["reader"]["reader"]["sim_active"] = True
+    with pytest.raises(BuildError, match="the initial state is not settled"):
+        await prepare(draft.model_copy(update={"initial_state": state}), load().environment, jail)
 
 
 def test_what_a_folder_must_hold() -> None:
