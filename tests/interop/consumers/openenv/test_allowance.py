@@ -16,7 +16,7 @@ METRICS = runpy.run_path(str(CONSUMER.adapter / "metrics.py"))
 
 def make_allowance() -> tuple[Any, list[float]]:
     now = [0.0]
-    return ALLOWANCE["Allowance"](lambda: now[0]), now
+    return ALLOWANCE["ClientAllowance"](lambda: now[0]), now
 
 
 def test_a_policy_that_does_not_think_is_not_held_up() -> None:

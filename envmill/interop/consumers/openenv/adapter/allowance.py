@@ -11,7 +11,7 @@ RATE = 20_000_000
 """Bytes of replies that count as a second: they are written, read and sent by everybody's process."""
 
 
-class Allowance:
+class ClientAllowance:
     """Of one session."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -34,7 +34,7 @@ app = Guard(served, token)
 
 
 @served.get("/metrics", include_in_schema=False)
-async def tell_metrics() -> PlainTextResponse:
+async def render_metrics() -> PlainTextResponse:
     """Sessions, answers, verdicts, errors and latencies."""
     lanes = open_shared().lanes
     gauges = {"sessions_most": sessions, "lanes": len(lanes.shared), "lanes_replaced": lanes.replaced}

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import EnvironmentMetadata
 
-from .allowance import Allowance
+from .allowance import ClientAllowance
 from .metrics import Metrics
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 from .sessions import JailError, JudgeError, Lane, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
@@ -45,7 +45,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         super().__init__()
         METRICS.hold(1)
         self._held = True
-        self._allowance = Allowance()
+        self._allowance = ClientAllowance()
         self._turn = asyncio.Lock()
         self._session: ScenarioSession | None = None
         self._state = OpenEnvState()
