@@ -57,7 +57,8 @@ envmill review RUN --accept --note "the new prompt asks for longer requests"
 
 Then Retry goes on with the export. The review is a row of `reviews` with subject `run:RUN`. A night that was accepted is one of the
 nights that later ones are compared with; one that was not is none. What a night measured and broke is a row of `gate_evidence` with gate
-`night`, and the artifact `night` on the run's page. Great Expectations takes about five seconds to import; a run pays them once.
+`night`, and the artifact `night` on the run's page. Great Expectations and pandas take about five seconds of a processor,
+once a run: 1.6 % of what a night of twenty environments with six scenarios takes with the embedded author (`make bench`, at most 5 %).
 
 ```sql
 select run, finding ->> 'broken' as broken from gate_evidence where gate = 'night' order by written_at desc;
