@@ -4,7 +4,7 @@ Load ──licence, provisional, split──► Cargo ──exporters──► p
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,13 +61,18 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
-def pack_cargo(cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False) -> list[OutputFolder]:
-    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+def pack_cargo(
+    cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False, encode: Callable[[ExportSet, str], ExportSet] | None = None
+) -> list[OutputFolder]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none. `encode` gives an exporter's rows token
+    ids."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
     own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
     own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
-    return [parcel for name, pack in chosen.items() for parcel in pack(own.get(name, cargo))]
+    given = {name: own.get(name, cargo) for name in chosen}
+    given = {name: encode(load, name) if encode else load for name, load in given.items()}
+    return [parcel for name, pack in chosen.items() for parcel in pack(given[name])]
 
 
 def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
