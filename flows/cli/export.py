@@ -1,7 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,7 +53,7 @@ def export(
     asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
     options = read_options(exporter, split, consumer, with_tier, asked)
     if encode := _open_tokenizer(tokenizer, chat_template, template_args):
-        options = replace(options, exporters=_choose_encoded(exporter, consumer))
+        options = options.model_copy(update={"exporters": _choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
     parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options, encode)
     if not parcels:
