@@ -14,7 +14,7 @@ from envmill.errors import SettingsError
 from envmill.findings import Finding
 from envmill.gates.protected_texts import read_protected
 from envmill.interop.consumers import CONSUMERS, export_for, find_left_out
-from envmill.interop.exporters.base import SPLITS, Band, ExportSet, OutputFolder
+from envmill.interop.exporters.base import Band, ExportSet, OutputFolder
 from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
 from envmill.lake.lake import Fingerprint, Lake
@@ -38,6 +38,7 @@ from envmill.stages.export import (
 from envmill.stages.holding import describe_flagged
 from envmill.stages.partial import find_partial
 from schemas.ledger import RunEvent
+from schemas.lock import ExportOptions
 from schemas.run import RunConfig
 
 BAND = "0.1,0.9"
@@ -45,21 +46,6 @@ BAND = "0.1,0.9"
 Tell = Callable[[str], None]
 Encode = Callable[[ExportSet, str], ExportSet]
 """Gives the rows of an exporter token ids."""
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What was asked for, besides the runs."""
-
-    exporters: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
-    splits: tuple[str, ...] = SPLITS
-    provisional: bool = False
-    suspected: bool = False
-    scripted: bool = False
-    band: str = ""
-    for_policy: str = ""
-    partial: bool = False
 
 
 @dataclass(frozen=True)

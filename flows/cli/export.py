@@ -1,7 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from envmill.interop.exporters import ExportSet, OutputFolder
-    from envmill.pipeline.exporting import Encode, ExportOptions
+    from envmill.pipeline.exporting import Encode
+    from schemas.lock import ExportOptions
     from schemas.rollout import Bundle
 
 ASKED = "_asked"
@@ -53,7 +53,7 @@ def export(
     asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
     options = read_options(exporter, split, consumer, with_tier, asked)
     if encode := _open_tokenizer(tokenizer, chat_template, template_args):
-        options = replace(options, exporters=_choose_encoded(exporter, consumer))
+        options = options.model_copy(update={"exporters": _choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
     parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options, encode)
     if not parcels:
@@ -67,13 +67,18 @@ def read_options(
 ) -> "ExportOptions":
     """What the words of a command line ask for."""
     from envmill.interop.exporters.base import SPLITS
-    from envmill.pipeline.exporting import ExportOptions
     from envmill.stages.export import SUSPECTED
+    from schemas.lock import ExportOptions
 
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
-    exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
-    return ExportOptions(exporters, _choose_consumers(consumer, asked["partial"]), splits, suspected=bool(with_tier), **asked)
+    chosen = {
+        "exporters": _choose_exporters(exporter, consumer),
+        "consumers": _choose_consumers(consumer, asked["partial"]),
+        "splits": _check("split", split, SPLITS),
+        "suspected": bool(with_tier),
+    }
+    return ExportOptions.model_validate(asked | chosen)
 
 
 def find_runs(home: Home, runs: "Sequence[str]") -> list[str]:
@@ -170,22 +175,26 @@ def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> 
 def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
     from envmill.interop.exporters import write_parcels
-    from envmill.lake.arrow import Stamp
-    from envmill.lake.lake import Lake
-    from envmill.version import __version__
     from schemas.base import digest
-    from schemas.rollout import Bundle
 
     if out and out.exists():
         raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
     name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
     folder = out or home.settings.bundles / ASKED / name
     bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
-    now = datetime.now(UTC).isoformat()
-    lake = Lake(home.settings.lake)
+    record_bundles(home, bundles, runs, f"export-{name}")
+    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+
+
+def record_bundles(home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str) -> None:
+    """A row for each run that what left was made from. A copy of what left already is the same bundle."""
+    from envmill.lake.arrow import Stamp
+    from envmill.lake.lake import Lake
+    from envmill.version import __version__
+    from schemas.rollout import Bundle
+
+    now, lake = datetime.now(UTC).isoformat(), Lake(home.settings.lake)
     for run in runs:
-        # A copy of what left already is the same bundle.
         known = {one.id for one in lake.read(Bundle, run)}
         if fresh := [one for one in bundles if one.id not in known]:
-            lake.put(Bundle, fresh, f"export-{name}", Stamp(run, "export", "", 0, 1, __version__, now))
-    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+            lake.put(Bundle, fresh, stem, Stamp(run, "export", "", 0, 1, __version__, now))
