@@ -4,7 +4,7 @@ referee.py make   OUT ANSWER  <  {family: {"config": …, "template": …}}     
 referee.py apply  -   ANSWER  <  [{"folder", "messages", "tools", "given", "sanitise"}, …]
 """
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 import json
 import sys
