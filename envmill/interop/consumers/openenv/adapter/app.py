@@ -9,8 +9,8 @@ from openenv.core.env_server.types import ConcurrencyConfig
 from starlette.config import Config
 
 from .environment import OpenEnvEnvironment
-from .guard import LOOPBACK, MOST, Guard
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
+from .sessions.guard import LOOPBACK, MOST, Guard
 
 IDLE = 1800.0
 """Seconds after which a session that nobody uses ends."""
@@ -26,7 +26,7 @@ served = create_app(
     concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE),
     state_cls=OpenEnvState,
 )
-app = Guard(served, token)
+app = Guard(served, token, "ENVMILL_OPENENV_TOKEN")
 
 
 def main() -> None:
