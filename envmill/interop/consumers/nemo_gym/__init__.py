@@ -10,8 +10,8 @@ from schemas.base import canonical_json
 
 PACKAGE = "envmill_nemo_gym"
 VERSIONS = {"nemo-gym": "0.7.0"}
-RESERVED = ("seed_session", "close_session", "verify", "aggregate_metrics", "reverify_mode", "mcp")
-"""Routes of NeMo Gym's own."""
+RESERVED = ("seed_session", "close_session", "verify", "aggregate_metrics", "reverify_mode", "mcp", "health")
+"""Routes of NeMo Gym's own, and the one that the guard lets pass without a token."""
 EXAMPLES = 5
 LICENCES = {"Apache-2.0": "Apache 2.0", "MIT": "MIT", "CC-BY-4.0": "Creative Commons Attribution 4.0 International"}
 """Licences that NeMo Gym has a name for; others are `TBD` there, and stand in NOTICE."""
