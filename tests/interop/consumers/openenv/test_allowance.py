@@ -75,7 +75,8 @@ def test_a_client_that_vanished_is_no_error_of_the_server(cut: bool) -> None:
         raise RuntimeError
 
     headers = [(name.encode(), value.encode()) for name, value in HOME.items()]
-    asked = Guard(serve)({"type": "websocket", "path": "/ws", "headers": headers}, None, send)
+    nothing: Any = None
+    asked = Guard(serve)({"type": "websocket", "path": "/ws", "headers": headers}, nothing, send)
     if cut:
         asyncio.run(asked)
     else:
