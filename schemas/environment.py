@@ -12,7 +12,7 @@ from schemas.servers import SharedIdentity
 from schemas.sketch import Signature
 
 Effect = Literal["query", "change"]
-Kind = Literal["stateful", "sql", "terminal"]
+Kind = Literal["stateful", "sql", "terminal", "dialogue"]
 Fault = Literal["none", "unknown", "code", "test", "state", "spec"]
 
 
@@ -97,12 +97,14 @@ class Tool(Contract):
     """Tables it may write, by triggers and cascades too."""
     outputs: Json = {}
     """JSON Schema of what it replies, where that was promised; left out when empty."""
+    discoverable: bool = False
+    """Whether agents are not offered it at first, but once a reply names it; left out when false."""
     sibling: str = ""
     """Service it belongs to where that is not the environment's; left out when empty. No policy is told."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written = leave_out(write(self), "reads", "writes", "outputs", "sibling")
+        written = leave_out(write(self), "reads", "writes", "outputs", "discoverable", "sibling")
         if self.actors == ["agent"]:
             written.pop("actors", None)
         return written

@@ -36,10 +36,16 @@ class UserContract(Contract):
     """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
     later: list[str] = []
     """Further requests, in order. The user makes each of them when the agent has ended the one before; the opening is the first."""
+    able: list[Call] = []
+    """Calls of their own that they make when they are told to, besides those of the reference path."""
+    needs: dict[str, list[str]] = {}
+    """What they must be told before they do it: name of the deed → arguments whose values the agent has to name."""
+    reports: list[str] = []
+    """Tools of their own whose replies they read out."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later")
+        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later", "able", "needs", "reports")
 
 
 class RequestPart(Contract):
@@ -252,10 +258,12 @@ class Verifier(Contract):
     """Columns (`table.column`) whose text is not compared in rows that may change: optional texts that nobody asked for."""
     worded: list[str] = []
     """Columns that must hold some text in rows that may change: texts that nobody dictated."""
+    sides: dict[str, str] = {}
+    """Collection → side whose it is, where the end states of several sides are reported apart."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded")
+        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded", "sides")
 
 
 class Bounds(Contract):

@@ -27,8 +27,8 @@ class Inquirer:
         self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
         self.listens: bool = getattr(actor, "listens", True)
         self._untold = [name for name in scenario.user.hidden if name in self._facts]
-        self._deeds = list_deeds(scenario.oracle)
-        self._undone = list(self._deeds)
+        self._deeds = list_deeds(scenario.oracle, scenario.user.able)
+        self._undone, self._needs = list(self._deeds), scenario.user.needs
         shown = {name for call in scenario.oracle if call.actor == "agent" for name in self._list_needs(call)}
         self._unplaced = [name for name in self._untold if name not in shown]
         self._held: Move | None = None
@@ -56,7 +56,7 @@ class Inquirer:
             return call.model_copy(update={"actor": "agent"})
         name = next((one for one in names if one in self._undone), names[0])
         self._undone = [one for one in self._undone if one != name]
-        return Say(bid(name, self._deeds))
+        return Say(bid(name, self._deeds, self._needs.get(name, ())))
 
     def _list_needs(self, call: Call) -> list[str]:
         known = {render_leaf(leaf) for leaf in _list_grounds(call, self._state)}

@@ -14,7 +14,7 @@ from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog
 from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import describe_again, describe_outcome
+from envmill.agents.users.doing import describe_deed, find_lacking
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
@@ -135,7 +135,11 @@ class RolloutLoop:
             self._ask_user(answer.text)
             return RolloutEnd("user_fault", f"{misstep}: {answer.text}", misstep)
         self._suspect(answer, *list_suspicions(self._knowledge, self._dialogue, answer))
-        came = [await self._act(name) for name in answer.does]
+        told = [line.text for line in self._dialogue if line.who == "agent"]
+        contract, deeds = self._knowledge.contract, self._knowledge.deeds
+        lacking = {name: find_lacking(name, deeds[name], contract, told) for name in answer.does}
+        does = [name for name in answer.does if not lacking[name]]
+        came = [await self._act(name) for name in does]
         if failed := _find_failure(came):
             return failed
         if answer.end:
@@ -143,13 +147,13 @@ class RolloutLoop:
             return RolloutEnd("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
-        told = [_describe(name, reply) for name, reply in zip(answer.does, came, strict=True)]
-        self._ask_user(text := " ".join(filter(None, [answer.text, *told])))
+        told = [describe_deed(name, deeds[name], reply, contract.reports) for name, reply in zip(does, came, strict=True)]
+        self._ask_user(text := " ".join(filter(None, [answer.text, *told, *lacking.values()])))
         return TurnInput("words", text)
 
     async def _act(self, name: str) -> Observation | None:
         """A call that is the user's alone; None where it was made before."""
-        if name in self._done:
+        if name in self._done and not self._knowledge.repeats:
             return None
         call = self._knowledge.deeds[name]
         reply = await self._stage.play(Invoke(call))
@@ -166,10 +170,6 @@ class RolloutLoop:
 
     def _suspect(self, answer: UserAnswer, *missteps: Misstep) -> None:
         self.suspected += [Suspected(misstep=one, asked=self._dialogue[-1].text, answer=answer.text) for one in missteps]
-
-
-def _describe(name: str, reply: Observation | None) -> str:
-    return describe_again(name) if reply is None else describe_outcome(name, reply.outcome == "ok", reply.message)
 
 
 def _find_failure(replies: Sequence[Observation | None]) -> RolloutEnd | None:

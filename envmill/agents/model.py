@@ -12,11 +12,12 @@ from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.briefing import brief_agent
 from envmill.agents.log import MALFORMED, describe_reply, render_content
 from envmill.errors import BadRequest
+from envmill.language.words import find_words, normalise
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
-from schemas.base import canonical_json
-from schemas.environment import Call, Environment
+from schemas.base import Json, canonical_json
+from schemas.environment import Call, Environment, Tool
 from schemas.turns import PolicyInput
 
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "policy.md", PolicyInput)
@@ -34,6 +35,10 @@ class ModelPolicy:
     def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
         self._sampling = sampling
 
+    def keep_tokens(self) -> "ModelPolicy":
+        """The same policy, whose server is asked for the ids and log probabilities of what it samples."""
+        return ModelPolicy(replace(self._sampling, logprobs=True))
+
     def open(self, environment: Environment, clock: str, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
         return _Player(environment, clock, models, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
@@ -47,7 +52,9 @@ class _Player:
     def __init__(self, environment: Environment, clock: str, models: ModelSession, attempt: int, sampling: Sampling) -> None:
         self._account, self._attempt, self._sampling = models, attempt, sampling
         self._inputs = PolicyInput(policy_document=brief_agent(environment, clock))
-        self._tools = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in environment.shown if "agent" in tool.actors]
+        shown = [tool for tool in environment.shown if "agent" in tool.actors]
+        self._tools = [_specify(tool) for tool in shown if not tool.discoverable]
+        self._undiscovered = [tool for tool in shown if tool.discoverable]
         rules = PROMPT.render(self._inputs, None).strip()
         self._messages = [Message("system", rules)] if rules else []
         self._calls: tuple[ToolCall, ...] = ()
@@ -77,9 +84,16 @@ class _Player:
         if heard.event == "replies":
             for call, reply in zip(self._calls, heard.replies, strict=True):
                 content = MALFORMED if reply is None else describe_reply(reply)
+                self._discover(render_content(content))
                 yield Message("tool", render_content(content), tool_call_id=call.id)
         else:
             yield Message("user", heard.text or canonical_json(heard.notices))
+
+    def _discover(self, told: str) -> None:
+        """A tool that a reply names is offered from then on. Whether it may be called yet, the program decides."""
+        found = [tool for tool in self._undiscovered if find_words(normalise(told), tool.name)]
+        self._tools = [*self._tools, *map(_specify, found)]
+        self._undiscovered = [tool for tool in self._undiscovered if tool not in found]
 
     def _name_calls(self, calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
         """Some servers number the calls of each turn anew, or not at all: each needs an id of its own to be answered by."""
@@ -89,10 +103,24 @@ class _Player:
             yield replace(call, id=given)
 
 
+def _specify(tool: Tool) -> ToolSpec:
+    return ToolSpec(tool.name, tool.description, tool.parameters)
+
+
 def _read_turn(said: Completion) -> Turn:
     calls = [
         MalformedCall(one.name, one.raw) if one.arguments is None else Call(name=one.name, arguments=one.arguments)
         for one in said.tool_calls
     ]
     took = said.usage + said.recalled
-    return Turn(said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took)
+    return Turn(
+        said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took, sampled=_read_sampled(said)
+    )
+
+
+def _read_sampled(said: Completion) -> Json:
+    """Tokens as the server sampled them. Log probabilities without ids say nothing of tokens."""
+    if not said.token_ids:
+        return None
+    known = said.logprobs is not None and len(said.logprobs) == len(said.token_ids)
+    return {"ids": list(said.token_ids), "logprobs": list(said.logprobs) if known and said.logprobs else None}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, mark, pass_by, skip
-from envmill.gates.exploring.attempts import pick
+from envmill.gates.exploring.attempts import misstate_questions, pick
 from envmill.gates.exploring.equivalence import is_exempt
 from envmill.gates.exploring.trials import Attempt, Trials, list_writes
 from envmill.gates.reading.known_values import list_leaves
@@ -82,7 +82,7 @@ def plan_omissions(subject: ScenarioCase) -> list[Attempt]:
         for place in sorted({*writes, *required})
     ]
     return calls + [
-        Attempt(f"fact {fact.name}", tuple(oracle), render_without(subject.scenario.verifier.facts, fact))
+        Attempt(f"fact {fact.name}", misstate_questions(oracle, fact, "…"), render_without(subject.scenario.verifier.facts, fact))
         for fact in subject.scenario.verifier.facts
     ]
 

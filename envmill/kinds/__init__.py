@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 
 from envmill.kinds.base import Kind
+from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.sql.kind import SqlKind
 from envmill.kinds.stateful.kind import StatefulKind
 from envmill.kinds.terminal.kind import TerminalKind
@@ -14,6 +15,7 @@ KINDS: dict[str, Kind] = {
     "stateful": StatefulKind(),
     "sql": SqlKind(),
     "terminal": TerminalKind(),
+    "dialogue": DialogueKind(),
 }
 
 

@@ -4,7 +4,7 @@ runs ─► loads ─► what may leave ─► band ─► parts paid ─► spl
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from envmill.agents.limits import RolloutLimits
 from envmill.errors import SettingsError
 from envmill.findings import Finding
 from envmill.gates.protected_texts import read_protected
-from envmill.interop.consumers import CONSUMERS, export_for, find_left_out
-from envmill.interop.exporters.base import SPLITS, Band, ExportSet, OutputFolder
+from envmill.interop.consumers import CONSUMERS, export_for, find_left_out, harbor
+from envmill.interop.exporters.base import Band, ExportSet, OutputFolder
 from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
 from envmill.lake.lake import Fingerprint, Lake
@@ -38,26 +38,14 @@ from envmill.stages.export import (
 from envmill.stages.holding import describe_flagged
 from envmill.stages.partial import find_partial
 from schemas.ledger import RunEvent
+from schemas.lock import ExportOptions
 from schemas.run import RunConfig
 
 BAND = "0.1,0.9"
 """Pass rates that a policy learns from, where only the policy is named."""
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What was asked for, besides the runs."""
-
-    exporters: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
-    splits: tuple[str, ...] = SPLITS
-    provisional: bool = False
-    suspected: bool = False
-    scripted: bool = False
-    band: str = ""
-    for_policy: str = ""
-    partial: bool = False
+Encode = Callable[[ExportSet, str], ExportSet]
+"""Gives the rows of an exporter token ids."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +74,18 @@ def choose(settings: Settings, runs: Sequence[str], options: ExportOptions, term
     chosen = keep_splits(cargo, options.splits)
     stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
     for name in options.consumers:
-        for row, why in find_left_out(CONSUMERS[name], chosen).items():
+        for row, why in _list_left_out(name, chosen).items():
             tell(f"{name:12} left out {row}: {why}")
     return Selection(chosen, {one: why for one, why in stays.items() if one not in chosen.splits})
 
 
-def pack(cargo: ExportSet, options: ExportOptions) -> list[OutputFolder]:
+def pack(cargo: ExportSet, options: ExportOptions, encode: Encode | None = None) -> list[OutputFolder]:
     """The folders. Rewards of several verifiers are in none of them."""
     if len(versions := count_versions(cargo, options.exporters)) > 1:
         others = "the other exporters do not write rewards of attempts"
         raise SettingsError(f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}.")
-    parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted)
-    return [*parcels, *(parcel for name in options.consumers for parcel in export_for(CONSUMERS[name], cargo))]
+    parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
+    return [*parcels, *(parcel for name in options.consumers for parcel in _pack_for(name, cargo))]
 
 
 def read_load(lake: Lake, run: str) -> ExportInput:
@@ -237,3 +225,12 @@ def _describe_flagged(evidence: Any) -> str:
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {"terms": _describe_terms, "scan": _describe_flagged}
+
+
+def _pack_for(name: str, cargo: ExportSet) -> Iterable[OutputFolder]:
+    """The folder of a consumer: a package, or for Harbor tasks."""
+    return harbor.export_worlds(cargo) if name == harbor.NAME else export_for(CONSUMERS[name], cargo)
+
+
+def _list_left_out(name: str, cargo: ExportSet) -> Mapping[str, str]:
+    return harbor.find_unposed(cargo) if name == harbor.NAME else find_left_out(CONSUMERS[name], cargo)

@@ -9,6 +9,12 @@ DEFAULT = ("agent",)
 """Who may call a tool that says nothing."""
 
 
+def discoverable(tool: Tool) -> Tool:
+    """Mark a tool that agents are not offered at first: `@discoverable`. The program refuses it until it was unlocked."""
+    tool.__dict__["discoverable"] = True
+    return tool
+
+
 def actors(*names: str) -> Callable[[Tool], Tool]:
     """Decorate a tool with everybody who may call it: `@actors("agent", "user")`."""
 

@@ -14,6 +14,7 @@ from typing import Any
 from envmill.runtime import shake, virtual
 from envmill.runtime.blob import BlobStore
 from envmill.runtime.canonical import Json, NotJson, plain, render
+from envmill.runtime.coupling import couple
 from envmill.runtime.course import pass_time
 from envmill.runtime.fitness import fit
 from envmill.runtime.interface import Interface, ToolEntry
@@ -123,6 +124,7 @@ class Session:
         self._hash = ""
         try:
             pass_time(self._instance, self._world, target)
+            couple(self._instance)
         except Exception as error:  # noqa: BLE001  # what happens by itself has nobody to refuse: even a Rejection is a crash
             reply = fail("crash", quote(error))
         reply["notifications"] = self._world.outbox.collect(self._world.clock)
@@ -231,6 +233,7 @@ class Session:
         fragment = self._fragment if self._weather is None else None
         try:
             value = getattr(self._instance, name)(**arguments)
+            couple(self._instance)
             reply: Reply = {"ok": True, "outcome": "ok", "parts": parts_of(value, self._shelf, fragment)}
             self._holding.settle()
             return reply

@@ -19,7 +19,7 @@ from schemas.environment import Call, Environment, Kind, Tool
 Outcome = Literal["ok", "rejection", "failure"]
 _USUAL = len(EMPTY)
 """Fields of an observation that has nothing besides: the driver sends these always, and checks what else it sends."""
-_UNTOLD = {"reads", "writes"}
+_UNTOLD = {"discoverable", "reads", "writes"}
 """Of a tool: what gates hold the code to, and nobody inside is told."""
 
 

@@ -4,7 +4,7 @@ Load ──licence, provisional, split──► Cargo ──exporters──► p
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.review import read_pairs
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
@@ -60,13 +61,18 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
-def pack_cargo(cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False) -> list[OutputFolder]:
-    """The parcels of the named exporters; those that have nothing to say of this cargo make none."""
+def pack_cargo(
+    cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False, encode: Callable[[ExportSet, str], ExportSet] | None = None
+) -> list[OutputFolder]:
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none. `encode` gives an exporter's rows token
+    ids."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
     own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
     own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
-    return [parcel for name, pack in chosen.items() for parcel in pack(own.get(name, cargo))]
+    given = {name: own.get(name, cargo) for name in chosen}
+    given = {name: encode(load, name) if encode else load for name, load in given.items()}
+    return [parcel for name, pack in chosen.items() for parcel in pack(given[name])]
 
 
 def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
@@ -183,7 +189,7 @@ def choose_cargo(
     findings += [flagged] if flagged else []
     if not cargo.scenarios:
         return cargo, findings
-    if crossings := find_crossings(cargo.scenarios):
+    if crossings := find_crossings(cargo.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.

@@ -116,6 +116,20 @@ def write_review(
     return review
 
 
+_SAME = "same:"
+
+
+def name_pair(one: str, other: str) -> str:
+    """The subject of a review that says whether two scenarios are the same task, in whatever order they are named."""
+    return f"{_SAME}{min(one, other)}:{max(one, other)}"
+
+
+def read_pairs(subjects: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of scenarios among subjects of reviews."""
+    pairs = (subject.removeprefix(_SAME).split(":", 1) for subject in subjects if subject.startswith(_SAME))
+    return [(one, other) for one, other in pairs]
+
+
 def list_lockable(lake: Lake, run: str, subject: str) -> list[str]:
     """Rules of an environment; facts and checks of a scenario."""
     for held in (*lake.read(Environment, run), *lake.read(Scenario, run)):

@@ -24,6 +24,8 @@ class Failing:
     reason: str
     """The same in words."""
     weight: float = 1.0
+    place: str = ""
+    """Collection that it is about, of a part of the end state."""
 
     def describe(self) -> Json:
         """As it is stored. A key is left out where nothing was there: null is a value."""
@@ -42,7 +44,7 @@ def show_check(component: str, check: Check, final: Json, added: Sequence[Change
     else:
         here = MISSING if check.op == "generated" else find_value(final, check.path)
         found = {} if here is MISSING else {"found": here}
-    return Failing(component, check.name, expected, found, f"{what}: {check.name}", check.weight)
+    return Failing(component, check.name, expected, found, f"{what}: {check.name}", check.weight, next(iter(check.path), ""))
 
 
 def show_change(change: Change) -> Failing:
@@ -50,7 +52,9 @@ def show_change(change: Change) -> Failing:
     place = ".".join(change.path)
     expected = {} if change.op == "add" else {"value": change.before}
     found = {} if change.op == "remove" else {"found": change.after}
-    return Failing("frame", place, {"path": change.path, **expected}, found, f"change outside the frame: {change.op} {place}")
+    return Failing(
+        "frame", place, {"path": change.path, **expected}, found, f"change outside the frame: {change.op} {place}", place=change.path[0]
+    )
 
 
 def show_predicate(component: str, predicate: Predicate, found: Json) -> Failing:

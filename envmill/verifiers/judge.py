@@ -35,6 +35,8 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     except ValueError as error:
         return make_error(f"a fact's pattern cannot be run: {error}")
     components = {name: _share(verifier, name, failing) for name in _list_components(verifier)}
+    for side in dict.fromkeys(verifier.sides.values()):
+        components[side] = float(not any(verifier.sides.get(one.place) == side for one in failing))
     return Verdict(
         outcome="fail" if failing else "pass",
         reward=_reward(verifier, components, failing),

@@ -7,6 +7,7 @@ import base64
 import json
 import shlex
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +19,7 @@ from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, 
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import CompletedCall, Ending
+from flows.cli.talking import DeskTalk
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 from schemas.scenario import Scenario
@@ -28,6 +30,7 @@ Result: TypeAlias = dict[str, Json]
 HELP = {
     "TOOL name=value …": "call a tool as the agent; values are JSON, or text as it stands; `TOOL {…}` takes one JSON object",
     "as ACTOR TOOL …": "call it as somebody else",
+    "say TEXT": "say something to the scenario's user, who answers and does what they are asked to",
     "call TOOL …": "the same for a tool that bears the name of a command",
     "tools [ACTOR]": "what may be called, by whom",
     "about TOOL": "one tool with its parameters",
@@ -63,9 +66,10 @@ class PlayDesk:
         self._deeds: list[CompletedCall | None] = []
         """What was done since each point; None where time passed."""
         self._before: Json = {}
+        self._talk: DeskTalk | None = None
         self.commands: dict[str, Callable[[list[str]], Awaitable[Result]]] = {
             "help": self._help, "tools": self._tools, "about": self._about, "state": self._state, "diff": self._diff, "undo": self._undo,
-            "advance": self._advance, "scenarios": self._scenarios, "scenario": self._choose, "score": self._score,
+            "advance": self._advance, "scenarios": self._scenarios, "scenario": self._choose, "score": self._score, "say": self._speak,
             "reset": self._start_over, "weather": self._meet_weather, "blob": self._write_blob,
         }  # fmt: skip
 
@@ -96,6 +100,10 @@ class PlayDesk:
         return await self._act(Invoke(Call(name=tool, arguments=arguments, actor=actor)))
 
     async def _act(self, step: Invoke | Advance) -> Result:
+        return _describe(await self._take(step)) | await self._follow()
+
+    async def _take(self, step: Invoke | Advance) -> Observation:
+        """A step that can be undone, and is scored."""
         point = await self._session.step(Snapshot())
         seen = await self._session.step(step)
         if point.outcome == "ok":
@@ -104,8 +112,9 @@ class PlayDesk:
             # The session died before: what is undone leads back to where it last lived.
             self._points.append(self._points[-1])
         if len(self._points) > len(self._deeds):
-            self._deeds.append(CompletedCall.of(step.call, seen) if isinstance(step, Invoke) else None)
-        return _describe(seen) | await self._follow()
+            after = len(self._talk.answers) if self._talk else 0
+            self._deeds.append(replace(CompletedCall.of(step.call, seen), after=after) if isinstance(step, Invoke) else None)
+        return seen
 
     async def _compare(self, before: Json) -> tuple[list[Json], Json]:
         look = await self._session.step(Look())
@@ -122,6 +131,7 @@ class PlayDesk:
 
     async def _begin(self) -> Result:
         self._points, self._deeds = [], []
+        self._talk = DeskTalk(self._scenario) if self._scenario else None
         seen = await self._session.step(self._reset)
         if seen.outcome == "ok" and self._kind.looks_freely:
             self._before = (await self._session.step(Look())).state
@@ -189,9 +199,17 @@ class PlayDesk:
             return _describe(seen)
         chosen = self._scenario
         done = [deed for deed in self._deeds if deed is not None]
-        ending = Ending(chosen.initial_state, seen.state, done, [" ".join(words)] if words else ())
+        talked = self._talk.said if self._talk else []
+        said = [*talked, " ".join(words)] if words else talked
+        ending = Ending(chosen.initial_state, seen.state, done, said, answers=self._talk.answers if self._talk else ())
         verdict = await decide(self._sandbox, chosen.verifier, ending, chosen.clock)
         return {"ok": True, "verdict": verdict.model_dump()}
+
+    async def _speak(self, words: list[str]) -> Result:
+        if self._talk is None or not words:
+            raise Misunderstood("say takes what you say to the user of a scenario: choose one first.")
+        text, end = await self._talk.answer(" ".join(words), lambda call: self._take(Invoke(call)))
+        return {"ok": True, "user": text, **({"end": end} if end else {})} | await self._follow()
 
     async def _start_over(self, words: list[str]) -> Result:
         seed = int(words[0]) if words and words[0].isdigit() else self._reset.seed

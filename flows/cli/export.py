@@ -1,5 +1,6 @@
 """`export`: what runs kept, written again in the forms that are wanted."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,9 @@ from flows.local.home import Home
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from envmill.interop.exporters import OutputFolder
-    from envmill.pipeline.exporting import ExportOptions
+    from envmill.interop.exporters import ExportSet, OutputFolder
+    from envmill.pipeline.exporting import Encode
+    from schemas.lock import ExportOptions
     from schemas.rollout import Bundle
 
 ASKED = "_asked"
@@ -40,6 +42,9 @@ def export(
     policy: Annotated[
         Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
     ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md).")] = None,
+    chat_template: Annotated[Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")] = None,
+    template_args: Annotated[str, typer.Option(help="Variables for the chat template, as a JSON object.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
@@ -47,8 +52,10 @@ def export(
 
     asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
     options = read_options(exporter, split, consumer, with_tier, asked)
+    if encode := _open_tokenizer(tokenizer, chat_template, template_args):
+        options = options.model_copy(update={"exporters": _choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
-    parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options)
+    parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options, encode)
     if not parcels:
         raise SettingsError(describe_nothing(meant, options))
     for bundle, folder in _write(context.obj, parcels, meant, out):
@@ -60,13 +67,18 @@ def read_options(
 ) -> "ExportOptions":
     """What the words of a command line ask for."""
     from envmill.interop.exporters.base import SPLITS
-    from envmill.pipeline.exporting import ExportOptions
     from envmill.stages.export import SUSPECTED
+    from schemas.lock import ExportOptions
 
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
-    exporters, splits = _choose_exporters(exporter, consumer), _check("split", split, SPLITS)
-    return ExportOptions(exporters, _choose_consumers(consumer, asked["partial"]), splits, suspected=bool(with_tier), **asked)
+    chosen = {
+        "exporters": _choose_exporters(exporter, consumer),
+        "consumers": _choose_consumers(consumer, asked["partial"]),
+        "splits": _check("split", split, SPLITS),
+        "suspected": bool(with_tier),
+    }
+    return ExportOptions.model_validate(asked | chosen)
 
 
 def find_runs(home: Home, runs: "Sequence[str]") -> list[str]:
@@ -106,13 +118,52 @@ def _choose_exporters(exporter: "Sequence[str] | None", consumer: "Sequence[str]
     return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
 
 
+def _choose_encoded(exporter: "Sequence[str] | None", consumer: "Sequence[str] | None") -> tuple[str, ...]:
+    """Those named whose rows have token ids; all of them where none is named."""
+    from envmill.interop.tokens.sheet import EXPORTERS
+
+    if consumer:
+        raise SettingsError(f"--tokenizer is about the rows of {', '.join(EXPORTERS)}. Leave --for out.")
+    return _check("exporter whose rows have token ids named", exporter, EXPORTERS)
+
+
+def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "Encode | None":
+    """What gives an exporter's rows token ids, and reports the rows that have none."""
+    if folder is None:
+        if template or given:
+            raise SettingsError("--chat-template and --template-args are about token ids. Name a folder with --tokenizer.")
+        return None
+    from envmill.interop.tokens.sheet import encode_cargo
+    from envmill.interop.tokens.tokenizer import read_tokenizer
+
+    chat = read_tokenizer(folder, template, _read_variables(given))
+
+    def encode(cargo: "ExportSet", name: str) -> "ExportSet":
+        encoded = encode_cargo(cargo, chat, name)
+        for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
+            print_aside(f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them")
+        return encoded
+
+    return encode
+
+
+def _read_variables(given: str) -> dict[str, Any]:
+    try:
+        found = json.loads(given or "{}")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise SettingsError(f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none.")
+    return found
+
+
 def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[str, ...]:
     """Those named; none where none is."""
-    from envmill.interop.consumers import CONSUMERS
+    from envmill.interop.consumers import CONSUMERS, harbor
 
     if partial and not consumer:
         raise SettingsError("--partial is about the folders of consumers. Name one with --for, or leave --partial out.")
-    return _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
+    return _check("consumer", consumer, (*CONSUMERS, harbor.NAME)) if consumer else ()
 
 
 def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> tuple[str, ...]:
@@ -124,22 +175,26 @@ def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> 
 def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
     from envmill.interop.exporters import write_parcels
-    from envmill.lake.arrow import Stamp
-    from envmill.lake.lake import Lake
-    from envmill.version import __version__
     from schemas.base import digest
-    from schemas.rollout import Bundle
 
     if out and out.exists():
         raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
     name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
     folder = out or home.settings.bundles / ASKED / name
     bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
-    now = datetime.now(UTC).isoformat()
-    lake = Lake(home.settings.lake)
+    record_bundles(home, bundles, runs, f"export-{name}")
+    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+
+
+def record_bundles(home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str) -> None:
+    """A row for each run that what left was made from. A copy of what left already is the same bundle."""
+    from envmill.lake.arrow import Stamp
+    from envmill.lake.lake import Lake
+    from envmill.version import __version__
+    from schemas.rollout import Bundle
+
+    now, lake = datetime.now(UTC).isoformat(), Lake(home.settings.lake)
     for run in runs:
-        # A copy of what left already is the same bundle.
         known = {one.id for one in lake.read(Bundle, run)}
         if fresh := [one for one in bundles if one.id not in known]:
-            lake.put(Bundle, fresh, f"export-{name}", Stamp(run, "export", "", 0, 1, __version__, now))
-    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+            lake.put(Bundle, fresh, stem, Stamp(run, "export", "", 0, 1, __version__, now))

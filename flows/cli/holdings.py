@@ -75,6 +75,19 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
         Lake(home.settings.lake).put(Reverification, rows, f"rescore-{uuid4().hex}", Stamp(run, "rescore", "", 0, 1, __version__, now))
 
 
+def open_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
+    """What an id, a file, a bundle folder or a folder below its `scenarios` names, and the scenario that was meant, or an empty text."""
+    from envmill.front.holdings import find_playable
+
+    folder = Path(name).resolve()
+    if not folder.is_dir():
+        return find_playable(home.settings, name, run)
+    if folder.parent.name != "scenarios":
+        return read_playable(folder), ""
+    playable, names = read_playable(folder.parents[1]), sorted(path.name for path in folder.parent.iterdir() if path.is_dir())
+    return playable, playable.scenarios[names.index(folder.name)].id
+
+
 def read_playable(folder: Path) -> Playable:
     """A bundle folder, compared with its checksums where it has any."""
     from flows.cli.folders import open_folder

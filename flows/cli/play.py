@@ -18,7 +18,8 @@ Run = Annotated[str, typer.Option(help="Run to look in; the latest that holds th
 def play(
     context: typer.Context,
     env: Annotated[
-        str, typer.Argument(help="Environment or scenario: an id or the beginning of one, or a .json file from `envmill show`.")
+        str,
+        typer.Argument(help="Environment or scenario: an id, the beginning of one, a .json file from `envmill show`, or a bundle folder."),
     ],
     state: Annotated[Path | None, typer.Option(help="JSON file with the state to start from.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of ids and randomness.")] = 0,
@@ -46,12 +47,13 @@ def replay(
 
 
 async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, json: bool) -> bool:
-    from envmill.front.holdings import find_playable, read_state
+    from envmill.front.holdings import read_state
     from envmill.kinds import open_sandbox
     from envmill.sandbox import Program
     from flows.cli.desk import Misunderstood, PlayDesk
+    from flows.cli.holdings import open_playable
 
-    playable, scenario = find_playable(home.settings, env, run)
+    playable, scenario = open_playable(home, env, run)
     given = read_state(state) if state else None
     async with open_sandbox(home.settings) as sandbox, sandbox.session(Program.shown(playable.environment)) as session:
         desk = PlayDesk(playable, session, sandbox)

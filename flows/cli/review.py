@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 def review(
     context: typer.Context,
     what: Annotated[
-        str | None,
-        typer.Argument(
-            help="Id to judge, a run among them; or, with nothing said of it, a run whose queue is shown: the latest when left out."
-        ),
+        str | None, typer.Argument(help="Id to judge, a run among them; alone, a run whose queue is shown: the latest when left out.")
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It is wrong: no filter keeps it and no export holds it from now on.")] = False,
     note: Annotated[str, typer.Option(help="Your words; alone, a note that decides nothing.")] = "",
+    same_as: Annotated[
+        str,
+        typer.Option(
+            help="Another scenario that is the same task: no export has one in split train and one in another. --reject takes it back."
+        ),
+    ] = "",
     lock: Annotated[
         list[str] | None, typer.Option(help="A rule, fact or check, as it is called, that no repair may change; repeatable.")
     ] = None,
@@ -43,6 +46,8 @@ def review(
     lake = Lake(context.obj.settings.lake)
     if bundle:
         _show_sample(lake, bundle)
+    elif same_as:
+        _judge_pair(lake, what or "", same_as, "reject" if reject else "accept", note, by or getpass.getuser())
     elif accept or reject or note or lock:
         _judge(lake, what or "", run, _choose(accept, reject, note), note, lock or [], by or getpass.getuser())
     else:
@@ -71,6 +76,20 @@ def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str,
         raise SettingsError(f"{found.id} is a row of {found.table}. Review an environment or a scenario.")
     written = write_review(lake, found.run, found.id, by, judgement, note, locks)
     print_text(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
+
+
+def _judge_pair(lake: "Lake", what: str, other: str, judgement: "Judgement", note: str, by: str) -> None:
+    """Two scenarios, of one run or of two."""
+    from envmill.lake.lineage import find
+    from envmill.lake.sql import open_lake
+    from envmill.stages.review import name_pair, write_review
+
+    with open_lake(lake) as opened:
+        one, two = find(opened, what, ""), find(opened, other, "")
+    if one.id == two.id or {one.table, two.table} != {"scenarios"}:
+        raise SettingsError(f"{what} and {other} are no two scenarios: name two whose ids differ.")
+    write_review(lake, one.run, name_pair(one.id, two.id), by, judgement, note)
+    print_text(f"{by} says that {one.id} and {two.id} are {'the same task' if judgement == 'accept' else 'two tasks'}")
 
 
 def _judge_night(lake: "Lake", run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:

@@ -13,7 +13,7 @@ from flows.local.home import Home
 
 def rollout(
     context: typer.Context,
-    scenario: Annotated[str, typer.Argument(help="Scenario: an id, or the beginning of one.")],
+    scenario: Annotated[str, typer.Argument(help="Scenario: an id, the beginning of one, or its folder in a bundle folder.")],
     policy: Annotated[
         str, typer.Option(help="Scripted policy: reference, careless, or skilled@0.7 with a degree from 0 to 1.")
     ] = "reference",
@@ -33,8 +33,8 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
     from envmill.errors import SettingsError
-    from envmill.front.holdings import find_playable
     from envmill.kinds import open_sandbox
+    from flows.cli.holdings import open_playable
 
     if form not in ("single", "conversation"):
         raise SettingsError(f"There is no form {form!r}: write --form single or --form conversation.")
@@ -43,7 +43,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
             "A model plays within a run, whose budget and journal it goes by: envmill run --probe model --policy provider:model"
         )
     actor = find_policy(policy)
-    playable, meant = find_playable(home.settings, name, run)
+    playable, meant = open_playable(home, name, run)
     found = next((one for one in playable.scenarios if one.id == meant), None)
     if found is None:
         raise SettingsError(f"{name} is no scenario. `envmill show {name}` lists those of an environment.")
@@ -62,7 +62,8 @@ def _render(played: Any) -> Iterator[str]:
         elif entry["content"]:
             yield f"{entry['role'] if entry['role'] != 'assistant' else 'agent'}: {entry['content']}"
         for call in entry.get("tool_calls", ()):
-            yield f"    > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
+            who = f" {call['actor']}" if "actor" in call else ""
+            yield f"   {who} > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
     reward = "" if played.reward is None else f", reward {played.reward:g}"
     yield f"{played.outcome}{reward} ({played.termination} after {played.steps} calls){f': {played.reason}' if played.reason else ''}"
 

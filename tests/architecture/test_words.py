@@ -40,6 +40,7 @@ TOPS = frozenset({"envmill/front/settings.py"})
 """Modules that read the process's environment for a user's program, which has no flow or command above it."""
 LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
+    "tests/samples/dialogue/reader/program/program.py": "one class with forty tools, as a dialogue has them",
 }
 """`path` or `path:function` → the reason it is long."""
 

@@ -74,6 +74,39 @@ def test_a_consumer_gets_its_folder_and_nothing_else_is_exported(finished: dict[
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"verifiers", "rl"}, both.stderr
 
 
+def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(finished: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
+    from tests.interop.tokens.families import FAMILIES, read_template, write_folder
+
+    folder = write_folder(FAMILIES["chatml"], tmp_path / "chatml")
+    done = ask(finished, "r1", "--tokenizer", str(folder), "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"sft", "rl", "preferences"}
+    manifest = json.loads((tmp_path / "out/sft/manifest.json").read_text())
+    assert manifest["tokens"]["rows"] == sum(map(len, manifest["lines"].values())) > 0
+    (tmp_path / "own.jinja").write_text(read_template("chatml").replace("messages[0].role == 'system'", "system_role == 'never'"))
+    own = ["--chat-template", str(tmp_path / "own.jinja"), "--template-args", '{"system_role": "x"}']
+    other = ask(finished, "r1", "--tokenizer", str(folder), *own, "--exporter", "rl", "--out", str(tmp_path / "other"))
+    assert other.exit_code == 0, other.stderr
+    given = json.loads((tmp_path / "other/rl/manifest.json").read_text())["tokens"]["tokenizer"]
+    assert given["template_args"] == {"system_role": "x"}
+    assert given["templates"] != manifest["tokens"]["tokenizer"]["templates"]
+    gemma = write_folder(FAMILIES["gemma"], tmp_path / "gemma")
+    refused = ask(finished, "r1", "--tokenizer", str(gemma), "--exporter", "sft")
+    assert "without exact token ids (template_refuses), trj_" in refused.stderr
+    assert "kept nothing" in str(refused.exception)
+
+
+def test_environments_of_tools_leave_for_harbor_when_asked(finished: dict[str, str], tmp_path: Path) -> None:
+    """No package of a consumer's: a task for each scenario."""
+    done = ask(finished, "r1", "--for", "harbor", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["harbor-worlds"]
+    tasks = json.loads((tmp_path / "out/harbor-worlds/manifest.json").read_text())["tasks"]
+    assert tasks
+    assert all((tmp_path / "out/harbor-worlds" / task / "tests/test.sh").is_file() for task in tasks)
+
+
 def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], tmp_path: Path) -> None:
     """No verifier of this run pays in part, so none may, and all rows are binary."""
     done = ask(finished, "r1", "--for", "verifiers", "--partial", "--out", str(tmp_path / "out"))
@@ -154,6 +187,9 @@ def read_lines(folder: Path) -> list[Any]:
         pytest.param(["r1", "--exporter", "csv"], "no exporter 'csv'. Known: sft, rl", id="exporter"),
         pytest.param(["r1", "--for", "tinker"], "no consumer 'tinker'. Known: ", id="consumer"),
         pytest.param(["r1", "--split", "dev"], "no split 'dev'. Known: train", id="split"),
+        pytest.param(["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"),
+        pytest.param(["r1", "--tokenizer", "/nowhere"], "is no tokenizer folder", id="tokenizer"),
+        pytest.param(["r1", "--tokenizer", "/nowhere", "--template-args", "[]"], "is a JSON object", id="variables"),
         pytest.param(["r9"], "No run r9", id="run"),
         pytest.param(["begun"], "has not come to scenarios-build yet", id="begun"),
         pytest.param(["r1", "--exporter", "sft", "--split", "validation", "--split", "test"], "kept nothing of split", id="empty"),

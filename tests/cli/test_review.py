@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from envmill.lake.lake import Lake
+from envmill.stages.review import latest_judgements, name_pair, read_pairs
 from flows.cli import main
 from schemas.quality import Review
 from schemas.rollout import Bundle
@@ -40,6 +41,16 @@ def test_queue_judgement_and_sample(lake: Lake, monkeypatch: pytest.MonkeyPatch,
     assert "2 of 2 reviewed in this order, 1 rejected: with 95 % confidence at most 50.0 %" in capsys.readouterr().err
 
 
+def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest judgement of the pair counts, in whatever order they are named; `ExportInput.accepted` holds the pair in between."""
+    assert run_cli(monkeypatch, BARE.id, f"--same-as={SOUND.id[:14]}", "--by=Kim") == 0
+    subject = name_pair(SOUND.id, BARE.id)
+    assert latest_judgements(lake)[subject].judgement == "accept"
+    assert read_pairs(latest_judgements(lake)) == [(min(SOUND.id, BARE.id), max(SOUND.id, BARE.id))]
+    assert run_cli(monkeypatch, SOUND.id, f"--same-as={BARE.id}", "--reject", "--note=they differ in the tool", "--by=Kim") == 0
+    assert latest_judgements(lake)[subject].judgement == "reject"
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -48,6 +59,8 @@ def test_queue_judgement_and_sample(lake: Lake, monkeypatch: pytest.MonkeyPatch,
         ((SOUND.id, "--reject"), "A rejection says why"),
         (("scn_none", "--accept"), "No record"),
         (("--bundle=none",), "No bundle none"),
+        ((SOUND.id, f"--same-as={SOUND.id}"), "no two scenarios"),
+        ((SOUND.id, f"--same-as={ENVIRONMENT.id}"), "no two scenarios"),
     ],
 )
 def test_what_makes_no_sense_is_told(

@@ -20,7 +20,8 @@ from schemas.environment import Blueprint, Effect, Environment
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Draft, Scenario
 from tests.kinds import terminals
-from tests.samples import sql
+from tests.samples import dialogue, sql
+from tests.samples.dialogue import atoms
 from tests.specimens import make_environment, make_scenario
 
 HOOKS = {name for name in (*vars(Kind), *Kind.__annotations__) if not name.startswith("_")}
@@ -42,7 +43,20 @@ def _terminal() -> Specimen:
     return environment, terminals.make_scenario(environment, terminals.break_system(), {"posts"})
 
 
-SPECIMENS: dict[str, Callable[[], Specimen]] = {"stateful": _stateful, "sql": _sql, "terminal": _terminal}
+def _dialogue() -> Specimen:
+    folder = dialogue.load()
+    return folder.environment, next(one for one in folder.scenarios if any(call.asks for call in one.oracle))
+
+
+SPECIMENS: dict[str, Callable[[], Specimen]] = {"stateful": _stateful, "sql": _sql, "terminal": _terminal, "dialogue": _dialogue}
+
+
+COLLECTIONS: dict[str, dict[str, list[str]]] = {
+    "stateful": {"tools": ["id", "name"]},
+    "terminal": {"tools": ["id", "name"]},
+    "dialogue": {name: [*next(iter(rows.values()), {"id": ""})] for name, rows in atoms.START.items()},
+}
+"""Where states are no tables."""
 
 
 class Asked:
@@ -80,7 +94,7 @@ def plan_of(environment: Environment) -> Blueprint:
     touches = {tool.name: {"reads": tool.reads, "writes": tool.writes} for tool in environment.tools if tool.reads or tool.writes}
     files = {path: text for path, text in environment.files.items() if path != "program.py"}
     tables = {table.name: [column.name for column in table.columns] for table in environment.tables}
-    rest = {"tools": tools, "touches": touches, "files": files, "collections": tables or {"tools": ["id", "name"]}}
+    rest = {"tools": tools, "touches": touches, "files": files, "collections": tables or COLLECTIONS[environment.kind]}
     return Blueprint.model_validate({**kept, **rest, "policies": list_policies(environment.tables)})
 
 

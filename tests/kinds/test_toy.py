@@ -17,9 +17,7 @@ from tests.kinds.toy import counters
 PACKAGES = ("envmill", "schemas", "quality")
 DATA = ("seeds", "prices.toml", "scan.toml")
 EDITS = {
-    "schemas/environment.py": [
-        ('Kind = Literal["stateful", "sql", "terminal"]', 'Kind = Literal["stateful", "sql", "terminal", "counters"]')
-    ],
+    "schemas/environment.py": [('"terminal", "dialogue"]', '"terminal", "dialogue", "counters"]')],
     "envmill/kinds/__init__.py": [
         ("from envmill.kinds.base import Kind\n", "from envmill.kinds.base import Kind\nfrom envmill.kinds.counters import Counters\n"),
         ('    "terminal": TerminalKind(),\n', '    "terminal": TerminalKind(),\n    "counters": Counters(),\n'),

@@ -9,11 +9,12 @@ from typing import Any, cast
 import pytest
 
 from envmill.errors import SettingsError
-from envmill.pipeline.exporting import ExportOptions, pack
+from envmill.pipeline.exporting import pack
 from envmill.pipeline.inputs import score_attempt
 from envmill.settings import Settings
 from envmill.stages.context import ExportInput, Subject
 from envmill.stages.export import count_versions, export_bundles
+from schemas.lock import ExportOptions
 from schemas.quality import Reverification
 from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig

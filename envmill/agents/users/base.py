@@ -40,7 +40,12 @@ class UserKnowledge:
 
     @classmethod
     def of(cls, scenario: Scenario) -> "UserKnowledge":
-        return cls(scenario.user, scenario.request, list_deeds(scenario.oracle))
+        return cls(scenario.user, scenario.request, list_deeds(scenario.oracle, scenario.user.able))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a deed is done again when it is asked for again: where the user may undo one, another is no idle wish."""
+        return bool(self.contract.able or self.contract.reports)
 
 
 class Person(Protocol):

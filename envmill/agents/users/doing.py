@@ -5,13 +5,16 @@ oracle ─► calls of other actors than the agent ─► name → call        m
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from envmill.agents.users.hearing import list_sentences
 from envmill.agents.users.naming import ORDINALS, hold_all, split_stems
-from envmill.language.words import normalise
+from envmill.language.told import render_leaf
+from envmill.language.words import find_words, normalise
+from schemas.base import Json, is_object
 from schemas.environment import Call
-from schemas.scenario import Scenario
+from schemas.scenario import Scenario, UserContract
 
 _BIDS = re.compile(r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b")
 _WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b")
@@ -21,15 +24,26 @@ _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
 """What a record is known by, where that is no name."""
 
 
+class SeenReply(Protocol):
+    """What came of a call. Exported folders carry this file without a sandbox."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def parts(self) -> Sequence[Json]: ...
+
+
 def needs_user(scenario: Scenario) -> bool:
     """Whether a user has to be there: somebody else than the agent acts, is asked before a call, or makes one request after the other."""
     return bool(scenario.user.later) or any(call.actor != "agent" or call.asks for call in scenario.oracle)
 
 
-def list_deeds(oracle: Sequence[Call]) -> dict[str, Call]:
-    """Name → call, in the order of the path. Those of one tool bear numbers from the second on."""
+def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, Call]:
+    """Name → call, in the order of the path, then what they are able to do besides. Those of one tool bear numbers from the second on."""
     seen, deeds = Counter[str](), dict[str, Call]()
-    for call in (one for one in oracle if one.actor != "agent"):
+    for call in (one for one in (*oracle, *able) if one.actor != "agent"):
         seen[call.name] += 1
         plain = call.name.replace("_", " ")
         deeds[plain if seen[call.name] == 1 else f"{plain} {seen[call.name]}"] = call
@@ -53,9 +67,35 @@ def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
     return next((code for sentence in biddings for code in _list_codes(sentence) if code not in mine), "")
 
 
+def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[str]) -> str:
+    """What the user says instead of doing it, where a value that they need was not named by the agent; empty where they can do it."""
+    plain = normalise("\n".join(told))
+    needed = [one for one in contract.needs.get(name, ()) if one in call.arguments]
+    lacking = [one for one in needed if not find_words(plain, render_leaf(call.arguments[one]))]
+    return f"I do not know which {' and '.join(lacking).replace('_', ' ')} I need to {name}." if lacking else ""
+
+
+def describe_reading(name: str, parts: Sequence[Json]) -> str:
+    """What the user reads out of a reply to a call of their own. Exported folders spell it the same (`envrun/episode.py`)."""
+    values = [part.get("value", part.get("text")) for part in parts]
+    said = "; ".join(
+        ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items()) for value in values if is_object(value)
+    )
+    return f"I have done it: {name}. It says: {said}." if said else describe_outcome(name, True, "")
+
+
 def describe_outcome(name: str, did: bool, message: str) -> str:
     """What the user says of it: the agent sees no reply to a call that is not its own."""
     return f"I have done it: {name}." if did else f"I tried ({name}), and it was refused: {message}"
+
+
+def describe_deed(name: str, call: Call, reply: SeenReply | None, reports: Collection[str]) -> str:
+    """What the user says of a deed: what came of it, what they read, or that it was done before."""
+    if reply is None:
+        return describe_again(name)
+    if reply.outcome == "ok" and call.name in reports:
+        return describe_reading(name, reply.parts)
+    return describe_outcome(name, reply.outcome == "ok", reply.message)
 
 
 def describe_again(name: str) -> str:
@@ -63,11 +103,17 @@ def describe_again(name: str) -> str:
     return f"I had done that already: {name}."
 
 
-def bid(name: str, deeds: Mapping[str, Call]) -> str:
-    """How a user is asked for it."""
+def bid(name: str, deeds: Mapping[str, Call], needs: Sequence[str] = ()) -> str:
+    """How a user is asked for it; values that they need are named."""
     place = _place(name, deeds)
     counted = f" for the {ORDINALS[place - 1]} time" if place and place <= len(ORDINALS) else ""
-    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}?"
+    values = [render_leaf(deeds[name].arguments[one]) for one in needs]
+    named = f" with {' and '.join(values)}" if values else ""
+    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}{named}?"
+
+
+def _word(value: Json) -> str:
+    return "yes" if value is True else "no" if value is False else str(value)
 
 
 def _list_biddings(message: str) -> Iterator[frozenset[str]]:

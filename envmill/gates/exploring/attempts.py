@@ -11,9 +11,12 @@ import orjson
 
 from envmill.gates.base import GateContext
 from envmill.kinds.trial import Words
+from envmill.language.told import render_leaf
 from envmill.sandbox import Invoke, Look, Observation, Reset, Step
+from envmill.verifiers.facts import communicates
 from schemas.base import Json
 from schemas.environment import Call
+from schemas.scenario import Fact
 
 _STEPS = 400
 """Steps of one message: a plan has a time limit as a whole."""
@@ -40,6 +43,15 @@ class Attempt:
 def pick(attempts: "Sequence[Attempt]", means: GateContext) -> "list[Attempt]":
     """Those that are run, with a note on those that are sealed."""
     return [replace(attempt, sealed=sealed) for attempt, sealed in means.deal(attempts)]
+
+
+def misstate_questions(path: Sequence[Call], fact: Fact, instead: str) -> tuple[Call, ...]:
+    """A reference path whose questions say something else in the place of a fact."""
+    value = render_leaf(fact.value)
+    return tuple(
+        call.model_copy(update={"asks": call.asks.replace(value, instead)}) if call.asks and communicates(fact, call.asks) else call
+        for call in path
+    )
 
 
 def find_key(attempt: Attempt) -> bytes:

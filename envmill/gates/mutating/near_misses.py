@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from envmill.agents.attackers.arguments import list_choices, sample_call
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import ScenarioCase
+from envmill.gates.exploring.attempts import misstate_questions
 from envmill.gates.exploring.trials import Attempt, list_writes
 from envmill.gates.reading.known_values import read_day
 from envmill.language import regex
@@ -114,7 +115,7 @@ def _misspeak(subject: ScenarioCase) -> Iterator[Attempt]:
     for fact in facts:
         words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
         said = regex.replace(str(fact.value), subject.scenario.say, _misstate) if fact.kind == "pattern" else " ".join(words)
-        yield Attempt("wrong_words", tuple(subject.scenario.oracle), (said,))
+        yield Attempt("wrong_words", misstate_questions(subject.scenario.oracle, fact, str(_twist(fact))), (said,))
 
 
 def _misstate(said: str) -> str:

@@ -16,6 +16,7 @@ import orjson
 from envmill.interop.bundles.envrun.layout import RECORDINGS
 from envmill.interop.exporters.licence_terms import TermsFile
 from envmill.interop.exporters.sources import RowSource, Sources, count_sources
+from envmill.interop.tokens.rows import TokenSheet
 from schemas.base import Json, digest
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
@@ -126,6 +127,8 @@ class ExportSet:
     """Terms that it was held to; None where nobody gave any."""
     held_back: Mapping[str, int] = field(default_factory=dict[str, int])
     """Why rows were left out under these terms → how many."""
+    tokens: TokenSheet | None = None
+    """Token ids of its rows, for the tokenizer that was named; None where none was."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
         """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
@@ -145,6 +148,10 @@ class ExportSet:
             return {"counted": [one for one, _ in found], "terms": None}
         counted = [one | {"terms": self.terms.name(source)} for one, source in found]
         return {"counted": counted, "terms": self.terms.mark, "held_back": dict(self.held_back)}
+
+    def describe_tokens(self) -> dict[str, Json]:
+        """The entry of a manifest about token ids; none without a tokenizer."""
+        return {} if self.tokens is None else {"tokens": self.tokens.describe()}
 
     @property
     def splits(self) -> dict[str, Split]:

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from schemas.base import Json, canonical_json
 
 T = TypeVar("T")
-ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<string>"]
+U = TypeVar("U")
+ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"]
 
 _TYPES: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
@@ -22,6 +23,8 @@ _TYPES: dict[ColumnType, pa.DataType] = {
     "int64": pa.int64(),
     "double": pa.float64(),
     "list<bool>": pa.list_(pa.bool_()),
+    "list<int32>": pa.list_(pa.int32()),
+    "list<double>": pa.list_(pa.float64()),
     "list<string>": pa.list_(pa.string()),
 }
 
@@ -35,6 +38,18 @@ class ExportColumn(Generic[T]):
     """`json` is a string that holds JSON: nested columns of unequal shape come back with fields that were never there."""
     meaning: str
     tell: Callable[[T], Json]
+
+
+def join_columns(first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]) -> list[ExportColumn[tuple[T, U]]]:
+    """Columns of two records that make one row."""
+
+    def left(column: ExportColumn[T]) -> ExportColumn[tuple[T, U]]:
+        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[0]))
+
+    def right(column: ExportColumn[U]) -> ExportColumn[tuple[T, U]]:
+        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[1]))
+
+    return [*map(left, first), *map(right, second)]
 
 
 def describe_row(columns: Sequence[ExportColumn[T]], row: T) -> dict[str, Json]:

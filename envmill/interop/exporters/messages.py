@@ -17,13 +17,13 @@ def describe_tools(tools: Sequence[Json]) -> list[Json]:
 def as_openai(trajectory: Trajectory) -> Json:
     """A line of a fine-tuning file. What the assistant said and must not learn has weight 0."""
     weighed = zip(trajectory.messages, trajectory.loss, strict=True)
-    spelled = [(render_message(message), learned) for message, learned in weighed if not _is_idle(message)]
+    spelled = [(render_message(message), learned) for message, learned in weighed if not is_idle(message)]
     return {"messages": [_weigh(message, learned) for message, learned in spelled], "tools": describe_tools(trajectory.tools)}
 
 
 def render_messages(messages: Sequence[Json]) -> list[Json]:
     """A conversation in the vendor's spelling; waiting in which nothing came is left out."""
-    return [render_message(message) for message in messages if not _is_idle(message)]
+    return [render_message(message) for message in messages if not is_idle(message)]
 
 
 def render_message(message: Json) -> Json:
@@ -46,5 +46,5 @@ def _weigh(message: Json, learned: bool) -> Json:
     return message if learned or message["role"] != "assistant" else message | {"weight": 0}
 
 
-def _is_idle(message: Json) -> bool:
+def is_idle(message: Json) -> bool:
     return message["role"] == "wait" and not message["notifications"]

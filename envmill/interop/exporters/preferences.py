@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
-from envmill.interop.exporters.columns import ExportColumn, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
 from envmill.interop.exporters.messages import describe_tools, render_messages
 from envmill.interop.exporters.sources import make_column
+from envmill.interop.tokens.rows import TokenPair, TokenSheet
 from schemas.base import Json
 from schemas.pair import Pair
 
@@ -30,6 +31,17 @@ COLUMNS: tuple[ExportColumn[Pair], ...] = (
 )
 """Of the Parquet files."""
 
+TOKEN_COLUMNS: tuple[ExportColumn[TokenPair], ...] = (
+    ExportColumn(
+        "prompt_ids", "list<int32>", "The prompt in the tokenizer's template, up to where the policy speaks.", lambda one: one.prompt
+    ),
+    ExportColumn("chosen_ids", "list<int32>", "How the attempt that passed goes on.", lambda one: one.chosen),
+    ExportColumn("chosen_mask", "list<bool>", "Per token of it: whether the policy said it.", lambda one: one.chosen_mask),
+    ExportColumn("rejected_ids", "list<int32>", "How the attempt that failed goes on.", lambda one: one.rejected),
+    ExportColumn("rejected_mask", "list<bool>", "Per token of it: whether the policy said it.", lambda one: one.rejected_mask),
+)
+"""With a tokenizer."""
+
 
 def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
     """One folder, or none where no attempt failed beside one that passed."""
@@ -39,18 +51,25 @@ def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
     columns = (*COLUMNS, make_column(cargo.sources))
     for split, found in group_pairs(cargo).items():
         files[f"{split}.jsonl"] = render_lines([as_line(pair) for pair in found])
-        files[f"{split}.parquet"] = write_parquet(columns, found)
+        files[f"{split}.parquet"] = _write_table(columns, found, cargo.tokens)
     files["manifest.json"] = render_json(
         {
             **_describe_manifest(cargo.pairs),
             "tiers": cargo.describe_tiers({pair.scenario for pair in cargo.pairs}),
             "contamination": cargo.describe_contamination({pair.scenario for pair in cargo.pairs}),
             "sources": cargo.describe_sources([pair.id for pair in cargo.pairs]),
+            **cargo.describe_tokens(),
         }
     )
     environments = tuple(sorted({pair.environment for pair in cargo.pairs}))
     scenarios = tuple(sorted({pair.scenario for pair in cargo.pairs}))
     return [OutputFolder(NAME, NAME, files, len(cargo.pairs), environments, scenarios)]
+
+
+def _write_table(columns: Sequence[ExportColumn[Pair]], found: Sequence[Pair], tokens: TokenSheet | None) -> bytes:
+    if tokens is None:
+        return write_parquet(columns, found)
+    return write_parquet(join_columns(columns, TOKEN_COLUMNS), [(pair, tokens.pairs[pair.id]) for pair in found])
 
 
 def as_line(pair: Pair) -> Json:

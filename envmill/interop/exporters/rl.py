@@ -13,6 +13,7 @@ from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFo
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.sources import Sources, make_column
+from envmill.interop.tokens.rows import TokenSheet
 from envmill.kinds import kind_of
 from schemas.base import Json
 from schemas.environment import Environment
@@ -40,6 +41,11 @@ class RlRow:
         return [*([{"role": "system", "content": told}] if told else []), {"role": "user", "content": asked}]
 
     @property
+    def tools(self) -> list[Json]:
+        """The interface in OpenAI's spelling."""
+        return describe_tools(list_tools(self.environment))
+
+    @property
     def verifier(self) -> Json:
         """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
         return kind_of(self.environment).locate_verifier(self.environment, self.scenario)
@@ -56,7 +62,7 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         lambda one: one.form,
     ),
     ExportColumn("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
-    ExportColumn("tools", "json", "Interface in OpenAI's spelling.", lambda one: describe_tools(list_tools(one.environment))),
+    ExportColumn("tools", "json", "Interface in OpenAI's spelling.", lambda one: one.tools),
     ExportColumn(
         "verifier",
         "json",
@@ -101,6 +107,12 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
 """Of JSONL and Parquet alike."""
 
 
+def _make_token_column(tokens: TokenSheet) -> ExportColumn[RlRow]:
+    """With a tokenizer."""
+    meaning = "The prompt in the tokenizer's template, up to where the policy speaks."
+    return ExportColumn("prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form])
+
+
 def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
     """With what each scenario rests on."""
     column = make_column(sources)
@@ -117,6 +129,8 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
         return []
     files: dict[str, bytes] = {}
     rows, columns = group_posings(cargo), list_columns(cargo.sources)
+    if cargo.tokens is not None:
+        columns = (*columns, _make_token_column(cargo.tokens))
     for split, found in rows.items():
         files[f"{split}.jsonl"] = render_lines([describe_row(columns, row) for row in found])
         files[f"{split}.parquet"] = write_parquet(columns, found)
@@ -135,7 +149,8 @@ def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
     def describe(one: Scenario) -> list[RlRow]:
         posed = pose(one, homes[one.environment], cargo.limits)
         untried = RewardGroup(spread=spreads[one.environment])
-        return [replace(row, group=groups.get((one.id, row.form), untried)) for row in posed]
+        known = [row for row in posed if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts]
+        return [replace(row, group=groups.get((one.id, row.form), untried)) for row in known]
 
     found = {split: [row for one in ordered if one.split == split for row in describe(one)] for split in SPLITS}
     return {split: rows for split, rows in found.items() if rows}
@@ -167,6 +182,7 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "contamination": cargo.describe_contamination(),
         "sources": cargo.describe_sources([one.id for one in cargo.scenarios]),
         "groups": _count_groups(cargo),
+        **cargo.describe_tokens(),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),
     }

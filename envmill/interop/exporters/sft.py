@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
-from envmill.interop.exporters.columns import ExportColumn, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.sources import make_column
+from envmill.interop.tokens.rows import TokenRow, TokenSheet
 from schemas.base import Json
 from schemas.rollout import Trajectory
 
@@ -27,6 +28,22 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
 )
 """Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 
+TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
+    ExportColumn(
+        "part", "int64", "0 for the whole conversation; then beginnings of it, where the template needs them.", lambda one: one.part
+    ),
+    ExportColumn("token_ids", "list<int32>", "The conversation in the tokenizer's template.", lambda one: one.ids),
+    ExportColumn("assistant_mask", "list<bool>", "Per token: whether the policy said it.", lambda one: one.said),
+    ExportColumn("loss_mask", "list<bool>", "Per token: whether it is trained on.", lambda one: one.loss),
+    ExportColumn(
+        "logprobs",
+        "list<double>",
+        "Per token: its log probability as sampled, null where it was not; null without any.",
+        lambda one: one.logprobs,
+    ),
+)
+"""With a tokenizer; then a trajectory is as many rows as it has parts."""
+
 
 def export_sft(cargo: ExportSet) -> list[OutputFolder]:
     """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line is which."""
@@ -36,18 +53,25 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
     rows, columns = group_trajectories(cargo), (*COLUMNS, make_column(cargo.sources))
     for split, found in rows.items():
         files[f"{split}.jsonl"] = render_lines([as_openai(row) for row in found])
-        files[f"{split}.parquet"] = write_parquet(columns, found)
+        files[f"{split}.parquet"] = _write_table(columns, found, cargo.tokens)
     files["manifest.json"] = render_json(
         {
             **_describe_manifest(rows),
             "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories}),
             "contamination": cargo.describe_contamination({row.scenario for row in cargo.trajectories}),
             "sources": cargo.describe_sources([row.id for row in cargo.trajectories]),
+            **cargo.describe_tokens(),
         }
     )
     environments = tuple(sorted({row.environment for row in cargo.trajectories}))
     scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
     return [OutputFolder(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
+
+
+def _write_table(columns: Sequence[ExportColumn[Trajectory]], found: Sequence[Trajectory], tokens: TokenSheet | None) -> bytes:
+    if tokens is None:
+        return write_parquet(columns, found)
+    return write_parquet(join_columns(columns, TOKEN_COLUMNS), [(one, part) for one in found for part in tokens.trajectories[one.id]])
 
 
 def group_trajectories(cargo: ExportSet) -> dict[str, list[Trajectory]]:

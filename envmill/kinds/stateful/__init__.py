@@ -67,8 +67,9 @@ def _public_methods(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
             continue
         if isinstance(node, ast.AsyncFunctionDef):
             raise _fault(node, "is async; tools are plain methods")
-        if not all(map(_is_actors, node.decorator_list)) or len(node.decorator_list) > 1:
-            raise _fault(node, "is decorated; tools bear no decorator but @actors(...), helpers begin with an underscore")
+        marks = [_is_actors(mark) for mark in node.decorator_list if not _is_discoverable(mark)]
+        if not all(marks) or len(marks) > 1:
+            raise _fault(node, "is decorated; tools bear no decorator but @actors(...) and @discoverable, helpers begin with an underscore")
         if node.name in methods:
             raise _fault(node, "is defined twice")
         methods[node.name] = node
@@ -94,6 +95,14 @@ def _is_actors(node: ast.expr) -> bool:
             return False
 
 
+def _is_discoverable(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id="discoverable") | ast.Attribute(attr="discoverable"):
+            return True
+        case _:
+            return False
+
+
 def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool:
     name = method.name
     if is_forbidden(name):
@@ -105,7 +114,14 @@ def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool
     if not description:
         raise _fault(method, "has no docstring; it is what the agent reads")
     actors = _read_actors(method)
-    return Tool(name=name, description=description, parameters=_parameters(method, docstring), effect=effects[name], actors=actors)
+    return Tool(
+        name=name,
+        description=description,
+        parameters=_parameters(method, docstring),
+        effect=effects[name],
+        actors=actors,
+        discoverable=any(map(_is_discoverable, method.decorator_list)),
+    )
 
 
 def _replace_aliases(module: ast.Module, methods: Iterable[ast.FunctionDef]) -> None:
@@ -116,7 +132,7 @@ def _replace_aliases(module: ast.Module, methods: Iterable[ast.FunctionDef]) -> 
 
 
 def _read_actors(method: ast.FunctionDef) -> list[str]:
-    match method.decorator_list:
+    match [mark for mark in method.decorator_list if not _is_discoverable(mark)]:
         case []:
             return list(DEFAULT)
         case [ast.Call(args=[_, *_] as names, keywords=[])]:

@@ -154,7 +154,7 @@ def test_the_user_that_is_carried_says_what_ours_says(played: list[Played], fold
                 ours = asyncio.run(person.answer(dialogue))
                 told = court.answer(scenario.model_dump(mode="json"), [{"who": line.who, "text": line.text} for line in dialogue])
                 misstep = find_misstep(UserKnowledge.of(scenario), dialogue, ours)
-                assert told == {"text": ours.text, "end": ours.end, "misstep": misstep, "does": []}
+                assert told == {"text": ours.text, "end": ours.end, "misstep": misstep, "does": [], "lacking": []}
                 ends.add(ours.end)
                 if ours.end or misstep:
                     break

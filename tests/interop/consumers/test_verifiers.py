@@ -35,7 +35,7 @@ def test_the_adapter_names_the_version_that_the_folder_asks_for() -> None:
     """In CI, where the consumer is not installed."""
     tested = VERIFIERS.versions["verifiers"]
     assert f'TESTED = "{tested}"' in (VERIFIERS.adapter / "__init__.py").read_text()
-    assert f"verifiers=={tested}" in VERIFIERS.papers([])["pyproject.toml"]
+    assert f"verifiers=={tested}" in str(VERIFIERS.papers([])["pyproject.toml"])
     assert f"verifiers=={tested}\n" in (LOCKS / "verifiers.txt").read_text()
 
 

@@ -14,6 +14,7 @@ from envmill.interop.exporters.base import ContaminationReport, OutputFolder
 from envmill.stages.context import ExportInput
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.export import choose_cargo, pack_cargo, unite_loads, unite_reports
+from envmill.stages.review import name_pair
 from schemas.environment import Call
 from schemas.scenario import Scenario
 from tests.gates.specimens.filtering import PROTECTED
@@ -101,6 +102,27 @@ def test_a_task_in_two_splits_stops_the_export(train: dict[str, Any], held: dict
     _, findings = choose_cargo(ExportInput(cargo), provisional=True)
     assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "splits", "same_task")
     assert one.id in findings[-1].detail
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export(order: int) -> None:
+    cargo = make_cargo()
+    train = next(one for one in cargo.scenarios if one.split == "train")
+    held = next(one for one in cargo.scenarios if one.split != "train")
+    said = name_pair(*[train.id, held.id][::order])
+    _, findings = choose_cargo(ExportInput(cargo, accepted={said: "one errand in two words"}), provisional=True)
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "splits", "same_task")
+    assert findings[-1].evidence == {"pairs": [(train.id, held.id)]}
+    _, findings = choose_cargo(ExportInput(cargo), provisional=True)
+    assert findings[-1].outcome == "kept", "nobody said so"
+
+
+def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> None:
+    cargo = make_cargo()
+    train = [one.id for one in cargo.scenarios if one.split == "train"]
+    said = [name_pair(train[0], train[1]), name_pair(train[0], "scn_of_another_run"), "run:r1", train[0]]
+    _, findings = choose_cargo(ExportInput(cargo, accepted=dict.fromkeys(said, "so")), provisional=True)
+    assert findings[-1].outcome == "kept"
 
 
 def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:

@@ -1,8 +1,8 @@
 """An attempt at a scenario of an opened bundle, and the moves that it is made of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, cast
 
 from .court import JudgeProcess, Verdict, make_error
 from .fields import fit
@@ -37,7 +37,8 @@ class Episode:
         began = session.reset(scenario)
         self.state_hash: str = began["state_hash"]
         """Hash of the state as it is now; empty when it is unknown."""
-        self._broken = not began["ok"]
+        self.broken = not began["ok"]
+        """Whether the environment failed: nothing will be found out about a policy."""
 
     @property
     def messages(self) -> list[Message]:
@@ -76,7 +77,7 @@ class Episode:
             return None
         self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
         answer = self._court.answer(self.scenario, self._dialogue)
-        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"])]))
+        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]]))
         self._dialogue.append({"who": "user", "text": said})
         later = self.scenario["user"].get("later", [])[len(self._ended) : len(self._ended) + 1]
         if later and said.startswith(later[0]):
@@ -87,7 +88,7 @@ class Episode:
     def score(self) -> Verdict:
         """The verdict on the state as it is now, and on what was done and said."""
         end = self._session.state()
-        if self._broken or not end["ok"]:
+        if self.broken or not end["ok"]:
             return make_error("the environment failed, not the policy")
         if self._misstep:
             return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
@@ -104,17 +105,32 @@ class Episode:
 
     def _act(self, deed: Message) -> str:
         """Make a call that is the user's alone; what they say of it."""
-        if deed["name"] in self._done:
+        if deed["name"] in self._done and not deed["repeats"]:
             return deed["again"]
         seen = self.call(deed["call"]["name"], deed["call"]["arguments"], deed["call"]["actor"])
         if not seen["ok"]:
             return deed["refused"] + seen["error"]["message"]
         self._done.add(deed["name"])
-        return deed["done"]
+        return describe_reading(deed["name"], seen["parts"], deed["done"]) if deed["reads"] else deed["done"]
 
     def _note(self, seen: Message) -> None:
-        self._broken = self._broken or seen["outcome"] == "failure"
+        self.broken = self.broken or seen["outcome"] == "failure"
         self.state_hash = seen["state_hash"]
+
+
+def describe_reading(name: str, parts: Sequence[Message], done: str) -> str:
+    """What the user reads out of a reply to a call of their own, spelled as in the factory."""
+    said = "; ".join(filter(None, (_render_row(part.get("value")) for part in parts)))
+    return f"I have done it: {name}. It says: {said}." if said else done
+
+
+def _render_row(value: Any) -> str:
+    row = cast("Message", value) if isinstance(value, dict) else {}
+    return ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in row.items())
+
+
+def _word(value: Any) -> str:
+    return "yes" if value is True else "no" if value is False else str(value)
 
 
 def check_move(move: Message, file: str = "moves", place: str = "") -> None:

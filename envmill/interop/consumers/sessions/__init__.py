@@ -13,6 +13,7 @@ Standard library only. The programs run in the jail that lies in `envrun`, and t
 
 from .calls import render_reply
 from .envrun import JailError, JudgeError
+from .lanes import Lane
 from .rows import OutageError, ScenarioRow, SetError
 from .scenario_set import ScenarioSet, open_set
 from .session import ScenarioSession, SessionVerdict
@@ -20,6 +21,7 @@ from .session import ScenarioSession, SessionVerdict
 __all__ = [
     "JailError",
     "JudgeError",
+    "Lane",
     "OutageError",
     "ScenarioRow",
     "ScenarioSession",

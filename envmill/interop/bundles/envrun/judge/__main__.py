@@ -65,20 +65,26 @@ def converse(request: dict[str, Any]) -> dict[str, Any]:
     names = ("base", "doing", "scripted", "missteps", "requests")
     base, doing, scripted, missteps, requests = (import_module(f"envmill.agents.users.{name}") for name in names)
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
-    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]])
-    knowledge = base.UserKnowledge(contract.UserContract.model_validate(request["user"]), request["request"], deeds)
+    user = contract.UserContract.model_validate(request["user"])
+    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]], user.able)
+    knowledge = base.UserKnowledge(user, request["request"], deeds)
     person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
     dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
     misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
-    does = [_describe_deed(name, deeds[name].model_dump(mode="json"), doing) for name in answers[-1].does if not misstep]
-    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does}
+    told = [line.text for line in dialogue if line.who == "agent"]
+    lacking = {name: doing.find_lacking(name, deeds[name], user, told) for name in answers[-1].does if not misstep}
+    does = [_describe_deed(name, deeds[name], doing, knowledge) for name in lacking if not lacking[name]]
+    unknown = [said for said in lacking.values() if said]
+    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does, "lacking": unknown}
 
 
-def _describe_deed(name: str, call: dict[str, Any], doing: Any) -> dict[str, Any]:
+def _describe_deed(name: str, call: Any, doing: Any, knowledge: Any) -> dict[str, Any]:
     done, refused = (doing.describe_outcome(name, did, "") for did in (True, False))
-    return {"name": name, "call": call, "done": done, "refused": refused, "again": doing.describe_again(name)}
+    said = {"done": done, "refused": refused, "again": doing.describe_again(name)}
+    reads = call.name in knowledge.contract.reports
+    return {"name": name, "call": call.model_dump(mode="json"), "reads": reads, "repeats": knowledge.repeats, **said}
 
 
 if __name__ == "__main__":

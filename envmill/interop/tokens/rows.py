@@ -1,0 +1,76 @@
+"""What exporters write of token ids: rows by what they belong to, and what was left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from schemas.base import Json
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """A trajectory as a model reads it, or one part of it."""
+
+    part: int
+    """0 for the whole; then its beginnings, for turns that the template spells otherwise once more has been said."""
+    ids: list[int]
+    said: list[bool]
+    """Per token: whether the policy said it."""
+    loss: list[bool]
+    """Per token: whether it is trained on."""
+    turns: list[int]
+    """Messages that are masked, by index."""
+    quoted: bool = False
+    """Whether a text of it spells a control token."""
+    thinking_left_out: bool = False
+    """Whether the template has no place for thinking that was shown."""
+    logprobs: list[float | None] | None = None
+    """Per token: its log probability as sampled; null where it was not sampled, or is not known."""
+    sampled: int = 0
+    """Masked turns whose ids are those that the server sampled."""
+
+
+@dataclass(frozen=True)
+class TokenPair:
+    """A pair as a model reads it."""
+
+    prompt: list[int]
+    chosen: list[int]
+    chosen_mask: list[bool]
+    rejected: list[int]
+    rejected_mask: list[bool]
+
+
+@dataclass(frozen=True)
+class TokenSheet:
+    """Token ids of all rows of one export."""
+
+    tokenizer: Json
+    """Name, SHA-256 of its files and of its templates."""
+    trajectories: Mapping[str, Sequence[TokenRow]] = field(default_factory=dict[str, Sequence[TokenRow]])
+    pairs: Mapping[str, TokenPair] = field(default_factory=dict[str, TokenPair])
+    prompts: Mapping[tuple[str, str], list[int]] = field(default_factory=dict[tuple[str, str], list[int]])
+    """Scenario and form → ids."""
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Reason → rows that have no token ids."""
+
+    def describe(self) -> Json:
+        """For a manifest."""
+        rows = [row for parts in self.trajectories.values() for row in parts]
+        pairs = list(self.pairs.values())
+        lengths = [len(one.prompt) + len(one.chosen) + len(one.rejected) for one in pairs]
+        told: dict[str, Json] = {
+            "tokenizer": self.tokenizer,
+            "rows": len(rows) + len(pairs) + len(self.prompts),
+            "tokens": sum(len(row.ids) for row in rows) + sum(lengths) + sum(map(len, self.prompts.values())),
+            "left_out": {reason: list(ids) for reason, ids in sorted(self.left_out.items())},
+        }
+        if rows:
+            told |= {
+                "said": sum(sum(row.said) for row in rows),
+                "trained_on": sum(sum(row.loss) for row in rows),
+                "in_parts": sum(len(parts) > 1 for parts in self.trajectories.values()),
+                "quoted": sum(row.quoted for row in rows),
+                "turns_as_sampled": sum(row.sampled for row in rows),
+                "thinking_left_out": sum(row.thinking_left_out for row in rows),
+            }
+        return told

@@ -1,0 +1,112 @@
+"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and counted under its reason."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from envmill.interop.exporters import preferences, rl, sft
+from envmill.interop.exporters.base import ExportSet
+from envmill.interop.exporters.messages import describe_tools
+from envmill.interop.tokens.refusal import TokenRefusal
+from envmill.interop.tokens.rows import TokenPair, TokenRow, TokenSheet
+from envmill.interop.tokens.tokenizer import ChatTokenizer
+from envmill.interop.tokens.turns import ChatEncoder, EncodedChat, SaidTurn
+from schemas.base import Json
+from schemas.pair import Pair
+from schemas.rollout import Trajectory
+
+EXPORTERS = (sft.NAME, rl.NAME, preferences.NAME)
+"""Exporters whose rows have token ids."""
+
+
+def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> ExportSet:
+    """The cargo with the ids of one exporter's rows, without the rows that have none."""
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    trajectories: dict[str, Sequence[TokenRow]] = {}
+    pairs: dict[str, TokenPair] = {}
+    prompts: dict[tuple[str, str], list[int]] = {}
+    for trajectory in cargo.trajectories if exporter == sft.NAME else ():
+        try:
+            trajectories[trajectory.id] = encode_trajectory(chat, trajectory)
+        except TokenRefusal as refusal:
+            left_out[refusal.reason].append(trajectory.id)
+    for pair in cargo.pairs if exporter == preferences.NAME else ():
+        try:
+            pairs[pair.id] = encode_pair(chat, pair)
+        except TokenRefusal as refusal:
+            left_out[refusal.reason].append(pair.id)
+    for row in (row for rows in rl.group_posings(cargo).values() for row in rows) if exporter == rl.NAME else ():
+        try:
+            prompts[row.scenario.id, row.form] = ChatEncoder.of(chat, row.prompt, row.tools).encode_prompt()
+        except TokenRefusal as refusal:
+            left_out[refusal.reason].append(f"{row.scenario.id} {row.form}")
+    told = {reason: sorted(ids) for reason, ids in left_out.items()}
+    sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, told)
+    kept = {
+        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories) if exporter == sft.NAME else cargo.trajectories,
+        "pairs": tuple(one for one in cargo.pairs if one.id in pairs) if exporter == preferences.NAME else cargo.pairs,
+    }
+    return replace(cargo, tokens=sheet, **kept)
+
+
+def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:
+    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach nothing are left out."""
+    encoder = ChatEncoder.of(chat, trajectory.messages, describe_tools(trajectory.tools))
+    learnt = {place for place, learns in enumerate(trajectory.loss) if learns}
+    parts = [part for part in encoder.encode_parts() if learnt & {one.place for one in part.turns}]
+    if not parts:
+        raise TokenRefusal("nothing_learnt", "no turn is trained on")
+    sampled = {place: tokens for place, tokens in enumerate(trajectory.sampled) if tokens}
+    return [_make_row(number, part, learnt, sampled) for number, part in enumerate(parts)]
+
+
+def _make_row(number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]) -> TokenRow:
+    logprobs: list[float | None] = [None] * len(part.ids)
+    known = [one for one in part.turns if one.place in sampled]
+    for turn in known:
+        told = _align(part, turn, sampled[turn.place])
+        logprobs[turn.first : turn.first + len(told)] = told
+    return TokenRow(
+        number,
+        part.ids,
+        part.mask,
+        part.mask_turns(learnt),
+        [one.place for one in part.turns],
+        part.quoted,
+        part.thinking_left_out,
+        logprobs if sampled else None,
+        len(known),
+    )
+
+
+def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
+    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers leave out the token that ends it."""
+    ids, given = part.ids[turn.first : turn.last], sampled["ids"]
+    if given not in (ids, ids[:-1]):
+        place = next((one for one, (ours, theirs) in enumerate(zip(ids, given, strict=False)) if ours != theirs), min(len(ids), len(given)))
+        raise TokenRefusal("tokens_differ", f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded")
+    return sampled["logprobs"] or [None] * len(given)
+
+
+def encode_pair(chat: ChatTokenizer, pair: Pair) -> TokenPair:
+    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt."""
+    chosen, chosen_ids, chosen_mask = _encode_end(chat, pair, pair.better, pair.better_loss)
+    rejected, rejected_ids, rejected_mask = _encode_end(chat, pair, pair.worse, pair.worse_loss)
+    if chosen != rejected:
+        raise TokenRefusal("prefix_broken", "the prompt has other ids in the other attempt")
+    return TokenPair(chosen, chosen_ids, chosen_mask, rejected_ids, rejected_mask)
+
+
+def _encode_end(chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequence[bool]) -> tuple[list[int], list[int], list[bool]]:
+    """Ids of the prompt, ids that follow, and which of these the policy is compared by."""
+    size = len(pair.shared)
+    encoder = ChatEncoder.of(chat, [*pair.shared, *end], describe_tools(pair.tools))
+    prompt, whole = encoder.encode_prompt(size), next(encoder.encode_parts(), None)
+    learnt = {size + place for place, learns in enumerate(loss) if learns}
+    if whole is None or not learnt:
+        raise TokenRefusal("nothing_learnt", "the policy is compared by nothing")
+    if whole.ids[: len(prompt)] != prompt:
+        raise TokenRefusal("prefix_broken", "the attempt does not begin with the ids of the prompt")
+    if missing := learnt - {one.place for one in whole.turns}:
+        raise TokenRefusal("prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said")
+    return prompt, whole.ids[len(prompt) :], whole.mask_turns(learnt)[len(prompt) :]
