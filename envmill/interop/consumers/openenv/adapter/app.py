@@ -2,6 +2,7 @@
 """The server: `python -m envmill_openenv.app`, or `uvicorn server.app:app` in the folder."""
 
 import argparse
+import logging
 import resource
 
 import uvicorn
@@ -11,8 +12,9 @@ from starlette.config import Config
 from starlette.responses import PlainTextResponse
 
 from .environment import METRICS, OpenEnvEnvironment, open_shared
-from .guard import LOOPBACK, MOST, Guard
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
+from .sessions import JailError, JudgeError
+from .sessions.guard import LOOPBACK, MOST, Guard
 
 EACH = 2
 """Open files that a session may take, and as many more as a server needs anyway."""
@@ -30,7 +32,7 @@ served = create_app(
     concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE),
     state_cls=OpenEnvState,
 )
-app = Guard(served, token)
+app = Guard(served, token, "ENVMILL_OPENENV_TOKEN")
 
 
 @served.get("/metrics", include_in_schema=False)
@@ -60,6 +62,10 @@ def main() -> None:
     files = raise_files()
     if files < EACH * sessions:
         parser.error(f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer.")
+    try:
+        open_shared().warm()
+    except (JailError, JudgeError) as error:
+        logging.getLogger(__name__).warning("No session could be played: %s", error)
     # Compression would take memory for each connection, and time for each message.
     plain = {"ws_per_message_deflate": False, "ws_max_size": MOST}
     uvicorn.run(app, host=args.host, port=args.port, backlog=4096, log_level="warning", **plain)
