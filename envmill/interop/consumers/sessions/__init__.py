@@ -13,19 +13,23 @@ Standard library only. The programs run in the jail that lies in `envrun`, and t
 
 from .calls import render_reply
 from .envrun import JailError, JudgeError
+from .recalls import FeedError, RecallFeed, WithdrawnError
 from .rows import OutageError, ScenarioRow, SetError
 from .scenario_set import ScenarioSet, open_set
 from .session import ScenarioSession, SessionVerdict
 
 __all__ = [
+    "FeedError",
     "JailError",
     "JudgeError",
     "OutageError",
+    "RecallFeed",
     "ScenarioRow",
     "ScenarioSession",
     "ScenarioSet",
     "SessionVerdict",
     "SetError",
+    "WithdrawnError",
     "open_set",
     "render_reply",
 ]

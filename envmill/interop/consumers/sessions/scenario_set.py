@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from .envrun import Bundle, Episode, FolderError, JailError, RunEngine
+from .recalls import RecallFeed
 from .rows import SEALED, ScenarioRow, SetError, read_rows
 from .session import ScenarioSession, SessionVerdict
 
@@ -20,6 +21,8 @@ class ScenarioSet:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows = read_rows(folder)
+        self.recalls = RecallFeed.of()
+        """What was withdrawn since. Sessions that have begun go on, and are judged."""
         self._known = {row.id: row for row in self.rows}
         self._bundles: dict[str, Bundle] = {}
         self._engines = [RunEngine()]
@@ -34,8 +37,15 @@ class ScenarioSet:
         return self._known[scenario]
 
     def begin(self, scenario: str, seed: int | None = None) -> ScenarioSession:
-        """A session of its own. Another seed gives other ids and another chance; verdicts allow for it."""
+        """A session of its own; WithdrawnError where the scenario was recalled.
+
+        Another seed gives other ids and another chance; verdicts allow for it.
+        """
         row = self.find(scenario)
+        self.recalls.check(row)
+        return self._open(row, seed)
+
+    def _open(self, row: ScenarioRow, seed: int | None) -> ScenarioSession:
         with self._opening:
             episode = self._begin(row, row.seed if seed is None else seed)
         return ScenarioSession(row, episode, self._judging)
@@ -44,7 +54,7 @@ class ScenarioSet:
         self, scenario: str, moves: Sequence[Mapping[str, Any]], state_hash: str = "", seed: int | None = None
     ) -> SessionVerdict:
         """The judgement on moves that were made elsewhere, made again here. Another state than was recorded makes it an error."""
-        with self.begin(scenario, seed) as session:
+        with self._open(self.find(scenario), seed) as session:
             for move in moves:
                 session.say(move["say"]) if "say" in move else session.call(move["name"], move["arguments"])
             judgement = session.judge()

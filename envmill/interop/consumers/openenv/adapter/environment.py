@@ -15,7 +15,7 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import EnvironmentMetadata
 
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
-from .sessions import JailError, JudgeError, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import JailError, JudgeError, OutageError, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
 
 _LOG = logging.getLogger(__name__)
 _OPENING = Lock()
@@ -46,7 +46,12 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         """Begin a scenario, by its id or by split and index; the first of an environment, or of all, where neither is named."""
         row = self._find(scenario, environment, split, index)
         self.close()
-        session = self._session = _begin(row.id, seed)
+        try:
+            session = self._session = _begin(row.id, seed)
+        except OutageError as error:
+            self._state = OpenEnvState(episode_id=episode_id or str(uuid4()), scenario=row.id, environment=row.environment, form=row.form)
+            # Withdrawn, or nobody knows whether it is: no episode begins, and no reward is given.
+            return self._break(str(error), refused=type(error).__name__, reason=str(error))
         self._state = OpenEnvState(
             episode_id=episode_id or str(uuid4()),
             scenario=row.id,
@@ -80,6 +85,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
     def get_metadata(self) -> EnvironmentMetadata:
         rows = open_shared().rows
         told = f"{len(rows)} scenarios in {len({row.environment for row in rows})} environments made by EnvMill."
+        if problem := open_shared().recalls.describe()["problem"]:
+            told += f" The recall feed cannot be read: {problem}."
         return EnvironmentMetadata(name="envmill", description=told, version="0.1.0")
 
     def list_splits(self) -> list[str]:
@@ -148,11 +155,11 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._last = OpenEnvObservation(scenario=session.row.id, done=True, reward=verdict.reward, metadata=metadata, **told)
         return self._last
 
-    def _break(self, why: str) -> OpenEnvObservation:
+    def _break(self, why: str, **told: str) -> OpenEnvObservation:
         """Nothing was found out about the policy."""
         _LOG.warning("No reward for %s, nothing was found out: %s", self._state.scenario, why)
         self._state.outcome = self._state.ended = "error"
-        metadata = {"outcome": "error", "reason": "The environment or its judge broke down. Leave this episode out."}
+        metadata = {"outcome": "error", "reason": "The environment or its judge broke down. Leave this episode out.", **told}
         self._last = OpenEnvObservation(scenario=self._state.scenario, done=True, reward=None, metadata=metadata)
         return self._last
 
