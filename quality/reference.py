@@ -16,6 +16,10 @@ Written from `quality/promises/`; `python -m quality.reference > docs/quality.md
 Two things guard the tables. **Promises** are SQL about single rows and sums: they find what is wrong with a row and set it aside.
 **Nights** are suites of Great Expectations over frames of all rows of a run: they find what no single row shows, and hold the export back.
 
+**When a night is blocked**: `envmill report RUN` shows what broke and what was expected ([nights](#nights)). Accept it with
+`envmill review RUN --accept --note WHY` and press *Retry* on the run's page in the UI (or `envmill run --resume RUN`). Or leave it:
+nothing of it is exported, its rows stay in the lake for a look, and no later night is compared with it.
+
 ## Promises
 
 At the end of each step SQL finds what breaks a promise among the rows the step has written. At the end of a run every promise of

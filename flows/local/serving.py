@@ -19,6 +19,9 @@ from flows.local.private import read_secret
 YOUNG = 1.0
 FULL = 60
 """Of so many sweeps, one goes over everything."""
+LEAST = 5_000
+"""Objects since the last sweep that make one worth its time."""
+REST = 30
 
 
 def make_app() -> Any:
@@ -44,9 +47,11 @@ def make_app() -> Any:
     return app
 
 
-def sweep(stop: threading.Event, pace: float = YOUNG) -> None:
-    """Until told to stop."""
-    turn = 0
+def sweep(stop: threading.Event, pace: float = YOUNG, least: int = LEAST) -> None:
+    """Until told to stop. A server at rest is swept once in REST paces."""
+    turn = rested = 0
     while not stop.wait(pace):
-        turn += 1
-        gc.collect(1 if turn % FULL else 2)
+        rested += 1
+        if gc.get_count()[0] >= least or rested >= REST:
+            turn, rested = turn + 1, 0
+            gc.collect(1 if turn % FULL else 2)

@@ -62,6 +62,8 @@ def measure_load(served: server.Served, scripts: Path, sessions: int, seconds: f
     lost = told["outcomes"].get("error", 0)
     yield {"id": f"errors_{sessions}", "what": f"rollouts without a verdict; {around}", "measured": lost}
     yield {"id": f"groups_split_{sessions}", "what": f"of {told['groups']} groups, those with two states", "measured": told["split_groups"]}
+    what = f"of {told['branches']} episodes that were branched from one of their turns, those that went on in another way"
+    yield {"id": f"branches_unlike_{sessions}", "what": what, "measured": told["unlike"]}
     what = "processes more than in the idle server after all clients are gone: templates with one spare each, and no session"
     yield {"id": f"left_{sessions}", "what": what, "measured": _count_grown(served, before)}
 

@@ -32,6 +32,22 @@ def test_garbage_swept_beside_holds_nobody_up(tmp_path: Path) -> None:
         assert wait_for_lock(tmp_path, let_sweep) == "begun"
 
 
+def test_a_server_at_rest_is_swept_seldom_and_a_busy_one_each_time() -> None:
+    """Of 20 paces, one at rest gets no sweep at all, since it waits for 30."""
+    assert count_sweeps(least=10**9) == 0
+    assert count_sweeps(least=0) > 5
+
+
+def count_sweeps(least: int) -> int:
+    stop, before = threading.Event(), sum(one["collections"] for one in gc.get_stats())
+    sweeping = threading.Thread(target=sweep, args=(stop, 0.02, least))
+    sweeping.start()
+    time.sleep(0.4)
+    stop.set()
+    sweeping.join()
+    return sum(one["collections"] for one in gc.get_stats()) - before
+
+
 def wait_for_lock(place: Path, collect: Callable[[], object]) -> str:
     """What a waiting connection is told, whose abandoned cursor is collected before the lock is let go."""
     told: list[str] = []
@@ -70,7 +86,7 @@ def begin(connection: sqlite3.Connection) -> str:
 def swept() -> Iterator[Callable[[], None]]:
     """Yields what lets the sweeper meet the cursor."""
     stop = threading.Event()
-    sweeping = threading.Thread(target=sweep, args=(stop, 0.01))
+    sweeping = threading.Thread(target=sweep, args=(stop, 0.01, 0))
 
     def let_sweep() -> None:
         sweeping.start()

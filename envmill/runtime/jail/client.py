@@ -33,14 +33,20 @@ class JailError(Exception):
 class Jail:
     """A running driver and everything below it; one request at a time, from any thread."""
 
-    def __init__(self, runtime: Path, *, trusted: bool = False, without: Collection[str] = (), hash_seed: int = 0) -> None:
-        """`trusted` lets programs run where the kernel has no layer for them; `without` leaves layers out, for tests of what they stop."""
+    def __init__(self, runtime: Path, *, trusted: bool = False, without: Collection[str] = (), hash_seed: int = 0, nice: int = 0) -> None:
+        """`trusted` lets programs run where the kernel has no layer for them; `without` leaves layers out, for tests of what they stop.
+
+        `nice` yields the processor to other processes, as nice(1) does.
+        """
         if sys.platform != "linux":
             raise JailError("Programs are jailed by Linux alone: run this in a Linux container.")
         self._turn = threading.Lock()
         self._numbers = count(1)
         self._known: set[str] = set()
         self._process, self._end = _launch(runtime, trusted, without, hash_seed)
+        if nice:
+            # Before it has read its own modules, and so before it forks.
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, nice)
         try:
             self.layers: dict[str, bool] = self._receive()["layers"]
             """Which layers hold on this machine."""

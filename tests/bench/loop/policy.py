@@ -27,6 +27,8 @@ _MEDIAN, _SPREAD, _LEAST, _MOST = 3.0, 0.9, 0.5, 20.0
 """Seconds of a turn, lognormal."""
 _ABORTED, _STRAGGLING = 0.03, 0.01
 """Share of rollouts that end without a word in their middle, and of turns that take three times the longest."""
+_BRANCHED = 0.1
+"""Share of rollouts that are branched from one of their turns."""
 _PERIOD, _UPDATE = 60.0, 4.0
 """Seconds between two updates of the weights, and how long no turn is made meanwhile."""
 
@@ -61,6 +63,9 @@ class Measured:
     """Seconds that all sessions together waited for the environment, and for the policy."""
     starts: dict[str, set[str]] = field(default_factory=lambda: defaultdict[str, set[str]](set))
     """Group → hashes of the states its attempts began in."""
+    branches: int = 0
+    unlike: int = 0
+    """Episodes that were branched from one of their turns, and those that went on in another way."""
     off_policy: int = 0
     """Rollouts that an update of the weights fell into."""
     lag: list[float] = field(default_factory=list[float])
@@ -76,6 +81,7 @@ class Measured:
             "latencies": told, "rollouts": self.rollouts, "wrong": self.wrong[:20], "outcomes": dict(self.outcomes),
             "share": self.environment / whole if whole else 0.0,
             "groups": len(self.starts), "split_groups": sum(len(found) > 1 for found in self.starts.values()),
+            "branches": self.branches, "unlike": self.unlike,
             "off_policy": self.off_policy, "lag_p99": find_quantile(self.lag, 0.99), "processor": time.process_time(),
         }  # fmt: skip
 
@@ -142,17 +148,31 @@ class PolicyServer:
         reply = await self._ask(socket, "reset", "reset", {"scenario": script["scenario"]})
         state = await self._ask(socket, "state", "state", None)
         self.measured.starts[group].add(state.get("state_hash", ""))
-        for place, call in enumerate((*script["calls"], {"say": script["say"]})):
+        told: list[Any] = []
+        moves = [*script["calls"], {"say": script["say"]}]
+        for place, call in enumerate(moves):
             await self._think(chance)
             if place == last:
                 socket.transport.abort()
                 return
-            ending = "say" in call
-            reply = await self._ask(socket, "step", f"score_{script['judged']}" if ending else "step", call)
+            reply = await self._ask(socket, "step", f"score_{script['judged']}" if "say" in call else "step", call)
+            told.append(reply)
             if reply.get("done"):
                 break
-        self._note(script, reply, await self._ask(socket, "state", "state", None))
+        end = await self._ask(socket, "state", "state", None)
+        self._note(script, reply, end)
         self.measured.off_policy += self._checkpoint > checkpoint
+        if chance.random() < _BRANCHED and reply.get("reward") is not None:
+            await self._branch(socket, moves, told, end, chance.randrange(len(told)))
+
+    async def _branch(self, socket: ClientConnection, moves: list[Any], told: list[Any], end: dict[str, Any], turn: int) -> None:
+        """Go on from a turn of an episode as it went on then: every reply and the end must be the same."""
+        await self._ask(socket, "reset", "branch", {"branch": end["episode_id"], "turn": turn})
+        again = [await self._ask(socket, "step", "branch_step", call) for call in moves[turn : len(told)]]
+        state = await self._ask(socket, "state", "state", None)
+        self.measured.branches += 1
+        if again != told[turn:] or state["state_hash"] != end["state_hash"]:
+            self.measured.unlike += 1
 
     def _note(self, script: dict[str, Any], reply: dict[str, Any], state: dict[str, Any]) -> None:
         outcome = (reply.get("metadata") or {}).get("outcome", str(reply.get("message", "no verdict"))[:60])

@@ -165,7 +165,7 @@ def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:
 
 def test_where_the_kernel_has_no_layers_nothing_runs(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_set(ground.folder / BARE.package) as scenarios:
-        monkeypatch.setattr(scenarios._engines[0], "_without", LAYERS)
+        monkeypatch.setattr(scenarios.lanes.shared[0].engine, "_without", LAYERS)
         with pytest.raises(JailError):
             scenarios.begin(scenarios.rows[0].id)
         assert scenarios.begin(scenarios.rows[0].id).state_hash  # the next one has another jail
@@ -185,4 +185,4 @@ def test_many_sessions_are_open_at_once(ground: Ground) -> None:
 
         with ThreadPoolExecutor(8) as pool:
             assert list(pool.map(attempt, ground.plays)) == [(one.verdict.outcome, one.state_hash) for one in ground.plays]
-        assert len(scenarios._engines) == 1
+        assert scenarios.lanes.replaced == 0

@@ -59,22 +59,31 @@ _SCENARIO = {
 class RunEngine:
     """A jail and a judge, each started when first needed. Many bundles may run on one."""
 
-    def __init__(self, *, trusted: bool = False, without: Collection[str] = ()) -> None:
-        self.trusted, self._without = trusted, without
+    def __init__(self, *, trusted: bool = False, without: Collection[str] = (), apart: bool = False, nice: int = 0) -> None:
+        """`apart` runs generated checks in a jail of their own, so that no call waits for one; `nice` yields the processor to others."""
+        self.trusted, self._without, self._apart, self._nice = trusted, without, apart, nice
         self.numbers = count(1)
         """Numbers of sessions: a jail knows each by its own."""
 
     @cached_property
     def jail(self) -> Jail:
-        return Jail(RUNTIME, trusted=self.trusted, without=self._without)
+        return self._start()
+
+    @cached_property
+    def checking(self) -> Jail:
+        """Where generated checks run."""
+        return self._start() if self._apart else self.jail
 
     @cached_property
     def court(self) -> JudgeProcess:
-        return JudgeProcess(_HERE / "judge", lambda: self.jail)
+        return JudgeProcess(_HERE / "judge", lambda: self.checking)
+
+    def _start(self) -> Jail:
+        return Jail(RUNTIME, trusted=self.trusted, without=self._without, nice=self._nice)
 
     def close(self) -> None:
-        """End every session, the jail and the judge."""
-        for name in ("court", "jail"):
+        """End every session, the jails and the judge."""
+        for name in ("court", "checking", "jail"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
@@ -150,12 +159,18 @@ class Bundle:
         return fit(PROVENANCE, told, {"id": str}, f"scenarios.{name}")["id"] if told is not None else name
 
     def begin(
-        self, name: str, seed: int | None = None, form: str = "single", person: str = "scripted", clock: str | None = None
+        self,
+        name: str,
+        seed: int | None = None,
+        form: str = "single",
+        person: str = "scripted",
+        clock: str | None = None,
+        engine: RunEngine | None = None,
     ) -> Episode:
         """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
 
         In the form `conversation` the user begins with less than everything and tells the rest when asked: `scripted` as in the factory,
-        or `yours` where you play the user yourself.
+        or `yours` where you play the user yourself. `engine` runs it elsewhere than the bundle's other sessions.
         """
         if person not in PERSONS:
             raise FolderError(f"There is no user {person!r}: {' or '.join(PERSONS)}.")
@@ -163,8 +178,9 @@ class Bundle:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
         scenario: Message = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
-        session = Session(self.jail, self.program, next(self._engine.numbers))
-        return Episode(session, self.court, scenario, self._read_verifier(name), self.brief(scenario["clock"]), form, person)
+        place = engine or self._engine
+        session = Session(place.jail, self.program, next(place.numbers))
+        return Episode(session, place.court, scenario, self._read_verifier(name), self.brief(scenario["clock"]), form, person)
 
     def brief(self, clock: str) -> str:
         """What an agent is told before the first message of a session that begins then."""

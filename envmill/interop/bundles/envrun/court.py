@@ -124,8 +124,11 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 def _read_line(judge: subprocess.Popen[bytes]) -> bytes:
     assert judge.stdout
     line, last = bytearray(), time.monotonic() + SILENCE
+    # Not select(): it knows no descriptor above 1,023, and a server of a thousand sessions has them.
+    watch = select.poll()
+    watch.register(judge.stdout, select.POLLIN)
     while not line.endswith(b"\n"):
-        if not select.select([judge.stdout], [], [], max(0.0, last - time.monotonic()))[0]:
+        if not watch.poll(1000 * max(0.0, last - time.monotonic())):
             raise OSError(f"silent for {SILENCE:g} s")
         if not (got := os.read(judge.stdout.fileno(), 1 << 16)):
             raise EOFError

@@ -37,7 +37,8 @@ class Episode:
         began = session.reset(scenario)
         self.state_hash: str = began["state_hash"]
         """Hash of the state as it is now; empty when it is unknown."""
-        self._broken = not began["ok"]
+        self.broken = not began["ok"]
+        """Whether the environment failed: nothing will be found out about a policy."""
 
     @property
     def messages(self) -> list[Message]:
@@ -87,7 +88,7 @@ class Episode:
     def score(self) -> Verdict:
         """The verdict on the state as it is now, and on what was done and said."""
         end = self._session.state()
-        if self._broken or not end["ok"]:
+        if self.broken or not end["ok"]:
             return make_error("the environment failed, not the policy")
         if self._misstep:
             return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
@@ -113,7 +114,7 @@ class Episode:
         return describe_reading(deed["name"], seen["parts"], deed["done"]) if deed["reads"] else deed["done"]
 
     def _note(self, seen: Message) -> None:
-        self._broken = self._broken or seen["outcome"] == "failure"
+        self.broken = self.broken or seen["outcome"] == "failure"
         self.state_hash = seen["state_hash"]
 
 

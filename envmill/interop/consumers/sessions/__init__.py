@@ -13,6 +13,7 @@ Standard library only. The programs run in the jail that lies in `envrun`, and t
 
 from .calls import render_reply
 from .envrun import JailError, JudgeError
+from .lanes import Lane
 from .recalls import FeedError, RecallFeed, WithdrawnError
 from .rows import OutageError, ScenarioRow, SetError
 from .scenario_set import ScenarioSet, open_set
@@ -22,6 +23,7 @@ __all__ = [
     "FeedError",
     "JailError",
     "JudgeError",
+    "Lane",
     "OutageError",
     "RecallFeed",
     "ScenarioRow",

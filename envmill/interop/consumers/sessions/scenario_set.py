@@ -1,15 +1,16 @@
 """A folder of rows and sealed bundles, opened."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from .envrun import Bundle, Episode, FolderError, JailError, RunEngine
+from .envrun import Bundle, Episode, FolderError, JailError
+from .lanes import Lane, Lanes
 from .recalls import RecallFeed
 from .rows import SEALED, ScenarioRow, SetError, read_rows
-from .session import ScenarioSession, SessionVerdict
+from .session import ScenarioSession, SessionTurn, SessionVerdict
 
 _HOME = Path(__file__).parent.parent
 """The package that an exported folder brings: `public/` and `sealed/` lie in it."""
@@ -18,16 +19,15 @@ _HOME = Path(__file__).parent.parent
 class ScenarioSet:
     """Scenarios of many environments. Sessions are independent, and many may be open at once, from any thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lanes: int = 1) -> None:
         self.folder = folder
         self.rows = read_rows(folder)
         self.recalls = RecallFeed.of()
         """What was withdrawn since. Sessions that have begun go on, and are judged."""
         self._known = {row.id: row for row in self.rows}
         self._bundles: dict[str, Bundle] = {}
-        self._engines = [RunEngine()]
-        """The last one begins sessions. Sessions on an earlier one, whose jail failed, may still come to an end."""
-        self._opening, self._judging = Lock(), Lock()
+        self.lanes = Lanes(lanes)
+        self._opening = Lock()
 
     def find(self, scenario: str) -> ScenarioRow:
         """A row by its id."""
@@ -36,19 +36,41 @@ class ScenarioSet:
             raise SetError(f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, {some or 'none'} among them.")
         return self._known[scenario]
 
-    def begin(self, scenario: str, seed: int | None = None) -> ScenarioSession:
-        """A session of its own; WithdrawnError where the scenario was recalled.
+    def begin(self, scenario: str, seed: int | None = None, lane: Lane | None = None) -> ScenarioSession:
+        """A session of its own; WithdrawnError where the scenario was recalled. Another seed gives other ids; verdicts allow for it.
 
-        Another seed gives other ids and another chance; verdicts allow for it.
+        `lane` is one that was taken for it, and is given back where the session cannot begin.
         """
-        row = self.find(scenario)
-        self.recalls.check(row)
-        return self._open(row, seed)
+        return self._open(self.find(scenario), seed, lane, self.recalls.check)
 
-    def _open(self, row: ScenarioRow, seed: int | None) -> ScenarioSession:
-        with self._opening:
-            episode = self._begin(row, row.seed if seed is None else seed)
-        return ScenarioSession(row, episode, self._judging)
+    def _open(
+        self, row: ScenarioRow, seed: int | None, lane: Lane | None = None, check: Callable[[ScenarioRow], None] | None = None
+    ) -> ScenarioSession:
+        own, lane = row.seed if seed is None else seed, lane or self.lanes.take(row.environment)
+        try:
+            if check:
+                check(row)
+            with lane.turn:
+                episode = self._begin(row, own, lane)
+        except BaseException as error:
+            if isinstance(error, JailError):
+                self.lanes.replace(lane)
+            self.lanes.give_back(lane)
+            raise
+        return ScenarioSession(row, own, episode, self.lanes, lane)
+
+    def branch(self, turns: Sequence[SessionTurn], scenario: str, seed: int, lane: Lane | None = None) -> ScenarioSession:
+        """A session that has come where another one was after these turns. They are made again; another reply or state is a SetError."""
+        session = self.begin(scenario, seed, lane)
+        try:
+            for place, turn in enumerate(turns, 1):
+                again = session.repeat(turn)
+                if again != turn:
+                    raise SetError(f"Turn {place} came to something else when it was made again, so there is nothing to branch from.")
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     def judge_moves(
         self, scenario: str, moves: Sequence[Mapping[str, Any]], state_hash: str = "", seed: int | None = None
@@ -65,9 +87,7 @@ class ScenarioSet:
 
     def close(self) -> None:
         """End every session, the jail and the judge."""
-        with self._opening:
-            for engine in self._engines:
-                engine.close()
+        self.lanes.close()
 
     def __enter__(self) -> "ScenarioSet":
         return self
@@ -75,23 +95,20 @@ class ScenarioSet:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _begin(self, row: ScenarioRow, seed: int) -> Episode:
+    def _begin(self, row: ScenarioRow, seed: int, lane: Lane) -> Episode:
         try:
-            return self._find_bundle(row.environment).begin(row.number, seed=seed, form=row.form)
-        except JailError:
-            self._engines.append(RunEngine())
-            self._bundles.clear()
-            raise
+            return self._find_bundle(row.environment).begin(row.number, seed=seed, form=row.form, engine=lane.engine)
         except FolderError as error:
             raise SetError(f"{self.folder / SEALED / row.environment}: {error}") from None
 
     def _find_bundle(self, environment: str) -> Bundle:
         """Its files are compared with SHA256SUMS when it is first opened."""
-        if environment not in self._bundles:
-            self._bundles[environment] = Bundle(self.folder / SEALED / environment, engine=self._engines[-1])
-        return self._bundles[environment]
+        with self._opening:
+            if environment not in self._bundles:
+                self._bundles[environment] = Bundle(self.folder / SEALED / environment)
+            return self._bundles[environment]
 
 
-def open_set(folder: Path | str = _HOME) -> ScenarioSet:
-    """The set in a folder; the one this lies in when none is named."""
-    return ScenarioSet(Path(folder))
+def open_set(folder: Path | str = _HOME, lanes: int = 1) -> ScenarioSet:
+    """The set in a folder; the one this lies in when none is named. `lanes` jails share its sessions."""
+    return ScenarioSet(Path(folder), lanes)

@@ -1,13 +1,16 @@
 """One attempt at a scenario: calls and words in, replies out, and in the end a judgement."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+import hashlib
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from .calls import MALFORMED, OVER, Message, read_arguments
+from .calls import MALFORMED, OVER, Message, read_arguments, render_reply
 from .envrun import Episode, JailError
+from .lanes import SLOW, Lane, Lanes
 from .rows import ScenarioRow
 
 STEPS, TURNS = 40, 16
@@ -31,22 +34,46 @@ class SessionVerdict:
     components: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
+@dataclass(frozen=True)
+class SessionTurn:
+    """What a policy did in a turn, and what came of it: enough to come to the same place again."""
+
+    name: str
+    """Tool; empty where something was said."""
+    arguments: str | Mapping[str, Any] | None
+    text: str
+    """What was said."""
+    reply: str
+    """Digest of the reply or of the user's answer."""
+    state_hash: str
+
+
 class ScenarioSession:
     """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say nothing about it."""
 
-    def __init__(self, row: ScenarioRow, episode: Episode, judging: Lock) -> None:
-        self.row = row
+    def __init__(self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane) -> None:
+        self.row, self.seed, self.lane = row, seed, lane
+        self.turns: list[SessionTurn] = []
+        """All that was done and said so far, what could not be read included, as `ScenarioSet.branch` takes it."""
+        self.spent = 0.0
+        """Seconds that the jail and the judge worked for it; what it waited for others is not counted."""
         self.moves: list[Message] = []
         """What was done and said so far, as `ScenarioSet.judge_moves` takes it."""
         self.ended = ""
         """Why it is over: done, step_limit, content, gave_up or turn_limit; empty while it is not."""
-        self._episode, self._judging = episode, judging
+        self._episode, self._lanes = episode, lanes
         self._steps = self._spoken = 0
+        self._open = True
 
     @property
     def state_hash(self) -> str:
         """Hash of the state as it is now; empty when it is unknown."""
         return self._episode.state_hash
+
+    @property
+    def broken(self) -> bool:
+        """Whether the environment itself failed: the judgement will be an error."""
+        return self._episode.broken
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> Message:
         """`{"ok": True, "parts"}` or `{"ok": False, "error": {code, message}}`. Arguments may be the text that a model wrote."""
@@ -57,9 +84,15 @@ class ScenarioSession:
             self.ended = "step_limit"
         read = read_arguments(arguments)
         if read is None:
+            self._note(name, arguments, "", render_reply(MALFORMED))
             return MALFORMED
-        reply = self._episode.call(name, read)
+        with self._work(self.lane.turn):
+            begun = time.monotonic()
+            reply = self._episode.call(name, read)
+            if self.broken and time.monotonic() - begun > SLOW:
+                self._lanes.quarantine(self.row.environment)
         self.moves.append({"name": name, "arguments": read})
+        self._note(name, arguments, "", render_reply(reply))
         return reply
 
     def say(self, text: str) -> Message | None:
@@ -71,19 +104,22 @@ class ScenarioSession:
             return None
         self._spoken += 1
         self.moves.append({"say": text})
-        with self._judging:
+        with self._work(self.lane.judging):
             answer = self._episode.say(text)
-        if answer is None:
-            self.ended = self.ended or "done"
-            return None
-        if not answer["end"] and self._spoken >= self.row.limits.get("turns", TURNS):
+        if answer is not None and not answer["end"] and self._spoken >= self.row.limits.get("turns", TURNS):
             answer = answer | {"end": "turn_limit"}
-        self.ended = self.ended or answer["end"]
+        self.ended = self.ended or ("done" if answer is None else answer["end"])
+        self._note("", None, text, answer["text"] if answer else "")
         return answer
+
+    def repeat(self, turn: SessionTurn) -> SessionTurn:
+        """Do again what was done in another session; what came of it here."""
+        self.call(turn.name, turn.arguments) if turn.name else self.say(turn.text)
+        return self.turns[-1]
 
     def judge(self) -> SessionVerdict:
         """The verdict on the state as it is now, and on what was done and said."""
-        with self._judging:
+        with self._work(self.lane.judging):
             verdict = self._episode.score()
         part = verdict["reward"] if self.row.rewards == "partial" else 0.0
         reward = {"pass": 1.0, "fail": part}.get(verdict["outcome"])
@@ -91,11 +127,33 @@ class ScenarioSession:
 
     def close(self) -> None:
         """End the session. A jail that is gone has ended it already."""
-        with suppress(JailError):
-            self._episode.close()
+        if self._open:
+            self._open = False
+            try:
+                with suppress(JailError):
+                    self._episode.close()
+            finally:
+                self._lanes.give_back(self.lane)
 
     def __enter__(self) -> "ScenarioSession":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    @contextmanager
+    def _work(self, turn: Lock) -> Generator[None]:
+        """In its turn, and its time counted. A jail that is gone serves nobody any more."""
+        with turn:
+            begun = time.monotonic()
+            try:
+                yield
+            except JailError:
+                self._lanes.replace(self.lane)
+                raise
+            finally:
+                self.spent += time.monotonic() - begun
+
+    def _note(self, name: str, arguments: str | Mapping[str, Any] | None, text: str, reply: str) -> None:
+        digest = hashlib.blake2b(reply.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+        self.turns.append(SessionTurn(name, arguments, text, digest, self.state_hash))

@@ -142,6 +142,50 @@ def fill(url: str, scenario: str) -> dict[str, Any]:
     return {"begun": begun, "ninth": told, "still": still, "again": again}
 
 
+def branch(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
+    """An episode to its end, and from each of its turns once more by another client."""
+    moves = [*({"tool": call["name"], "arguments": call["arguments"]} for call in script["calls"]), {"say": " ".join(script["said"])}]
+    with connect(url) as client:
+        client.reset(scenario=scenario, episode_id="first")
+        early = catch(lambda: client.reset(branch="first", turn=1))
+        told = [client.step(Action(**move)) for move in moves]
+        end, unlike = client.state(), []
+        for turn in range(len(moves)):
+            with connect(url) as other:
+                begun = other.reset(branch="first", turn=turn)
+                again = [other.step(Action(**move)) for move in moves[turn:]]
+                state = other.state()
+                if again != told[turn:] or (state.state_hash, state.step_count) != (end.state_hash, end.step_count):
+                    unlike.append(turn)
+                assert begun.observation.scenario == scenario
+        unknown = catch(lambda: client.reset(branch="no such episode"))
+    return {"turns": len(moves), "reward": told[-1].reward, "unlike": unlike, "early": early, "unknown": unknown}
+
+
+def look_at_metrics(url: str) -> dict[str, Any]:
+    """Who may read them, and what they say of sessions and of one that vanishes."""
+
+    def read() -> dict[str, float]:
+        request = urllib.request.Request(f"{url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+    from websockets.sync.client import connect as open_socket
+
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    vanishing = open_socket(url.replace("http", "ws") + "/ws", additional_headers=bearer, proxy=None)
+    vanishing.send(json.dumps({"type": "reset", "data": {}}))
+    vanishing.recv(timeout=PATIENCE)
+    held = read()["envmill_sessions"]
+    vanishing.socket.close()
+    for _ in range(300):
+        if (found := read())["envmill_sessions"] < held:
+            break
+        time.sleep(0.1)
+    return {"refused": ask(f"{url}/metrics")[0], "held": held, "left": found["envmill_sessions"], "found": sorted(found)}
+
+
 def catch(act: Any) -> str:
     try:
         act()
@@ -239,6 +283,8 @@ if __name__ == "__main__":
             "scripts": play_scripts(url, asked["scripts"]),
             "talks": [play(url, row, moves) for row, moves in asked["talks"]],
             "mcp": play_over_mcp(url, first, script),
+            "branch": branch(url, first, script),
+            "metrics": look_at_metrics(url),
             "full": fill(url, first),
             "mistakes": err(url, first),
             "guard": knock(url),

@@ -41,8 +41,10 @@ def stand_in() -> None:
     interfaces, types = ModuleType("openenv.core.env_server.interfaces"), ModuleType("openenv.core.env_server.types")
     interfaces.__dict__["Environment"] = Environment
     types.__dict__.update(Action=BaseModel, Observation=Observation, State=State, EnvironmentMetadata=Named)
+    client = ModuleType("envmill_openenv.client")
+    client.__dict__["OpenEnvClient"] = Environment
     importlib.metadata.version = lambda _: sys.argv[3]
-    sys.modules.update(found | {interfaces.__name__: interfaces, types.__name__: types})
+    sys.modules.update(found | {interfaces.__name__: interfaces, types.__name__: types, client.__name__: client})
 
 
 def main() -> None:

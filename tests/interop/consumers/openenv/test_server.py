@@ -124,6 +124,22 @@ def test_the_page_s_code_runs_as_it_stands(served: Served) -> None:
     assert lines[-1].startswith("True 0.0 ")
 
 
+def test_an_episode_is_branched_from_each_of_its_turns(served: Served) -> None:
+    told = served.answers["branch"]
+    assert told["turns"] > 3
+    assert (told["reward"], told["unlike"]) == (1.0, [])
+    assert "has come to turn 0, and 1 is none of them" in told["early"]
+    assert "no episode 'no such episode' to branch from" in told["unknown"]
+
+
+def test_metrics_need_the_token_and_a_client_that_vanishes_is_no_session_any_more(served: Served) -> None:
+    told = served.answers["metrics"]
+    assert told["refused"] == 401
+    assert (told["held"], told["left"]) == (1, 0)
+    wanted = ('answers_total{kind="reset"}', 'latency_seconds{kind="score",quantile="0.99"}', 'verdicts_total{kind="pass"}', "quarantined")
+    assert {f"envmill_{name}" for name in wanted} <= set(told["found"])
+
+
 def test_a_full_server_says_so_and_loses_nothing(served: Served) -> None:
     told = served.answers["full"]
     assert len(told["begun"]) == 8

@@ -162,7 +162,7 @@ env.init(row.prompt)
 def fail(*words):
     raise environment.JailError("planted")
 environment._begin = fail
-environment._open_once()._engines[-1].jail.close()
+environment._open_once().lanes.shared[0].engine.jail.close()
 try:
     env.step("Done.")
 except envmill_skyrl.OutageError as error:

@@ -172,7 +172,7 @@ made = import_module("envmill_trl.environments")
 row = made._open().rows[0]
 environment = made.load_environments()[row.environment]()
 environment.reset(scenario=row.id)
-made._open()._engines[-1].jail.close()
+made._open().lanes.shared[0].engine.jail.close()
 print(environment._call(row.tools[0]["function"]["name"], {}))
 print(environment.get_reward())
 environment.reset(scenario=row.id)

@@ -45,7 +45,7 @@ async def play(row: Any, turns: list[Any], said: list[str], broken: bool) -> Any
     data, replies = AgentData(row), []
     for number, calls in enumerate(turns):
         if broken and number == 1:
-            worlds.open_worlds()._engines[-1].jail.close()
+            worlds.open_worlds().lanes.shared[0].engine.jail.close()
         data.messages.append({"role": "assistant", "content": "", "tool_calls": [{}]})
         answers = await asyncio.gather(*(call(tools, real.get(name, name), arguments, data) for name, arguments in calls))
         replies += answers

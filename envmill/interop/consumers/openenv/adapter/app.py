@@ -2,22 +2,26 @@
 """The server: `python -m envmill_openenv.app`, or `uvicorn server.app:app` in the folder."""
 
 import argparse
+import resource
 
 import uvicorn
 from openenv.core.env_server import create_app
 from openenv.core.env_server.types import ConcurrencyConfig
 from starlette.config import Config
+from starlette.responses import PlainTextResponse
 
-from .environment import OpenEnvEnvironment
+from .environment import METRICS, OpenEnvEnvironment, open_shared
 from .guard import LOOPBACK, MOST, Guard
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 
+EACH = 2
+"""Open files that a session may take, and as many more as a server needs anyway."""
 IDLE = 1800.0
 """Seconds after which a session that nobody uses ends."""
 
 settings = Config()
 token: str = settings("ENVMILL_OPENENV_TOKEN", default="")
-sessions: int = settings("ENVMILL_OPENENV_SESSIONS", cast=int, default=64)
+sessions: int = settings("ENVMILL_OPENENV_SESSIONS", cast=int, default=1024)
 served = create_app(
     OpenEnvEnvironment,
     OpenEnvAction,
@@ -29,6 +33,24 @@ served = create_app(
 app = Guard(served, token)
 
 
+@served.get("/metrics", include_in_schema=False)
+async def render_metrics() -> PlainTextResponse:
+    """Sessions, answers, verdicts, errors and latencies."""
+    lanes = open_shared().lanes
+    gauges = {"sessions_most": sessions, "lanes": len(lanes.shared), "lanes_replaced": lanes.replaced}
+    recalls = open_shared().recalls.describe()
+    gauges |= {"recalls_seq": recalls["seq"], "recalls_withdrawn": recalls["withdrawn"], "recalls_unreadable": bool(recalls["problem"])}
+    return PlainTextResponse(METRICS.render(**gauges, quarantined=len(lanes.quarantined)))
+
+
+def raise_files() -> int:
+    """A soft limit of 1,024 open files is usual, and less than as many sessions need; how many may be open now."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1 << 16 if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
 def main() -> None:
     """Serve on this machine alone, unless another address is named and a token is set."""
     parser = argparse.ArgumentParser(description="Serve the environments of this folder to OpenEnv's clients.")
@@ -37,7 +59,12 @@ def main() -> None:
     args = parser.parse_args()
     if args.host not in LOOPBACK and not token:
         parser.error(f"{args.host} can be reached from elsewhere: set ENVMILL_OPENENV_TOKEN to a secret of your own first.")
-    uvicorn.run(app, host=args.host, port=args.port, ws_max_size=MOST, log_level="warning")
+    files = raise_files()
+    if files < EACH * sessions:
+        parser.error(f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer.")
+    # Compression would take memory for each connection, and time for each message.
+    plain = {"ws_per_message_deflate": False, "ws_max_size": MOST}
+    uvicorn.run(app, host=args.host, port=args.port, backlog=4096, log_level="warning", **plain)
 
 
 if __name__ == "__main__":

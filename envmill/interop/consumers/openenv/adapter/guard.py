@@ -33,7 +33,13 @@ class Guard:
             plain = scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {})
             await (send({"type": "websocket.close"}) if plain else _answer(send, status, why, scope["type"]))
             return
-        await self.app(scope, _bound(receive), send)
+        line = _Line(send)
+        try:
+            await self.app(scope, _bound(receive), line.send)
+        except RuntimeError:
+            # Of a client that has vanished OpenEnv's server asks twice to be told so: no fault of anybody's.
+            if not line.cut:
+                raise
 
     def _refuse(self, scope: Message, headers: dict[str, str]) -> tuple[int, str]:
         host, origin = _read_host(f"//{headers.get('host', '')}"), headers.get("origin")
@@ -49,6 +55,20 @@ class Guard:
         if not length.isdigit() or int(length) > MOST:
             return 413, f"A request may have {MOST} bytes."
         return 0, ""
+
+
+class _Line:
+    """The way to a client, and whether it is cut."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.cut = send, False
+
+    async def send(self, message: Message) -> None:
+        try:
+            await self._send(message)
+        except Exception:
+            self.cut = True
+            raise
 
 
 def _bound(receive: Receive) -> Receive:
