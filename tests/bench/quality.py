@@ -1,6 +1,9 @@
-"""Judging a million rows: the SQL of every promise and the suites, beside reading every key once."""
+"""Judging a million rows: the SQL of every promise and the suites, beside reading every key once; and what suites cost a night."""
 
+import asyncio
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,12 +14,27 @@ import duckdb
 
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP
+from envmill.settings import ROOT
 from quality.gate import judge
 from quality.survey import Survey, survey
+from schemas.run import RunConfig
 from schemas.shapes import version_of
 from schemas.tables import TABLES
 from tasks.rows import open_rows
+from tests.bench.whole import measure_run
 from tests.quality.specimen import FINGERPRINTS, make_line
+
+ENVIRONMENTS, SCENARIOS, MADE = 20, 6, 2
+"""Of a night; so many of its environments are made, and their time is multiplied."""
+_NIGHT = f"great-expectations and pandas over a night of {ENVIRONMENTS} environments with {SCENARIOS} scenarios, beside making it"
+_JUDGING = f"""import time
+from tests.quality.nights import draw_night
+from quality.nights.drift import NIGHTS, bound, measure
+from quality.nights.suites import run_suites
+tonight, nights = (draw_night(seed, {ENVIRONMENTS}, {SCENARIOS}) for seed in (0, 1))
+run_suites("r1", tonight, bound(measure(tonight), [measure(nights)] * NIGHTS))
+print(time.process_time())
+"""
 
 COPIES, ROUNDS = 30_500, 5  # a specimen run has 33 rows: a million in all
 
@@ -56,9 +74,22 @@ def rows() -> list[dict[str, Any]]:
             _row("sql", f"{what}, SQL alone", sql, keys),
             _row("suites", f"{len(found.tallies)} promises in {len(TABLES)} suites, after import", suites, None),
             _row("step", "a small step's own check, beside counting every key", step, bare),
+            _row("night", _NIGHT, _judge_drawn_night(), _make_environments() * ENVIRONMENTS / MADE),
         ]
     finally:
         shutil.rmtree(folder)
+
+
+def _judge_drawn_night() -> float:
+    """Processor seconds of a process of its own: imports are most of them."""
+    done = subprocess.run([sys.executable, "-c", _JUDGING], cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def _make_environments() -> float:
+    """Processor seconds of a run of the embedded author, from seed to export. A model takes more."""
+    found = asyncio.run(measure_run(RunConfig(recipe="envfactory", seed=1, environments=MADE, scenarios=SCENARIOS)))
+    return float(found["processor"])
 
 
 def _look(lake: Lake, steps: list[str] | None = None) -> Survey:

@@ -46,16 +46,21 @@ def rows() -> Iterator[dict[str, Any]]:
 def measure_load(served: server.Served, scripts: Path, sessions: int, seconds: float) -> Iterator[dict[str, Any]]:
     """One server, so many sessions."""
     idle, memory, before = served.measure_memory(), 0.0, len(server.list_tree(served.pid))
+    busy = served.measure_processor()
     with _drive(served, scripts, sessions=sessions, seconds=seconds, opening=sessions / 50) as policy:
         while policy.poll() is None:
             time.sleep(2)
             memory = max(memory, served.measure_memory() - idle)
         told = _read(policy)
+    busy = served.measure_processor() - busy
     around = f"{sessions} sessions, {told['rollouts']} rollouts, load {os.getloadavg()[0]:.1f}"
     for name, times in told["latencies"].items():
         p50 = f"{name}, p50; p99 {times['p99']:.1f} ms; {around}"
         yield {"id": f"{name}_{sessions}", "what": p50, "measured": times["p50"], "unit": "ms"}
         yield {"id": f"{name}_p99_{sessions}", "what": f"{name}, p99; {around}", "measured": times["p99"], "unit": "ms"}
+    messages = sum(times["count"] for times in told["latencies"].values())
+    what = f"processor time of the server's tree for each of {messages} messages, jails and judges included; {around}"
+    yield {"id": f"processor_{sessions}", "what": what, "measured": 1000 * busy / messages, "unit": "ms"}
     yield {"id": f"share_{sessions}", "what": f"environment share of rollout wall time; {around}", "measured": told["share"]}
     yield {"id": f"memory_{sessions}", "what": f"memory of the server's tree above idle; {around}", "measured": memory, "unit": "GB"}
     yield {"id": f"wrong_{sessions}", "what": f"verdicts or end states unlike native play; {around}", "measured": len(told["wrong"])}
@@ -64,7 +69,7 @@ def measure_load(served: server.Served, scripts: Path, sessions: int, seconds: f
     yield {"id": f"groups_split_{sessions}", "what": f"of {told['groups']} groups, those with two states", "measured": told["split_groups"]}
     what = f"of {told['branches']} episodes that were branched from one of their turns, those that went on in another way"
     yield {"id": f"branches_unlike_{sessions}", "what": what, "measured": told["unlike"]}
-    what = "processes more than in the idle server after all clients are gone: templates with one spare each, and no session"
+    what = "processes more than in the idle server after all clients are gone: templates with their spares, and no session"
     yield {"id": f"left_{sessions}", "what": what, "measured": _count_grown(served, before)}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from envmill.gates.protecting.same_task import CALLS, CLONE_CALLS, CLONE_COSINE, CLONE_WORDS, FEW, VALUES, TaskMatch
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 680, 380, 56, 190, 24, 48
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 56, 230, 24, 48
 MOST = 0.1
 """False alarms up to which the curve is drawn."""
 COLOURS = ("#1f6f8b", "#b5541c", "#4d7c3a", "#7a4d9a")

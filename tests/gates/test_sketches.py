@@ -219,3 +219,22 @@ def test_a_folder_that_is_none_or_an_unknown_layout_is_named(tmp_path: Path) -> 
         read_benchmark(tmp_path, "harbor")
     with pytest.raises(SettingsError, match="holds no text"):
         read_benchmark(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"shop/tasks.json": [{"said": PROTECTED[0]}], "shop/tools.json": []}, id="tasks and tools of another layout"),
+        pytest.param({"shop/tasks.json": ["x", {"evaluation_criteria": {"actions": [{}]}}], "shop/tools.json": {"tools": [{}]}}, id="gaps"),
+        pytest.param({"BFCL_v4_multi_turn_base.json": {"question": [{"role": "user"}]}, "multi_turn_func_doc/a.json": {}}, id="bfcl"),
+    ],
+)
+def test_a_folder_that_only_looks_like_a_benchmark_is_read_text_by_text(files: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "beside.txt").write_text(PROTECTED[1])
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(content))
+    protected = read_protected(tmp_path)
+    assert protected is not None
+    assert protected.find(PROTECTED[1]) is not None
+    assert (protected.find(PROTECTED[0]) is not None) == (PROTECTED[0] in str(files))

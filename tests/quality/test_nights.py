@@ -28,6 +28,8 @@ from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 from tasks.night import find_family, list_latest
+from tests.quality import drifted
+from tests.quality.drifted import show_drift
 from tests.quality.nights import DRIFTS, Frames, draw_night
 from tests.quality.specimen import FINGERPRINTS, TIME, make_line
 
@@ -219,6 +221,21 @@ def test_data_docs_ask_nothing_of_the_network(tmp_path: Path) -> None:
     assert len(linked) == len(FRAMES)
     assert all((tmp_path / one).exists() for one in linked)
     assert "as in the last 14 nights" in pages[tmp_path / next(one for one in linked if "exits" in one)]
+
+
+def test_the_docs_of_a_planted_drift_show_it_and_nothing_else(tmp_path: Path) -> None:
+    broken = show_drift(tmp_path, "longer requests")
+    assert list(broken) == ["scenarios.words mean"]
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert index.count("words of a request") == 1
+    assert index.count("<td>none</td>") == len(FRAMES) - 1
+    page = next((tmp_path / "validations" / "scenarios").rglob("*.html")).read_text(encoding="utf-8")
+    assert "fa-times" in page.split("</head>")[1], "the expectation that is not met is marked"
+
+
+def test_a_drift_that_nobody_plants_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="There is no drift 'gravity'"):
+        drifted.main([str(tmp_path), "gravity"])
 
 
 def test_docs_are_written_of_a_night_that_was_judged_alone(tmp_path: Path) -> None:

@@ -28,17 +28,17 @@ def read_bfcl(folder: Path) -> Benchmark:
                     found.tasks.append(BenchmarkTask(f"{path.stem}:{number}", "\n".join(turns), calls))
     for path in sorted(folder.glob("multi_turn_func_doc/*.json")):
         tools = [tool for tool in read_lines(path) if is_object(tool)]
-        found.domains[path.stem] = BenchmarkDomain(list_interface((str(tool["name"]), tool.get("parameters")) for tool in tools))
+        found.domains[path.stem] = BenchmarkDomain(list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools))
         for number, tool in enumerate(tools, start=1):
             # The first sentence is the same for all tools of a class.
-            found.add(f"{path.parent.name}/{path.stem}:{number}.1", str(tool["description"]).rpartition("Tool description:")[2])
+            found.add(f"{path.parent.name}/{path.stem}:{number}.1", str(tool.get("description") or "").rpartition("Tool description:")[2])
     return found
 
 
 def _list_user_turns(question: Json) -> Iterator[str]:
     if is_object(question):
         if question.get("role") == "user":
-            yield str(question["content"])
+            yield str(question.get("content") or "")
     elif is_array(question):
         for inner in question:
             yield from _list_user_turns(inner)
@@ -50,7 +50,7 @@ def _read_solutions(path: Path) -> dict[str, tuple[tuple[str, dict[str, Json]], 
     for record in read_lines(path) if path.exists() else []:
         if is_object(record) and is_array(turns := record.get("ground_truth")):
             calls = [str(call) for turn in turns if is_array(turn) for call in turn]
-            found[str(record["id"])] = tuple(parsed for call in calls if (parsed := parse_call(call)) is not None)
+            found[str(record.get("id"))] = tuple(parsed for call in calls if (parsed := parse_call(call)) is not None)
     return found
 
 

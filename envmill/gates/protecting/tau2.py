@@ -21,13 +21,13 @@ def read_tau2(folder: Path) -> Benchmark:
                 told = [text for text in (*_list_told(task.get("user_scenario")), str(task.get("ticket") or "")) if text]
                 add_turns(found, f"{place}:{number}", told)
                 calls = tuple(_list_calls(task.get("evaluation_criteria")))
-                found.tasks.append(BenchmarkTask(f"{place}:{number}", "\n".join(told), calls, tuple(ends.get(str(task["id"]), ()))))
+                found.tasks.append(BenchmarkTask(f"{place}:{number}", "\n".join(told), calls, tuple(ends.get(str(task.get("id")), ()))))
     for path in sorted(folder.glob("*/tools.json")):
         place, tools = path.relative_to(folder).with_suffix("").as_posix(), _list_tools(path)
         for number, tool in enumerate(tools, start=1):
             found.add(f"{place}:{number}.1", str(tool.get("description") or ""))
         domain = found.domains.setdefault(path.parent.name, BenchmarkDomain())
-        domain.interface |= list_interface((str(tool["name"]), tool.get("parameters")) for tool in tools)
+        domain.interface |= list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools)
         domain.interface |= set(_list_columns(path.with_name("state_schema.json")))
     for path in list_files(folder):
         if path.suffix in _POLICIES and path.parent != folder:
@@ -53,7 +53,7 @@ def _list_calls(criteria: Json) -> Iterator[tuple[str, dict[str, Json]]]:
     for action in actions if is_array(actions) else []:
         if is_object(action):
             arguments = action.get("arguments")
-            yield str(action["name"]), arguments if is_object(arguments) else {}
+            yield str(action.get("name") or ""), arguments if is_object(arguments) else {}
 
 
 def _read_ends(path: Path) -> dict[str, list[tuple[list[str], str, Json]]]:
@@ -65,7 +65,7 @@ def _read_ends(path: Path) -> dict[str, list[tuple[list[str], str, Json]]]:
 
 
 def _list_tools(path: Path) -> list[dict[str, Json]]:
-    value = read_records(path)[0]
+    value = next(iter(read_records(path)), None)
     tools = value.get("tools") if is_object(value) else None
     return [tool for tool in tools if is_object(tool)] if is_array(tools) else []
 

@@ -106,7 +106,7 @@ def _find_circle(start: PolicyClause, orders: Sequence[PolicyClause], path: list
 
 def _meets(one: CallPattern, other: CallPattern) -> bool:
     """Whether a call can be one of both."""
-    if one.actor != other.actor or (one.name != other.name and one.name and other.name):
+    if one.name != other.name and one.name and other.name:
         return False
     shared = one.arguments.keys() & other.arguments.keys()
     return not any(_is_fixed(one.arguments[name]) and _is_fixed(other.arguments[name]) and _differ_at(one, other, name) for name in shared)

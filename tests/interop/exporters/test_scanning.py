@@ -90,6 +90,15 @@ def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
     assert scan({"text": text, "list": [text]}, "Apache-2.0") == []
 
 
+def test_what_authors_are_asked_to_write_is_left_alone_and_its_neighbours_are_found() -> None:
+    """The conventions that every author of an environment reads, and the scan, must mean the same addresses and numbers."""
+    asked = (ROOT / "envmill/recipes/prompts/parts/conventions.md").read_text(encoding="utf-8")
+    (address,), (number,) = re.findall(r"`(\S+@\S+)`", asked), re.findall(r"`(\+1 [0-9 ]+)`", asked)
+    assert scan({"email": address, "phone": number, "text": f"Call me at {number} or write to {address}."}) == []
+    other, dialled = address.replace("example.org", "harbour-clinic.com"), number.replace("555", "418")
+    assert {one.kind for one in scan({"text": f"Call me at {dialled} or write to {other}."})} == {"email", "phone"}
+
+
 def test_a_number_without_quotes_and_a_name_beside_its_value_are_read_too() -> None:
     assert [one.kind for one in scan({"card": 5425233430109903})] == ["card"]
     assert [one.kind for one in scan({"api_key": "q8ZtR4mK2vXw7LbN9cJd3HfS"})] == ["secret"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from envmill.agents import find_policy
+from envmill.agents.base import Say
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
@@ -86,6 +87,34 @@ async def test_who_acts_before_the_yes_earns_nothing(title: str, jail: Sandbox) 
     assert (made.outcome, made.reward) == ("fail", 0.0)
     # The end is the right one on both sides: only the way was not.
     assert (made.components["agent"], made.components["user"], made.components["procedure"]) == (1.0, 1.0, 0.0)
+
+
+async def test_each_side_is_reported_for_itself(jail: Sandbox) -> None:
+    """Paper is the user's, a hand-over the agent's."""
+    for title, sides in (("employee", (1.0, 0.0)), ("fraud", (0.0, 1.0)), ("unpaid", (0.0, 0.0))):
+        environment, scenario = find(title)
+        found = (await try_calls(scenario, environment, jail, [])).verdict.components
+        assert (found["agent"], found["user"]) == sides, title
+
+
+async def test_what_the_user_undid_they_do_again(jail: Sandbox) -> None:
+    _, scenario = find("flight")
+    switches = [do(name) for name in ("leave_flight_mode", "enter_flight_mode", "leave_flight_mode", "enter_flight_mode")]
+    made = await play(Lined("switches", lambda *_: [*switches, *scenario.oracle, Say(scenario.say)]), "flight", jail)
+    assert (made.outcome, made.reward) == ("pass", 1.0), made.reason
+    assert sum("flight_mode" in str(entry.get("tool_calls", "")) for entry in made.transcript) == 5
+
+
+async def test_the_user_does_not_know_what_they_were_not_told(jail: Sandbox) -> None:
+    """The value is the agent's to find: without it the user does nothing."""
+    asked = "Could you please set access point yourself?"
+    made = await play(Lined("vague", lambda *_: [Say(asked), Say(asked), Say("Goodbye.")]), "flight", jail)
+    said = [entry["content"] for entry in made.transcript if entry["role"] == "user"]
+    assert said[1] == "All right. I do not know which name I need to set access point."
+    assert (made.steps, made.reward) == (0, 0.0)
+    told = [Say(f"{asked[:-1]} with pay.reader.net?"), Say("Goodbye.")]
+    made = await play(Lined("clear", lambda *_: told), "flight", jail)
+    assert made.steps == 1
 
 
 async def test_a_stored_dialogue_is_judged_alike(jail: Sandbox) -> None:

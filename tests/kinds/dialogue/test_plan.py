@@ -35,6 +35,17 @@ def test_a_plan_that_is_right_is_clean() -> None:
             ("circle", "verify_first"),
             id="each before the other",
         ),
+        pytest.param(
+            [clause("none", "forbid", RESUME, when=[at("fee", 3), at("fee", 3, "below")])], ("none",), id="a value out of its range"
+        ),
+        pytest.param(
+            [
+                clause("dear", "allow", RESUME, when=[at("fee", 90, "at_least")]),
+                clause("no", "forbid", RESUME, when=[at("fee", 50, "at_least")]),
+            ],
+            ("dear", "no"),
+            id="allowed within what is forbidden",
+        ),
         pytest.param([clause("both", "forbid", RESUME, when=[FRAUD, PAYMENT])], ("both",), id="two values at once"),
         pytest.param([clause("none", "forbid", RESUME, when=[at("fee", 9, "below"), at("fee", 9, "at_least")])], ("none",), id="no number"),
         pytest.param(
@@ -69,6 +80,21 @@ def test_a_contradiction_is_found_with_its_clauses(more: list[PolicyClause], nam
             [clause("desk", "hand_over", call("hand_over", line_id="$line", team="desk"), when=[PAYMENT])], id="each its own destination"
         ),
         pytest.param([clause("no_code", "forbid", call("verify", code="0000"))], id="forbidden with one code"),
+        pytest.param([clause("no_code", "forbid", call("verify", line_id="$line"), when=[FRAUD])], id="needed first, forbidden for some"),
+        pytest.param(
+            [
+                clause("dear", "allow", RESUME, when=[at("fee", 50, "at_least")]),
+                clause("no", "forbid", RESUME, when=[at("fee", 90, "at_least")]),
+            ],
+            id="forbidden within what is allowed",
+        ),
+        pytest.param(
+            [
+                clause("known", "allow", RESUME, when=[at("reason", "fraud", "is_not")]),
+                clause("no", "forbid", RESUME, when=[at("reason", "payment", "is_not")]),
+            ],
+            id="each but one",
+        ),
         pytest.param([clause("order", "first", call("verify", line_id="$line"), first=call("show_line", line_id="$line"))], id="a chain"),
         pytest.param([clause("range", "forbid", RESUME, when=[at("fee", 9, "below"), at("fee", 5, "at_least")])], id="a range"),
         pytest.param([clause("also", "allow", RESUME, when=[at("reason", "travel")])], id="allowed in two cases"),
@@ -124,10 +150,30 @@ OTHER_SIDE = PLAN["touches"] | {"see_signal": {"reads": ["phones", "lines"]}}
         pytest.param({"personas": [{"name": "shy", "cannot": ["set_airplane"]}]}, "The persona 'shy' makes the goal", id="persona"),
         pytest.param({"goals": [GOAL, {"name": "g", "needs": ["fly"]}]}, "The goal 'g' needs fly", id="goal without tool"),
         pytest.param({"discoverable": {"resume": {"by": call("resume")}}}, "never unlocked", id="locks itself"),
+        pytest.param({"discoverable": {"resume": {"by": call("open_up")}}}, "unlocked by 'open_up'", id="unlocked by nothing"),
     ],
 )
 def test_a_world_that_cannot_work_is_found(changes: dict[str, Any], told: str) -> None:
     assert any(told in fault for fault in find_faults("", **changes)), find_faults("", **changes)
+
+
+def test_a_coupling_may_follow_another() -> None:
+    """Nothing but the first coupling writes what the second reads."""
+    touches = PLAN["touches"] | {"set_airplane": {"reads": ["phones"]}}
+    first, then = PLAN["couplings"][0], {"name": "notice_follows", "reads": ["phones"], "writes": ["tickets"]}
+    assert find_faults("", touches=touches, couplings=[first, then]) == []
+    (fault,) = find_faults("", touches=touches, couplings=[then])
+    assert "The coupling notice_follows never fires" in fault
+
+
+def test_a_clause_speaks_of_one_row() -> None:
+    one = PolicyClause.model_validate(
+        {
+            **{"id": "x", "effect": "forbid", "call": call("hand_over", line_id="$line", team="$ticket")},
+            "rows": {"$line": "lines", "$ticket": "tickets"},
+        }
+    )
+    assert any("more than one row" in fault for fault in find_faults("", one))
 
 
 def test_a_persona_without_the_goal_may_be_unable() -> None:
