@@ -118,7 +118,7 @@ class RecallFeed:
 class _NoRedirect(HTTPRedirectHandler):
     """A credential is sent nowhere else."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:  # noqa: ARG002
         return None
 
 
