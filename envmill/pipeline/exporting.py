@@ -4,7 +4,7 @@ runs ─► loads ─► what may leave ─► band ─► parts paid ─► spl
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from envmill.agents.limits import RolloutLimits
 from envmill.errors import SettingsError
 from envmill.findings import Finding
 from envmill.gates.protected_texts import read_protected
-from envmill.interop.consumers import CONSUMERS, export_for, find_left_out
+from envmill.interop.consumers import CONSUMERS, export_for, find_left_out, harbor
 from envmill.interop.exporters.base import Band, ExportSet, OutputFolder
 from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
@@ -74,7 +74,7 @@ def choose(settings: Settings, runs: Sequence[str], options: ExportOptions, term
     chosen = keep_splits(cargo, options.splits)
     stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
     for name in options.consumers:
-        for row, why in find_left_out(CONSUMERS[name], chosen).items():
+        for row, why in _list_left_out(name, chosen).items():
             tell(f"{name:12} left out {row}: {why}")
     return Selection(chosen, {one: why for one, why in stays.items() if one not in chosen.splits})
 
@@ -85,7 +85,7 @@ def pack(cargo: ExportSet, options: ExportOptions, encode: Encode | None = None)
         others = "the other exporters do not write rewards of attempts"
         raise SettingsError(f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}.")
     parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
-    return [*parcels, *(parcel for name in options.consumers for parcel in export_for(CONSUMERS[name], cargo))]
+    return [*parcels, *(parcel for name in options.consumers for parcel in _pack_for(name, cargo))]
 
 
 def read_load(lake: Lake, run: str) -> ExportInput:
@@ -225,3 +225,12 @@ def _describe_flagged(evidence: Any) -> str:
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {"terms": _describe_terms, "scan": _describe_flagged}
+
+
+def _pack_for(name: str, cargo: ExportSet) -> Iterable[OutputFolder]:
+    """The folder of a consumer: a package, or for Harbor tasks."""
+    return harbor.export_worlds(cargo) if name == harbor.NAME else export_for(CONSUMERS[name], cargo)
+
+
+def _list_left_out(name: str, cargo: ExportSet) -> Mapping[str, str]:
+    return harbor.find_unposed(cargo) if name == harbor.NAME else find_left_out(CONSUMERS[name], cargo)

@@ -159,11 +159,11 @@ def _read_variables(given: str) -> dict[str, Any]:
 
 def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[str, ...]:
     """Those named; none where none is."""
-    from envmill.interop.consumers import CONSUMERS
+    from envmill.interop.consumers import CONSUMERS, harbor
 
     if partial and not consumer:
         raise SettingsError("--partial is about the folders of consumers. Name one with --for, or leave --partial out.")
-    return _check("consumer", consumer, tuple(CONSUMERS)) if consumer else ()
+    return _check("consumer", consumer, (*CONSUMERS, harbor.NAME)) if consumer else ()
 
 
 def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,10 @@ def measure_load(served: server.Served, scripts: Path, sessions: int, seconds: f
     """One server, so many sessions."""
     idle, memory, before = served.measure_memory(), 0.0, len(server.list_tree(served.pid))
     busy = served.measure_processor()
-    with _drive(served, scripts, sessions=sessions, seconds=seconds, opening=sessions / 50) as policy:
+    with _drive(served, scripts, sessions=sessions, seconds=seconds, opening=sessions / 25) as policy:
         while policy.poll() is None:
-            time.sleep(2)
+            # Looking at a thousand processes takes a second of a core.
+            _wait_for(policy, 20)
             memory = max(memory, served.measure_memory() - idle)
         told = _read(policy)
     busy = served.measure_processor() - busy
@@ -117,6 +118,11 @@ def _count_grown(served: server.Served, before: int) -> int:
         if now >= last:
             break
     return now - before
+
+
+def _wait_for(policy: "subprocess.Popen[str]", seconds: float) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        policy.wait(seconds)
 
 
 def _run(served: server.Served, scripts: Path, **loop: Any) -> dict[str, Any]:

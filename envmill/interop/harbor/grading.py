@@ -10,6 +10,7 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -36,7 +37,7 @@ from envmill.sandbox.containers import CommandResult, Container
 from envmill.sandbox.machines.healthy import quote
 from envmill.sandbox.machines.machine import Containers
 from schemas.base import Json, is_object
-from schemas.harbor import TaskFile
+from schemas.harbor import McpServer, TaskFile
 
 ENVIRONMENT_OF_ALL = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 SOLVING = 900.0
@@ -63,13 +64,13 @@ class Grade:
     """What they wrote beside the reward (`report.json`)."""
 
 
-def find_unfit(tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,)) -> tuple[str, str] | None:
-    """Why its machine cannot be had here: a code, and words."""
+def find_unfit(tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,), *, served: bool = False) -> tuple[str, str] | None:
+    """Why its machine cannot be had here: a code, and words. `served`: a server of tools may be there, if it runs in the container."""
     if config.steps:
         return "several_steps", "it asks for several things, one after the other"
     if config.environment.os != "linux" or config.environment.gpus or config.environment.tpu:
         return "machine", "it needs another system, or an accelerator"
-    if any(each in tree for each in COMPOSE) or config.environment.mcp_servers:
+    if any(each in tree for each in COMPOSE) or any(not served or not _is_inside(each) for each in config.environment.mcp_servers):
         return "several_containers", "it needs more than one container"
     if (reason := _find_unfit_tests(tree, config, bases)) or config.artifacts:
         return "judged_elsewhere", reason or "it names artifacts, and here only what lies in /logs/artifacts is taken along"
@@ -84,6 +85,10 @@ def find_unfit(tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,)) -
             f"it stands on {recipe.base}, which is in a registry, and none is asked here; {BASE} is had without one",
         )
     return None
+
+
+def _is_inside(server: McpServer) -> bool:
+    return urlsplit(server.url or "").hostname in ("localhost", "127.0.0.1")
 
 
 def _find_unfit_tests(tree: Tree, config: TaskFile, bases: tuple[str, ...]) -> str:
@@ -106,7 +111,7 @@ def _is_apart(config: TaskFile) -> bool:
 async def grade(containers: Containers, tree: Tree, *, solution: bool) -> Grade:
     """In containers that stand on the base image and hold nothing else. A container that breaks is no reward, and never a 0."""
     config = read_config(tree)
-    if unfit := find_unfit(tree, config):
+    if unfit := find_unfit(tree, config, served=True):
         raise SettingsError(f"{tree.name} cannot be graded here: {unfit[1]}.")
     if solution and SOLVE not in tree:
         raise SettingsError(f"{tree.name} has no {SOLVE}: grade it without --solution, or add one.")
@@ -144,7 +149,8 @@ async def _work(container: Container, tree: Tree, config: TaskFile, solution: bo
         await put_tree(container, f"/{SOLUTION}", tree.below(SOLUTION))
         given = {**variables, **_read_variables(config.solution.env)}
         seconds = config.agent.timeout_sec or SOLVING
-        solved = await _run(container, "chmod +x /solution/solve.sh && /solution/solve.sh", folder, given, seconds)
+        await _run(container, "chmod +x /solution/solve.sh", "/", {}, 60)
+        solved = await _run(container, "/solution/solve.sh", folder, given, seconds, str(config.agent.user or "root"))
         if solved.code != 0:
             return f"its solution ends with {_describe(solved)}"
     return Ready(folder, variables)
@@ -255,9 +261,11 @@ async def put_tree(container: Container, folder: str, files: Mapping[str, Folder
         raise SandboxError(f"Files could not be unpacked in the container: {_describe(ran)}.")
 
 
-async def _run(container: Container, script: str, folder: str, variables: Mapping[str, str], seconds: float) -> CommandResult:
+async def _run(
+    container: Container, script: str, folder: str, variables: Mapping[str, str], seconds: float, user: str = "root"
+) -> CommandResult:
     words = ["/bin/bash", "-c", f"cd {quote(folder)} && {script}"]
-    return await container.run(words, seconds=seconds, environment={**ENVIRONMENT_OF_ALL, **variables})
+    return await container.run(words, seconds=seconds, user=user, environment={**ENVIRONMENT_OF_ALL, **variables})
 
 
 def _read_variables(given: Mapping[str, str]) -> dict[str, str]:

@@ -35,7 +35,7 @@ START = f"[ -e {READY} ] || {{ : >{READY}; {SERVICES} start; }} >/dev/null 2>&1;
 BUILD, JUDGE = 600.0, 300.0
 AGENT = 900.0
 """Seconds, where the run named none."""
-_MACHINE: dict[str, Json] = {"build_timeout_sec": BUILD, "cpus": 1, "memory_mb": 1024, "storage_mb": 2048, "network_mode": "no-network"}
+CONTAINER: dict[str, Json] = {"build_timeout_sec": BUILD, "cpus": 1, "memory_mb": 1024, "storage_mb": 2048, "network_mode": "no-network"}
 _ASKERS = ("asking.py", "probing.py", "examining.py")
 """What asks a machine how it is: by probes of its health check, or by a file of tests."""
 _JUDGES = ("test.sh", "judge.py", "own.py", "archive.py")
@@ -149,7 +149,8 @@ def _describe_records(environment: Environment, scenario: Scenario) -> Json:
     return {"environment": told, "scenario": scenario.model_dump(mode="json", exclude={"id"}), MACHINE: environment.files[MACHINE]}
 
 
-def _describe_config(environment: Environment, scenario: Scenario, healthy: Healthy, limits: Mapping[str, float], canary: str) -> Json:
+def describe_task(environment: Environment, scenario: Scenario, canary: str) -> dict[str, Json]:
+    """What the folder is, for its `task.toml`."""
     bounds = {name: each for name, each in (scenario.bounds.model_dump().items() if scenario.bounds else ())}
     return {
         "schema_version": VERSION,
@@ -170,14 +171,20 @@ def _describe_config(environment: Environment, scenario: Scenario, healthy: Heal
             **bounds,
             "canary": canary,
         },
+    }
+
+
+def _describe_config(environment: Environment, scenario: Scenario, healthy: Healthy, limits: Mapping[str, float], canary: str) -> Json:
+    return {
+        **describe_task(environment, scenario, canary),
         "agent": {"timeout_sec": limits.get("seconds", AGENT)},
         "verifier": {
             "timeout_sec": JUDGE,
             "environment_mode": "separate",
-            "environment": _MACHINE,
+            "environment": CONTAINER,
             "collect": [{"command": write_collecting(healthy, scenario.initial_state["places"]), "timeout_sec": 60.0}],
         },
-        "environment": {**_MACHINE, "healthcheck": {"command": START, "interval_sec": 1.0, "timeout_sec": 60.0, "retries": 3}},
+        "environment": {**CONTAINER, "healthcheck": {"command": START, "interval_sec": 1.0, "timeout_sec": 60.0, "retries": 3}},
     }
 
 

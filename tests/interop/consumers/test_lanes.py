@@ -147,6 +147,12 @@ def test_a_branch_that_comes_elsewhere_is_refused(scenarios: ScenarioSet) -> Non
         assert sum(lane.live for lane in scenarios.lanes.shared) == 1
 
 
+def test_a_warm_set_has_every_lane_started_and_no_session(scenarios: ScenarioSet) -> None:
+    scenarios.warm()
+    assert all({"jail", "court", "checking"} <= vars(lane.engine).keys() for lane in scenarios.lanes.shared)
+    assert [lane.live for lane in scenarios.lanes.shared] == [0, 0]
+
+
 def test_a_group_begins_in_one_state(scenarios: ScenarioSet) -> None:
     begun = [scenarios.begin(find(scenarios)) for _ in range(8)]
     assert len({session.state_hash for session in begun}) == 1

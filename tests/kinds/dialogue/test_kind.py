@@ -10,6 +10,7 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.base import Say
 from envmill.agents.limits import RolloutLimits
+from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
 from envmill.errors import BuildError
@@ -87,6 +88,16 @@ async def test_who_acts_before_the_yes_earns_nothing(title: str, jail: Sandbox) 
     assert (made.outcome, made.reward) == ("fail", 0.0)
     # The end is the right one on both sides: only the way was not.
     assert (made.components["agent"], made.components["user"], made.components["procedure"]) == (1.0, 1.0, 0.0)
+
+
+async def test_a_dialogue_is_played_again(jail: Sandbox) -> None:
+    """Calls of both sides, couplings among them, come to the same states in another session."""
+    environment, scenario = find("many")
+    made = await play(find_policy("reference"), "many", jail)
+    assert await replay_rollout(made, scenario, environment, jail) is None
+    place = next(number for number, entry in enumerate(made.transcript) if "leave_flight_mode" in str(entry.get("tool_calls", "")))
+    other = made.model_copy(update={"transcript": [*made.transcript[:place], *made.transcript[place + 2 :]]})
+    assert await replay_rollout(other, scenario, environment, jail) is not None
 
 
 async def test_each_side_is_reported_for_itself(jail: Sandbox) -> None:

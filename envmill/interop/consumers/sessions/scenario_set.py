@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -71,6 +72,15 @@ class ScenarioSet:
             session.close()
             raise
         return session
+
+    def warm(self, most: int = 8) -> None:
+        """Start every lane: an attempt at the first scenario of so many environments, and its verdict, on each."""
+        first = {row.environment: row.id for row in reversed(self.rows)}
+        for scenario in [*first.values()][-most:]:
+            # Side by side, so that each has a lane of its own.
+            with ExitStack() as open_ones:
+                for session in [open_ones.enter_context(self.begin(scenario)) for _ in self.lanes.shared]:
+                    session.judge()
 
     def judge_moves(
         self, scenario: str, moves: Sequence[Mapping[str, Any]], state_hash: str = "", seed: int | None = None

@@ -2,6 +2,7 @@
 """The server: `python -m envmill_openenv.app`, or `uvicorn server.app:app` in the folder."""
 
 import argparse
+import logging
 import resource
 
 import uvicorn
@@ -13,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from .environment import METRICS, OpenEnvEnvironment, open_shared
 from .guard import LOOPBACK, MOST, Guard
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
+from .sessions import JailError, JudgeError
 
 EACH = 2
 """Open files that a session may take, and as many more as a server needs anyway."""
@@ -62,6 +64,10 @@ def main() -> None:
     files = raise_files()
     if files < EACH * sessions:
         parser.error(f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer.")
+    try:
+        open_shared().warm()
+    except (JailError, JudgeError) as error:
+        logging.getLogger(__name__).warning("No session could be played: %s", error)
     # Compression would take memory for each connection, and time for each message.
     plain = {"ws_per_message_deflate": False, "ws_max_size": MOST}
     uvicorn.run(app, host=args.host, port=args.port, backlog=4096, log_level="warning", **plain)
