@@ -122,7 +122,7 @@ class Rollout(Record):
     transcript: list[Json]
     """Messages, tool calls and replies, with the state hash after each call, and `wait` entries with what was told meanwhile. A call's
     `actor` is left out where it is the agent; `raw` stands beside a call that could not be read and was never made, `reasoning` beside a
-    message whose thinking was shown."""
+    message whose thinking was shown, `sampled` beside one whose token ids the server gave."""
     evidence: list[Json] = []
     """Verdict's evidence."""
     changes: list[Json] | None = None
@@ -167,7 +167,7 @@ class Trajectory(Record):
     prefix: ClassVar[str] = "trj"
     identity: ClassVar[tuple[str, ...]] = ("rollout",)
 
-    schema_version: int = 2
+    schema_version: int = 3
     """Version of this record's shape; older versions stay readable."""
     rollout: str
     """Rollout id."""
@@ -195,6 +195,8 @@ class Trajectory(Record):
     """Difficulty features of the scenario."""
     split: Split = "train"
     """Split of the scenario."""
+    sampled: list[Json] = []
+    """Per message: `ids` and `logprobs` of its tokens as the server sampled them; null where it gave none. Empty without any."""
 
 
 class Bundle(Record):

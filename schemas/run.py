@@ -277,6 +277,9 @@ class RunConfig(Contract):
     same."""
     provisional: bool = Field(default=False, title="Export what is provisional")
     """Export items that a required gate could not measure."""
+    token_ids: bool = Field(default=False, title="Keep token ids")
+    """Ask the policy's server for the ids and log probabilities of the tokens that it samples, and keep them beside each message. vLLM and
+    SGLang give both. A server that refuses is asked without."""
     with_tier: Literal["", "suspected"] = Field(default="", title="Export another tier, too")
     """Tier to export besides `clean`: `suspected` adds items with a suspicion that no judge decided. Empty exports `clean` alone."""
     scripted: bool = Field(default=False, title="Export what scripts did")

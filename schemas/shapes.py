@@ -117,6 +117,10 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 rollout:string scenario:string environment:string policy:string messages:json tools:json "
         "loss:json state_hashes:json reward:double licence:string"
     ),
+    ("trajectories", 2): _read(
+        "id:string schema_version:int64 rollout:string scenario:string environment:string policy:string messages:json tools:json "
+        "loss:json state_hashes:json reward:double licence:string form:string features:json split:string"
+    ),
     ("rollouts", 2): _read(
         "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
         "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
@@ -255,6 +259,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("tests", 2): _add(exact=False),
     ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
+    ("trajectories", 2): _add(sampled=[]),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),

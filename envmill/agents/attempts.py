@@ -67,6 +67,8 @@ def make_player(
 ) -> Play:
     """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
     limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
+    if config.token_ids and isinstance(policy, ModelPolicy):
+        policy = policy.keep_tokens()
     umpire = bool(config.judge) and models is not None and name_judge(models) != "offline"
 
     def play(number: int) -> Awaitable[Rollout]:

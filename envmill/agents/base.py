@@ -75,6 +75,8 @@ class Turn:
     """Whether the model ran into its own limit before it said anything usable."""
     usage: Usage = field(default_factory=Usage)
     """What the turn took, when it was first answered."""
+    sampled: Json = None
+    """`ids` and `logprobs` of its tokens; null where the server gave no ids."""
 
 
 Event: TypeAlias = Literal["opening", "words", "replies", "time"]

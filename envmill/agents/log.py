@@ -193,4 +193,5 @@ def _render_call(number: str, call: Call | MalformedCall) -> Json:
 
 
 def _show(turn: Turn) -> dict[str, Json]:
-    return {"reasoning": turn.reasoning} if turn.reasoning else {}
+    shown: dict[str, Json] = {"reasoning": turn.reasoning, "sampled": turn.sampled}
+    return {name: value for name, value in shown.items() if value}

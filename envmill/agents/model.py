@@ -16,7 +16,7 @@ from envmill.language.words import find_words, normalise
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
-from schemas.base import canonical_json
+from schemas.base import Json, canonical_json
 from schemas.environment import Call, Environment, Tool
 from schemas.turns import PolicyInput
 
@@ -34,6 +34,10 @@ class ModelPolicy:
 
     def __init__(self, sampling: Sampling = Sampling()) -> None:  # noqa: B008  frozen
         self._sampling = sampling
+
+    def keep_tokens(self) -> "ModelPolicy":
+        """The same policy, whose server is asked for the ids and log probabilities of what it samples."""
+        return ModelPolicy(replace(self._sampling, logprobs=True))
 
     def open(self, environment: Environment, clock: str, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
@@ -109,4 +113,14 @@ def _read_turn(said: Completion) -> Turn:
         for one in said.tool_calls
     ]
     took = said.usage + said.recalled
-    return Turn(said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took)
+    return Turn(
+        said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took, sampled=_read_sampled(said)
+    )
+
+
+def _read_sampled(said: Completion) -> Json:
+    """Tokens as the server sampled them. Log probabilities without ids say nothing of tokens."""
+    if not said.token_ids:
+        return None
+    known = said.logprobs is not None and len(said.logprobs) == len(said.token_ids)
+    return {"ids": list(said.token_ids), "logprobs": list(said.logprobs) if known and said.logprobs else None}

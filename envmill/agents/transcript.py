@@ -8,13 +8,21 @@ from schemas.rollout import Rollout
 
 _AGENTS_FAULT = frozenset({"invalid_arguments", "unknown_tool", "malformed_call"})
 """Codes of calls that never reached the program: nobody should learn to make them."""
+_OURS = frozenset({"state_hash", "sampled"})
+"""What stands beside a message and is no part of it."""
 
 
 def list_messages(rollout: Rollout) -> list[Json]:
-    """Without state hashes, and with calls numbered in order: two vendors' ids for the same call are no difference."""
+    """Without state hashes and token ids, and with calls numbered in order: two vendors' ids for the same call are no difference."""
     numbers: dict[str, str] = {}
     shown = list_shown(rollout.transcript)
-    return [_renumber({key: value for key, value in entry.items() if key != "state_hash"}, numbers) for entry in shown]
+    return [_renumber({key: value for key, value in entry.items() if key not in _OURS}, numbers) for entry in shown]
+
+
+def list_sampled(transcript: Sequence[Json]) -> list[Json]:
+    """Per shown message: its tokens as they were sampled, null where they are not known; nothing where none are."""
+    found: list[Json] = [entry.get("sampled") for entry in list_shown(transcript)]
+    return found if any(found) else []
 
 
 def list_shown(transcript: Sequence[Json]) -> list[Json]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from envmill.agents import find_policy
 from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
-from envmill.agents.transcript import describe_deeds, list_messages, list_shown, list_tools, weigh_messages
+from envmill.agents.transcript import describe_deeds, list_messages, list_sampled, list_shown, list_tools, weigh_messages
 from envmill.gates.base import GateContext, ScenarioCase, drop
 from envmill.gates.calibration import open_bench
 from envmill.models.gateway import ModelSession
@@ -69,4 +69,5 @@ def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environme
         form=rollout.form,
         features=scenario.features,
         split=scenario.split,
+        sampled=list_sampled(rollout.transcript),
     )

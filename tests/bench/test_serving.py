@@ -1,5 +1,6 @@
 """What the training loop is measured with: quantiles, process trees, and scripts between the shortest and the longest rollout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 from schemas.environment import Call
 from tests.bench.loop.cargo import LONGEST, _lengthen
+from tests.bench.loop.curve import MEASURED, SVG, render
 from tests.bench.loop.policy import find_quantile
 from tests.bench.loop.server import list_children, list_tree, read_pss
 
@@ -35,3 +37,10 @@ def test_scripts_keep_between_their_calls_and_the_longest() -> None:
     look, deed = Call(name="look"), Call(name="deed")
     assert [call.name for call in _lengthen([deed], look, 3)] == ["look", "look", "deed"]
     assert len(_lengthen([deed] * 50, look, 3)) == LONGEST - 1
+
+
+def test_the_curve_of_the_page_is_the_one_that_was_measured() -> None:
+    rows = json.loads(MEASURED.read_text(encoding="utf-8"))
+    assert SVG.read_text(encoding="utf-8") == render(rows)
+    rows["memory_1024"]["measured"] += 0.1
+    assert SVG.read_text(encoding="utf-8") != render(rows)

@@ -97,6 +97,16 @@ def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(finished
     assert "kept nothing" in str(refused.exception)
 
 
+def test_environments_of_tools_leave_for_harbor_when_asked(finished: dict[str, str], tmp_path: Path) -> None:
+    """No package of a consumer's: a task for each scenario."""
+    done = ask(finished, "r1", "--for", "harbor", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["harbor-worlds"]
+    tasks = json.loads((tmp_path / "out/harbor-worlds/manifest.json").read_text())["tasks"]
+    assert tasks
+    assert all((tmp_path / "out/harbor-worlds" / task / "tests/test.sh").is_file() for task in tasks)
+
+
 def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], tmp_path: Path) -> None:
     """No verifier of this run pays in part, so none may, and all rows are binary."""
     done = ask(finished, "r1", "--for", "verifiers", "--partial", "--out", str(tmp_path / "out"))

@@ -12,8 +12,10 @@ from envmill.interop.bundles.portable import find_unjudged
 from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json
 from envmill.interop.exporters.bundle import NAME as BUNDLE
 from envmill.interop.exporters.bundle import pack_environment
+from envmill.interop.exporters.pages import fill
 from envmill.interop.harbor.worlds import write_world
 from envmill.kinds import kind_of
+from envmill.settings import ROOT
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 
@@ -45,6 +47,10 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
         "transfer": TRANSFER,
         "canary": make_canary(ids),
     })  # fmt: skip
+    licences = ", ".join(sorted({home.licence for home, _ in kept}))
+    files["NOTICE"] = fill("notice", licence=licences, canary=make_canary(ids)).encode()
+    files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files[DIGESTS] = render_digests(files)
     yield OutputFolder(FOLDER, FOLDER, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
 
 

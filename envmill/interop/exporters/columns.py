@@ -15,7 +15,7 @@ from schemas.base import Json, canonical_json
 
 T = TypeVar("T")
 U = TypeVar("U")
-ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<int32>", "list<string>"]
+ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"]
 
 _TYPES: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
@@ -24,6 +24,7 @@ _TYPES: dict[ColumnType, pa.DataType] = {
     "double": pa.float64(),
     "list<bool>": pa.list_(pa.bool_()),
     "list<int32>": pa.list_(pa.int32()),
+    "list<double>": pa.list_(pa.float64()),
     "list<string>": pa.list_(pa.string()),
 }
 

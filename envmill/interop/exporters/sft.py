@@ -35,6 +35,12 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
     ExportColumn("token_ids", "list<int32>", "The conversation in the tokenizer's template.", lambda one: one.ids),
     ExportColumn("assistant_mask", "list<bool>", "Per token: whether the policy said it.", lambda one: one.said),
     ExportColumn("loss_mask", "list<bool>", "Per token: whether it is trained on.", lambda one: one.loss),
+    ExportColumn(
+        "logprobs",
+        "list<double>",
+        "Per token: its log probability as sampled, null where it was not; null without any.",
+        lambda one: one.logprobs,
+    ),
 )
 """With a tokenizer; then a trajectory is as many rows as it has parts."""
 

@@ -23,6 +23,10 @@ class TokenRow:
     """Whether a text of it spells a control token."""
     thinking_left_out: bool = False
     """Whether the template has no place for thinking that was shown."""
+    logprobs: list[float | None] | None = None
+    """Per token: its log probability as sampled; null where it was not sampled, or is not known."""
+    sampled: int = 0
+    """Masked turns whose ids are those that the server sampled."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class TokenSheet:
                 "trained_on": sum(sum(row.loss) for row in rows),
                 "in_parts": sum(len(parts) > 1 for parts in self.trajectories.values()),
                 "quoted": sum(row.quoted for row in rows),
+                "turns_as_sampled": sum(row.sampled for row in rows),
                 "thinking_left_out": sum(row.thinking_left_out for row in rows),
             }
         return told

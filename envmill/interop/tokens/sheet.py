@@ -1,7 +1,7 @@
 """Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and counted under its reason."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envmill.interop.exporters import preferences, rl, sft
@@ -10,7 +10,7 @@ from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.tokens.refusal import TokenRefusal
 from envmill.interop.tokens.rows import TokenPair, TokenRow, TokenSheet
 from envmill.interop.tokens.tokenizer import ChatTokenizer
-from envmill.interop.tokens.turns import ChatEncoder, EncodedChat
+from envmill.interop.tokens.turns import ChatEncoder, EncodedChat, SaidTurn
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
@@ -56,12 +56,36 @@ def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[Token
     parts = [part for part in encoder.encode_parts() if learnt & {one.place for one in part.turns}]
     if not parts:
         raise TokenRefusal("nothing_learnt", "no turn is trained on")
-    return [_make_row(number, part, learnt) for number, part in enumerate(parts)]
+    sampled = {place: tokens for place, tokens in enumerate(trajectory.sampled) if tokens}
+    return [_make_row(number, part, learnt, sampled) for number, part in enumerate(parts)]
 
 
-def _make_row(number: int, part: EncodedChat, learnt: set[int]) -> TokenRow:
-    turns = [one.place for one in part.turns]
-    return TokenRow(number, part.ids, part.mask, part.mask_turns(learnt), turns, part.quoted, part.thinking_left_out)
+def _make_row(number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]) -> TokenRow:
+    logprobs: list[float | None] = [None] * len(part.ids)
+    known = [one for one in part.turns if one.place in sampled]
+    for turn in known:
+        told = _align(part, turn, sampled[turn.place])
+        logprobs[turn.first : turn.first + len(told)] = told
+    return TokenRow(
+        number,
+        part.ids,
+        part.mask,
+        part.mask_turns(learnt),
+        [one.place for one in part.turns],
+        part.quoted,
+        part.thinking_left_out,
+        logprobs if sampled else None,
+        len(known),
+    )
+
+
+def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
+    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers leave out the token that ends it."""
+    ids, given = part.ids[turn.first : turn.last], sampled["ids"]
+    if given not in (ids, ids[:-1]):
+        place = next((one for one, (ours, theirs) in enumerate(zip(ids, given, strict=False)) if ours != theirs), min(len(ids), len(given)))
+        raise TokenRefusal("tokens_differ", f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded")
+    return sampled["logprobs"] or [None] * len(given)
 
 
 def encode_pair(chat: ChatTokenizer, pair: Pair) -> TokenPair:

@@ -100,6 +100,8 @@ class PolicyServer:
         self._open = asyncio.Event()
         self._open.set()
         self._checkpoint = 0
+        self._updates: list[tuple[float, float]] = []
+        """When generation stood still."""
         self._attempts = self._number_attempts()
         self._end = math.inf
 
@@ -200,16 +202,23 @@ class PolicyServer:
         seconds = min(_MOST, max(_LEAST, chance.lognormvariate(math.log(_MEDIAN), _SPREAD)))
         if chance.random() < _STRAGGLING:
             seconds = 3 * _MOST
-        begun = time.monotonic()
-        await asyncio.sleep(seconds * self.loop.scale)
-        await self._open.wait()
+        begun, left = time.monotonic(), seconds * self.loop.scale
+        while left > 0:
+            slept = time.monotonic()
+            await asyncio.sleep(left)
+            woke = time.monotonic()
+            await self._open.wait()
+            # An update stops generation where it is; afterwards it goes on for as long as was left.
+            left = sum(max(0.0, min(woke, end) - max(slept, start)) for start, end in self._updates[-2:])
         self.measured.policy += time.monotonic() - begun
 
     async def _update(self) -> None:
         while True:
             await asyncio.sleep(_PERIOD * self.loop.scale)
             self._open.clear()
+            begun = time.monotonic()
             await asyncio.sleep(_UPDATE * self.loop.scale)
+            self._updates.append((begun, time.monotonic()))
             self._checkpoint += 1
             self._open.set()
 

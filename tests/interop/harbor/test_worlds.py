@@ -180,6 +180,7 @@ async def test_what_has_no_place_is_named() -> None:
     (parcel,) = export_worlds(cargo)
     assert json.loads(parcel.files["manifest.json"])["left_out"] == left
     assert parcel.scenarios == (SCENARIO.id,)
+    assert {path for path in parcel.files if "/" not in path} == {"LICENSE", "NOTICE", "SHA256SUMS", "manifest.json"}
     assert list(export_worlds(ExportSet(environments=(SHARE,), scenarios=(BROKEN,)))) == []
 
 

@@ -101,14 +101,18 @@ def strip_marks(template: str) -> str:
     return re.sub(r"\{%(-?)\s*(?:end)?generation\s*(-?)%\}", r"{#\1\2#}", template)
 
 
+def make_config(family: Family) -> dict[str, Any]:
+    """`tokenizer_config.json`."""
+    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    config |= {"bos_token": family.bos} if family.bos else {}
+    return config | {"eos_token": {"__type": "AddedToken", "content": family.eos, "special": True}}
+
+
 def write_folder(family: Family, folder: Path, *, template: str | None = None) -> Path:
     """A tokenizer folder as models come with."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.json").write_text(_train(family.name))
-    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    config |= {"bos_token": family.bos} if family.bos else {}
-    config |= {"eos_token": {"__type": "AddedToken", "content": family.eos, "special": True}}
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    (folder / "tokenizer_config.json").write_text(json.dumps(make_config(family)))
     (folder / "chat_template.jinja").write_text(template or read_template(family.name))
     return folder
 

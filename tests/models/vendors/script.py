@@ -54,6 +54,8 @@ class Turn:
     cache_write: int = 0
     thought: int = 0
     """Reasoning tokens, part of the output."""
+    tokens: tuple[int, ...] = ()
+    """Ids of what it sampled, for who asks; made from the text when left out."""
 
 
 @dataclass

@@ -37,9 +37,9 @@ def answer(asked: Conversation, turn: Turn) -> Body:
     found = {"id": f"chatcmpl-{asked.digest}", "object": "chat.completion", "created": 1, "model": asked.model, "usage": count(asked, turn)}
     tokens = pieces(turn.text, 4)
     if asked.logprobs:
-        choice["logprobs"] = {"content": [_spell_logprob(token) for token in tokens], "refusal": None}
+        choice["logprobs"] = {"content": [_spell_logprob(token) for token in [str(one) for one in turn.tokens] or tokens], "refusal": None}
     if asked.token_ids:
-        choice["token_ids"] = [zlib.crc32(token.encode()) % 50_000 for token in tokens]
+        choice["token_ids"] = list(turn.tokens) or [zlib.crc32(token.encode()) % 50_000 for token in tokens]
         found["prompt_token_ids"] = [zlib.crc32(token.encode()) % 50_000 for token in pieces(asked.text, 4)]
     return found | {"choices": [choice]}
 
