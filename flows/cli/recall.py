@@ -2,13 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from envmill.errors import SettingsError
 from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
+
+if TYPE_CHECKING:
+    from envmill.lake.lake import Lake
+    from envmill.pipeline.withdrawing import RestingRows
 
 
 def recall(
@@ -32,7 +36,7 @@ def recall(
     """
     from envmill.interop.exporters.licence_terms import ProviderTerms, is_about
     from envmill.lake.lake import Lake
-    from envmill.pipeline.withdrawing import find_resting, list_shipped_rows, withdraw
+    from envmill.pipeline.withdrawing import find_resting, list_shipped_rows
     from flows.cli.question import find_run
 
     if feed and not (model or seed or licence):
@@ -51,15 +55,22 @@ def recall(
         raise SettingsError(
             f"Nothing rests on {model or seed or licence}. `envmill export` writes the sources of each row into its folders."
         )
-    for one in found:
-        told = [f"{len(getattr(one, name))} {name}" for name in ("environments", "scenarios", "trajectories", "pairs")]
-        print_text(f"run {one.run}: {', '.join(told)}")
-        if not dry:
-            print_text(f"  {len(withdraw(lake, one, f'source {model or seed or licence}: {reason}'))} newly withdrawn")
+    _withdraw(lake, found, "" if dry else f"source {model or seed or licence}: {reason}")
     if feed and not dry:
         _update_feed(context.obj, feed, since)
     for bundle, ids in list_shipped_rows(lake, found):
         print_text(f"{bundle.exporter:12} {bundle.path}: {len(ids)} rows: {' '.join(ids)}")
+
+
+def _withdraw(lake: "Lake", found: "list[RestingRows]", reason: str) -> None:
+    """Say what rests on the source, and withdraw it where there is a reason."""
+    from envmill.pipeline.withdrawing import withdraw
+
+    for one in found:
+        told = [f"{len(getattr(one, name))} {name}" for name in ("environments", "scenarios", "trajectories", "pairs")]
+        print_text(f"run {one.run}: {', '.join(told)}")
+        if reason:
+            print_text(f"  {len(withdraw(lake, one, reason))} newly withdrawn")
 
 
 def _update_feed(home: Home, feed: Path, since: int | None) -> None:

