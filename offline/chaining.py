@@ -24,11 +24,11 @@ _APART = 1000
 
 def write_chain(reply: ScenarioReply, domain: Domain) -> ChainReply:
     """The calls of a scenario, each argument with where it comes from."""
-    weaver = _Weaver(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"), reply.request)
+    writer = ChainWriter(domain, DomainWorld(domain, deepcopy(reply.initial_state), TODAY, "chain"), reply.request)
     for call in link(reply.oracle, [])[0]:
-        weaver.add(call)
-    chain = Chain(sampler="author", nodes=weaver.nodes)
-    return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": weaver.filling})
+        writer.add(call)
+    chain = Chain(sampler="author", nodes=writer.nodes)
+    return ChainReply.model_validate(reply.model_dump() | {"oracle": [], "chain": chain, "filling": writer.filling})
 
 
 def spread_samples(sample: int) -> range:
@@ -62,7 +62,7 @@ def is_whole(reply: ChainReply, touched: Mapping[str, set[str]]) -> bool:
     return len(groups) <= 1
 
 
-class _Weaver:
+class ChainWriter:
     """Nodes so far, and what was answered."""
 
     def __init__(self, domain: Domain, world: DomainWorld, words: str) -> None:
@@ -108,15 +108,18 @@ class _Weaver:
                     return FromNode(node=step, path=path)
             for path, items in _list_lists(reply):
                 for column in (name for name in items[0] if any(item[name] == value for item in items)):
-                    if chosen := self._choose(step, path, items, column, value):
+                    if chosen := self.choose(step, path, items, column, value):
                         return chosen
         return None
 
-    def _choose(self, step: str, path: str, items: list[dict[str, Any]], column: str, value: Any) -> Source | None:
-        """By the first other column that picks it out."""
+    def choose(self, step: str, path: str, items: list[dict[str, Any]], column: str, value: Any) -> Source | None:
+        """By the first other column that holds its value once. Where none does, by one whose first row it is, which is a guess: another
+        program may list rows in another order."""
         wanted = next(item for item in items if item[column] == value)
-        for name in (name for name in wanted if name != column and not name.endswith("id")):
-            if next(item for item in items if item[name] == wanted[name]) is wanted:
+        others = [name for name in wanted if name != column and not name.endswith("id")]
+        shared = {name: [item for item in items if item[name] == wanted[name]] for name in others}
+        for name in sorted(others, key=lambda name: len(shared[name]) > 1):
+            if shared[name][0] is wanted:
                 reason = Reason(id=f"r{len(self._chosen) + 1}", rule="choose", takes=[FromNode(node=step, path=f"{path}.{column}")])
                 self.nodes.append(reason)
                 self.filling.picks[reason.id] = Pick(path=f"{path}.{name}", equals=wanted[name])

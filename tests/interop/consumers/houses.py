@@ -36,6 +36,19 @@ def open_locked_house(name: str, *alone: str) -> Path:
     return house / "bin" / "python"
 
 
+def open_newer_house(name: str, minor: int, *alone: str) -> Path:
+    """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch release may be any."""
+    found = [*Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"), *map(Path, filter(None, [shutil.which(f"python3.{minor}")]))]
+    lock = LOCKS / f"{name}.txt"
+    house = HOUSES / f"{name}-{digest([lock.read_text(), *alone], 8)}-py3.{minor}"
+    if not house.exists():
+        if not found:
+            pytest.skip(f"it needs Python 3.{minor}")
+        asked = [["--no-deps", "-r", str(lock)], *([["--no-deps", "--ignore-requires-python", *alone]] if alone else [])]
+        build_house(house, lock.name, *asked, patience=INSTALLING, python=str(found[0]))
+    return house / "bin" / "python"
+
+
 def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) -> Any:
     """What a script writes to the file that is its last word. It is run isolated and with no network, not even loopback."""
     if os.geteuid() != 0 or not shutil.which("unshare"):

@@ -33,11 +33,11 @@ def _build(house: Path, requirement: str, lean: tuple[str, ...]) -> None:
     build_house(house, requirement, *([first, [*ask, *lean]] if lean else [[*ask, requirement]]))
 
 
-def build_house(house: Path, what: str, *asked: Sequence[str], patience: float = PATIENCE) -> None:
+def build_house(house: Path, what: str, *asked: Sequence[str], patience: float = PATIENCE, python: str = sys.executable) -> None:
     """An environment with what pip is asked for, one time after the other. It is made under another name, so that a house that stands is
     whole."""
     part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
-    make = [sys.executable, "-m", "venv", "--without-pip", str(part)]
+    make = [python, "-m", "venv", "--without-pip", str(part)]
     # Not compiled: most of what it brings is never imported here.
     pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile"]
     for command in (make, *([*pip, *words] for words in asked)):

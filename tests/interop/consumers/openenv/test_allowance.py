@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from envmill.interop.consumers.openenv import CONSUMER
-from tests.interop.consumers.openenv.test_guard import GUARD, HOME
+from envmill.interop.consumers.sessions.guard import Guard
+from tests.interop.consumers.openenv.test_guard import HOME
 
 ALLOWANCE = runpy.run_path(str(CONSUMER.adapter / "allowance.py"))
 METRICS = runpy.run_path(str(CONSUMER.adapter / "metrics.py"))
@@ -74,7 +75,8 @@ def test_a_client_that_vanished_is_no_error_of_the_server(cut: bool) -> None:
         raise RuntimeError
 
     headers = [(name.encode(), value.encode()) for name, value in HOME.items()]
-    asked = GUARD["Guard"](serve)({"type": "websocket", "path": "/ws", "headers": headers}, None, send)
+    nothing: Any = None
+    asked = Guard(serve)({"type": "websocket", "path": "/ws", "headers": headers}, nothing, send)
     if cut:
         asyncio.run(asked)
     else:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ import pytest
 import yaml
 
 from envmill.interop.consumers.openenv import CONSUMER, VERSIONS
+from envmill.interop.consumers.sessions.guard import MOST, Guard
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import LOCKS
 from tests.interop.exporters.specimens import make_cargo
 
-GUARD = runpy.run_path(str(CONSUMER.adapter / "guard.py"))
-MOST: int = GUARD["MOST"]
 HOME = {"host": "127.0.0.1:8000"}
 TOKEN = {"authorization": "Bearer secret"}
 
@@ -41,7 +39,7 @@ def ask(
         sent.append(message)
 
     told = [(name.encode(), value.encode()) for name, value in headers.items()]
-    asyncio.run(GUARD["Guard"](_serve, token)({"type": kind, "path": path, "headers": told, **scope}, receive, send))
+    asyncio.run(Guard(_serve, token)({"type": kind, "path": path, "headers": told, **scope}, receive, send))
     return sent[0]
 
 

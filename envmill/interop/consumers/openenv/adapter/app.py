@@ -12,9 +12,9 @@ from starlette.config import Config
 from starlette.responses import PlainTextResponse
 
 from .environment import METRICS, OpenEnvEnvironment, open_shared
-from .guard import LOOPBACK, MOST, Guard
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 from .sessions import JailError, JudgeError
+from .sessions.guard import LOOPBACK, MOST, Guard
 
 EACH = 2
 """Open files that a session may take, and as many more as a server needs anyway."""
@@ -32,7 +32,7 @@ served = create_app(
     concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE),
     state_cls=OpenEnvState,
 )
-app = Guard(served, token)
+app = Guard(served, token, "ENVMILL_OPENENV_TOKEN")
 
 
 @served.get("/metrics", include_in_schema=False)

@@ -1,5 +1,4 @@
-# pyright: basic, reportMissingImports=false
-"""What stands before the server: a token, whose pages may ask, and how much is read. OpenEnv's server knows no token."""
+"""What stands before a consumer's server that knows no token: a token, whose pages may ask, and how much is read."""
 
 import hmac
 import json
@@ -19,8 +18,8 @@ MOST = 1_048_576
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: Any, token: str = "") -> None:
-        self.app, self.token = app, token
+    def __init__(self, app: Any, token: str = "", setting: str = "", most: int = MOST) -> None:
+        self.app, self.token, self.setting, self.most = app, token, setting, most
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -35,7 +34,7 @@ class Guard:
             return
         line = _Line(send)
         try:
-            await self.app(scope, _bound(receive), line.send)
+            await self.app(scope, _bound(receive, self.most), line.send)
         except RuntimeError:
             # Of a client that has vanished OpenEnv's server asks twice to be told so: no fault of anybody's.
             if not line.cut:
@@ -50,10 +49,10 @@ class Guard:
             if not probing and not hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {self.token}".encode()):
                 return 401, "Send the server's token: Authorization: Bearer TOKEN."
         elif host not in LOOPBACK:
-            return 403, f"Without a token only this machine may ask, and {host!r} is another name. Set ENVMILL_OPENENV_TOKEN."
+            return 403, f"Without a token only this machine may ask, and {host!r} is another name. Set {self.setting}."
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST:
-            return 413, f"A request may have {MOST} bytes."
+        if not length.isdigit() or int(length) > self.most:
+            return 413, f"A request may have {self.most} bytes."
         return 0, ""
 
 
@@ -71,7 +70,7 @@ class _Line:
             raise
 
 
-def _bound(receive: Receive) -> Receive:
+def _bound(receive: Receive, most: int) -> Receive:
     """A message that is too long ends the connection."""
     seen = 0
 
@@ -80,9 +79,9 @@ def _bound(receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             seen += len(message.get("body", b""))
-            return {"type": "http.disconnect"} if seen > MOST else message
+            return {"type": "http.disconnect"} if seen > most else message
         size = len(message.get("text") or message.get("bytes") or "")
-        return {"type": "websocket.disconnect", "code": 1009} if size > MOST else message
+        return {"type": "websocket.disconnect", "code": 1009} if size > most else message
 
     return take
 
