@@ -24,9 +24,7 @@ def recall(
     seed: Annotated[str, typer.Option(help="Id of a seed.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of seeds; `*` fits all.")] = "",
     run: Annotated[list[str] | None, typer.Option(help="Runs to look in; all when left out.")] = None,
-    feed: Annotated[
-        Path | None, typer.Option(help="Recall feed to bring up to date, for trainers that poll it (docs/provenance.md).")
-    ] = None,
+    feed: Annotated[Path | None, typer.Option(help="Recall feed to bring up to date (docs/provenance.md).")] = None,
     since: Annotated[int | None, typer.Option(min=0, help="Show the feed's entries after this number, one JSON object per line.")] = None,
     dry: Annotated[bool, typer.Option("--dry", help="Show what would be withdrawn, and write nothing.")] = False,
 ) -> None:
@@ -42,10 +40,7 @@ def recall(
     if feed and not (model or seed or licence):
         _update_feed(context.obj, feed, since)
         return
-    if sum(map(bool, (model, seed, licence))) != 1:
-        raise SettingsError("Name one source: --model PROVIDER:MODEL, --seed ID or --licence NAME.")
-    if not reason and not dry:
-        raise SettingsError("A recall says why: give --reason, or --dry to look first.")
+    _check((model, seed, licence), reason, dry)
     lake = Lake(context.obj.settings.lake)
     meant = ProviderTerms(id="recall", models=(model,) if model else (), licences=(licence,) if licence else ())
     runs = [find_run(context.obj, one) for one in run] if run else lake.runs()
@@ -60,6 +55,13 @@ def recall(
         _update_feed(context.obj, feed, since)
     for bundle, ids in list_shipped_rows(lake, found):
         print_text(f"{bundle.exporter:12} {bundle.path}: {len(ids)} rows: {' '.join(ids)}")
+
+
+def _check(sources: tuple[str, ...], reason: str, dry: bool) -> None:
+    if sum(map(bool, sources)) != 1:
+        raise SettingsError("Name one source: --model PROVIDER:MODEL, --seed ID or --licence NAME.")
+    if not reason and not dry:
+        raise SettingsError("A recall says why: give --reason, or --dry to look first.")
 
 
 def _withdraw(lake: "Lake", found: "list[RestingRows]", reason: str) -> None:
