@@ -36,8 +36,8 @@ METAPHORS: dict[str, str] = {
     "quality/promises/shared.py:says": "promises are read as sentences: column `reason` says why",
 }
 """`path:function` → the reason it keeps such a verb."""
-TOPS = frozenset({"envmill/front/settings.py"})
-"""Modules that read the process's environment for a user's program, which has no flow or command above it."""
+TOPS = frozenset({"envmill/front/settings.py", "envmill/interop/consumers/sessions/recalls.py"})
+"""Modules that read the process's environment for a user's program, or in an exported folder: no flow or command is above them."""
 LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
     "tests/samples/dialogue/reader/program/program.py": "one class with forty tools, as a dialogue has them",

@@ -74,7 +74,20 @@ def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(finishe
     assert ask(finished, "export", "r1", "--out", str(tmp_path / "second")).exit_code == 0
     assert not (tmp_path / "second/sft").exists()
     assert (tmp_path / "second/rl").exists()
+    feed = tmp_path / "feed.json"
+    assert f"{len(lake.read(Withdrawal, 'r1'))} new entries" in ask(finished, "recall", "--feed", str(feed)).stdout
+    first = json.loads(feed.read_bytes())
+    assert "0 new entries" in ask(finished, "recall", "--feed", str(feed)).stdout
+    assert json.loads(feed.read_bytes()) == first
     seed = lake.read(Environment, "r1")[0].origin.seed
-    done = ask(finished, "recall", "--seed", seed, "--reason", "not ours")
+    done = ask(finished, "recall", "--seed", seed, "--reason", "not ours", "--feed", str(feed))
+    later = json.loads(feed.read_bytes())
+    assert later["withdrawn"][: first["seq"]] == first["withdrawn"], "numbers are given once"
+    assert [one["seq"] for one in later["withdrawn"]] == [*range(1, later["seq"] + 1)]
+    new = ask(finished, "recall", "--feed", str(feed), "--since", str(first["seq"])).stdout.splitlines()
+    assert [json.loads(line) for line in new] == later["withdrawn"][first["seq"] :]
+    assert {one["subject"] for one in later["withdrawn"]} == {one.subject for one in lake.read(Withdrawal, "r1")}
+    feed.write_text(json.dumps(later | {"withdrawn": later["withdrawn"][1:]}))
+    assert "some of its entries are missing" in str(ask(finished, "recall", "--feed", str(feed)).exception)
     assert any(line.startswith("rl ") for line in done.stdout.splitlines())
     assert "recalled" in str(ask(finished, "export", "r1", "--out", str(tmp_path / "third")).exception)

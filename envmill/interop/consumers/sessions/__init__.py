@@ -14,20 +14,24 @@ Standard library only. The programs run in the jail that lies in `envrun`, and t
 from .calls import render_reply
 from .envrun import JailError, JudgeError
 from .lanes import Lane
+from .recalls import FeedError, RecallFeed, WithdrawnError
 from .rows import OutageError, ScenarioRow, SetError
 from .scenario_set import ScenarioSet, open_set
 from .session import ScenarioSession, SessionVerdict
 
 __all__ = [
+    "FeedError",
     "JailError",
     "JudgeError",
     "Lane",
     "OutageError",
+    "RecallFeed",
     "ScenarioRow",
     "ScenarioSession",
     "ScenarioSet",
     "SessionVerdict",
     "SetError",
+    "WithdrawnError",
     "open_set",
     "render_reply",
 ]

@@ -1,7 +1,7 @@
 """A folder of rows and sealed bundles, opened."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
@@ -9,6 +9,7 @@ from typing import Any
 
 from .envrun import Bundle, Episode, FolderError, JailError
 from .lanes import Lane, Lanes
+from .recalls import RecallFeed
 from .rows import SEALED, ScenarioRow, SetError, read_rows
 from .session import ScenarioSession, SessionTurn, SessionVerdict
 
@@ -22,6 +23,8 @@ class ScenarioSet:
     def __init__(self, folder: Path, lanes: int = 1) -> None:
         self.folder = folder
         self.rows = read_rows(folder)
+        self.recalls = RecallFeed.of()
+        """What was withdrawn since. Sessions that have begun go on, and are judged."""
         self._known = {row.id: row for row in self.rows}
         self._bundles: dict[str, Bundle] = {}
         self.lanes = Lanes(lanes)
@@ -35,13 +38,19 @@ class ScenarioSet:
         return self._known[scenario]
 
     def begin(self, scenario: str, seed: int | None = None, lane: Lane | None = None) -> ScenarioSession:
-        """A session of its own. Another seed gives other ids and another chance; verdicts allow for it.
+        """A session of its own; WithdrawnError where the scenario was recalled. Another seed gives other ids; verdicts allow for it.
 
         `lane` is one that was taken for it, and is given back where the session cannot begin.
         """
-        row = self.find(scenario)
+        return self._open(self.find(scenario), seed, lane, self.recalls.check)
+
+    def _open(
+        self, row: ScenarioRow, seed: int | None, lane: Lane | None = None, check: Callable[[ScenarioRow], None] | None = None
+    ) -> ScenarioSession:
         own, lane = row.seed if seed is None else seed, lane or self.lanes.take(row.environment)
         try:
+            if check:
+                check(row)
             with lane.turn:
                 episode = self._begin(row, own, lane)
         except BaseException as error:
@@ -77,7 +86,7 @@ class ScenarioSet:
         self, scenario: str, moves: Sequence[Mapping[str, Any]], state_hash: str = "", seed: int | None = None
     ) -> SessionVerdict:
         """The judgement on moves that were made elsewhere, made again here. Another state than was recorded makes it an error."""
-        with self.begin(scenario, seed) as session:
+        with self._open(self.find(scenario), seed) as session:
             for move in moves:
                 session.say(move["say"]) if "say" in move else session.call(move["name"], move["arguments"])
             judgement = session.judge()

@@ -40,6 +40,8 @@ async def render_metrics() -> PlainTextResponse:
     """Sessions, answers, verdicts, errors and latencies."""
     lanes = open_shared().lanes
     gauges = {"sessions_most": sessions, "lanes": len(lanes.shared), "lanes_replaced": lanes.replaced}
+    recalls = open_shared().recalls.describe()
+    gauges |= {"recalls_seq": recalls["seq"], "recalls_withdrawn": recalls["withdrawn"], "recalls_unreadable": bool(recalls["problem"])}
     return PlainTextResponse(METRICS.render(**gauges, quarantined=len(lanes.quarantined)))
 
 

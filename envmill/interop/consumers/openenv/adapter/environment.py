@@ -23,7 +23,7 @@ from openenv.core.env_server.types import EnvironmentMetadata
 from .allowance import ClientAllowance
 from .metrics import Metrics
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
-from .sessions import JailError, JudgeError, Lane, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import JailError, JudgeError, Lane, OutageError, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
 
 _LOG = logging.getLogger(__name__)
 _OPENING = Lock()
@@ -122,6 +122,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
     def get_metadata(self) -> EnvironmentMetadata:
         rows = open_shared().rows
         told = f"{len(rows)} scenarios in {len({row.environment for row in rows})} environments made by EnvMill."
+        if problem := open_shared().recalls.describe()["problem"]:
+            told += f" The recall feed cannot be read: {problem}."
         return EnvironmentMetadata(name="envmill", description=told, version="0.1.0")
 
     def list_splits(self) -> list[str]:
@@ -158,11 +160,14 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         origin = _EPISODES.get(branch) if branch else None
         source = origin and origin._session
         self._leave()
-        if source:
-            turns = source.turns[: len(source.turns) if turn is None else turn]
-            session = _begin(lambda own: open_shared().branch(turns, row.id, source.seed, own), lane, row)
-        else:
-            session = _begin(lambda own: open_shared().begin(row.id, seed, own), lane, row)
+        try:
+            if source:
+                turns = source.turns[: len(source.turns) if turn is None else turn]
+                session = _begin(lambda own: open_shared().branch(turns, row.id, source.seed, own), lane, row)
+            else:
+                session = _begin(lambda own: open_shared().begin(row.id, seed, own), lane, row)
+        except OutageError as error:
+            return self._refuse(row, episode_id, error)
         self._session = session
         self._state = OpenEnvState(
             episode_id=episode_id or str(uuid4()),
@@ -174,6 +179,12 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         )
         _EPISODES[self._state.episode_id or ""] = self
         return OpenEnvObservation(scenario=row.id, messages=row.prompt, tools=row.tools)
+
+    def _refuse(self, row: ScenarioRow, episode_id: str | None, error: OutageError) -> OpenEnvObservation:
+        """Withdrawn, or nobody knows whether it is: no episode begins, and no reward is given."""
+        self._state = OpenEnvState(episode_id=episode_id or str(uuid4()), scenario=row.id, environment=row.environment, form=row.form)
+        METRICS.count("refused", type(error).__name__)
+        return self._break(str(error), refused=type(error).__name__)
 
     async def _wait(self) -> None:
         if wait := self._allowance.find_wait():
@@ -242,11 +253,12 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._last = OpenEnvObservation(scenario=session.row.id, done=True, reward=verdict.reward, metadata=metadata, **told)
         return self._last
 
-    def _break(self, why: str, reply: str = "") -> OpenEnvObservation:
+    def _break(self, why: str, reply: str = "", refused: str = "") -> OpenEnvObservation:
         """Nothing was found out about the policy."""
         _LOG.warning("No reward for %s, nothing was found out: %s", self._state.scenario, why)
         self._state.outcome = self._state.ended = "error"
         metadata = {"outcome": "error", "reason": "The environment or its judge broke down. Leave this episode out."}
+        metadata |= {"refused": refused, "reason": why} if refused else {}
         self._last = OpenEnvObservation(scenario=self._state.scenario, done=True, reward=None, metadata=metadata, reply=reply)
         return self._last
 
