@@ -77,7 +77,7 @@ def _draw_scenarios(seed: int, luck: Luck) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "id": [f"scn_{seed}_{number}" for number in range(rows)],
-            "at_home": 1,
+            "environment_exists": 1,
             "polarity": polarity,
             **{one: (polarity == one).astype(int) for one in _POLARITIES},
             "words": np.maximum(3, luck.amount("words", rows, 0.35).round()),
@@ -94,7 +94,7 @@ def _draw_exits(lap: str, stage: str, luck: Luck) -> pd.DataFrame:
     rows = luck.environments if lap == "environments" else luck.places
     error, kept = luck.share("error", rows), luck.share(f"kept_{lap}", rows, 0.6)
     columns: dict[str, Any] = {
-        "subject": "x", "outcome": np.where(error, "error", np.where(kept, "kept", "dropped")), "told": 1,
+        "subject": "x", "outcome": np.where(error, "error", np.where(kept, "kept", "dropped")), "reason_is_given": 1,
         **{f"kept_{one}_{other}": np.nan for one, stages in _STEPS.items() for other in stages}, "error": error,
         "again": luck.share("again", rows), "duplicate": luck.share("duplicate", rows).astype(float) if stage == "filter" else np.nan,
         "tokens_environments": np.nan, "tokens_scenarios": np.nan,
@@ -107,7 +107,7 @@ def _draw_rollouts(luck: Luck) -> pd.DataFrame:
     passed = luck.share("passed", luck.places, 1.0)
     return pd.DataFrame(
         {
-            "at_home": 1, "outcome": np.where(passed, "pass", "fail"), "reward": passed.astype(float), "unpaid": 1,
+            "scenario_exists": 1, "outcome": np.where(passed, "pass", "fail"), "reward": passed.astype(float), "error_has_no_reward": 1,
             "steps": np.maximum(0, luck.amount("steps", luck.places, 0.4).round()), "passed": passed, "unjudged": 0,
         }
     )  # fmt: skip

@@ -128,10 +128,10 @@ def test_a_run_of_the_lake_becomes_frames(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "changes", "column"),
     [
-        (Scenario, {"environment": "env_elsewhere"}, "scenarios.at_home"),
+        (Scenario, {"environment": "env_elsewhere"}, "scenarios.environment_exists"),
         (Scenario, {"do_nothing_reward": 1.0}, "scenarios.idle_reward"),
-        (Rollout, {"scenario": "scn_elsewhere"}, "rollouts.at_home"),
-        (Rollout, {"outcome": "error", "reward": 0.0}, "rollouts.unpaid"),
+        (Rollout, {"scenario": "scn_elsewhere"}, "rollouts.scenario_exists"),
+        (Rollout, {"outcome": "error", "reward": 0.0}, "rollouts.error_has_no_reward"),
     ],
 )
 def test_rows_of_the_lake_that_break_an_expectation(tmp_path: Path, record: type[Record], changes: dict[str, Any], column: str) -> None:
