@@ -13,62 +13,18 @@ Names load when they are first used, so `import envmill` stays cheap. docs/libra
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from envmill.version import __version__
+from envmill.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from envmill.front.names import (
-        AuditEntry,
-        Call,
-        Environment,
-        EnvMillError,
-        Finding,
-        Observation,
-        OpenEnvironment,
-        Outage,
-        Rollout,
-        RunConfig,
-        RunSummary,
-        Scenario,
-        Session,
-        Settings,
-        SettingsError,
-        Tool,
-        Verdict,
-        open_environment,
-        query,
-        run_recipe,
-    )
-
-__all__ = [
-    "AuditEntry",
-    "Call",
-    "EnvMillError",
-    "Environment",
-    "Finding",
-    "Observation",
-    "OpenEnvironment",
-    "Outage",
-    "Rollout",
-    "RunConfig",
-    "RunSummary",
-    "Scenario",
-    "Session",
-    "Settings",
-    "SettingsError",
-    "Tool",
-    "Verdict",
-    "__version__",
-    "open_environment",
-    "query",
-    "run_recipe",
-]
+    from envmill.front.public import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("envmill.front.names"), name)
+    public = import_module("envmill.front.public")
+    if name == "__all__" or name in public.__all__:
+        return getattr(public, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *import_module("envmill.front.public").__all__})

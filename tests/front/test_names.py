@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import envmill
+from envmill.front import public
 from envmill.settings import ROOT
 
 NAMES = {
@@ -17,7 +18,8 @@ PAGE = (ROOT / "docs/library.md").read_text(encoding="utf-8")
 
 
 def test_the_names_are_these_and_few() -> None:
-    assert set(envmill.__all__) == NAMES
+    assert set(public.__all__) == NAMES
+    assert {name for name in dir(envmill) if not name.startswith("__")} >= NAMES - {"__version__"}
     assert len(NAMES) <= 25
 
 

@@ -16,6 +16,12 @@ def fill_needs(text: str, versions: Mapping[str, str]) -> str:
     return text.replace("NEEDS", ", ".join(f'"{name}=={version}"' for name, version in versions.items()))
 
 
+def write_distribution(folder: Path, versions: Mapping[str, str]) -> Papers:
+    """For a consumer that looks for nothing but a `pyproject.toml`, the same for all rows."""
+    text = fill_needs((folder / "distribution.toml").read_text(encoding="utf-8"), versions)
+    return lambda rows: {"pyproject.toml": text}  # noqa: ARG005  the same for all rows
+
+
 def refuse_nothing(row: ScenarioRow) -> str:  # noqa: ARG001  a consumer may say why
     """For consumers that take every row."""
     return ""

@@ -1,10 +1,10 @@
 """inspect-ai (UK AI Security Institute): a task with a sample per scenario, tools, a solver that also talks, and a scorer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from envmill.interop.consumers.base import Consumer, fill_needs
+from envmill.interop.consumers.base import Consumer, write_distribution
 from envmill.interop.consumers.sessions import ScenarioRow
 
 PACKAGE = "envmill_inspect"
@@ -37,16 +37,12 @@ def _list_keywords(schema: Any) -> Iterator[str]:
         yield from _list_keywords(one)
 
 
-def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:  # noqa: ARG001  the same for all rows
-    return {"pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS)}
-
-
 CONSUMER = Consumer(
     name="inspect",
     package=PACKAGE,
     adapter=_HERE / "adapter",
     versions=VERSIONS,
-    papers=_write_papers,
+    papers=write_distribution(_HERE, VERSIONS),
     about=(_HERE / "about.md").read_text(encoding="utf-8"),
     refuse=refuse,
 )

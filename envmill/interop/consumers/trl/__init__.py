@@ -1,11 +1,11 @@
 """TRL (Hugging Face): environment classes for its `GRPOTrainer`, and rows for its trainers."""
 
 import keyword
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from envmill.interop.consumers.base import Consumer, fill_needs
+from envmill.interop.consumers.base import Consumer, write_distribution
 from envmill.interop.consumers.sessions import ScenarioRow
 
 PACKAGE = "envmill_trl"
@@ -34,16 +34,12 @@ def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
             yield f"the parameter {parameter} of the tool {name} cannot be the name of a parameter of a Python method"
 
 
-def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:  # noqa: ARG001  the same for all rows
-    return {"pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS)}
-
-
 CONSUMER = Consumer(
     name="trl",
     package=PACKAGE,
     adapter=_HERE / "adapter",
     versions=VERSIONS,
-    papers=_write_papers,
+    papers=write_distribution(_HERE, VERSIONS),
     about=(_HERE / "about.md").read_text(encoding="utf-8"),
     refuse=refuse,
 )

@@ -11,10 +11,11 @@ from openenv.core.env_server.types import ConcurrencyConfig
 from starlette.config import Config
 from starlette.responses import PlainTextResponse
 
-from .environment import METRICS, OpenEnvEnvironment, open_shared
+from .environment import METRICS, OpenEnvEnvironment
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 from .sessions import JailError, JudgeError
 from .sessions.guard import LOOPBACK, MOST, Guard
+from .shared import open_shared
 
 EACH = 2
 """Open files that a session may take, and as many more as a server needs anyway."""

@@ -5,14 +5,10 @@ message ──► allowance (who has used it up waits) ──► a thread of the
 """
 
 import asyncio
-import atexit
 import logging
-import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
-from threading import Lock
+from functools import partial
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -23,10 +19,11 @@ from openenv.core.env_server.types import EnvironmentMetadata
 from .allowance import ClientAllowance
 from .metrics import Metrics
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
-from .sessions import JailError, JudgeError, Lane, OutageError, ScenarioRow, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import JailError, JudgeError, Lane, OutageError, ScenarioRow, ScenarioSession, SetError, render_reply
+from .shared import describe_row, find_row, list_rows, open_shared, pick_row
+from .tool_server import ToolServer, offer_tool
 
 _LOG = logging.getLogger(__name__)
-_OPENING = Lock()
 METRICS = Metrics()
 _EPISODES: WeakValueDictionary[str, "OpenEnvEnvironment"] = WeakValueDictionary()
 """Episode → who plays it, or played it last: what can be branched from."""
@@ -117,7 +114,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
     @property
     def mcp_server(self) -> "ToolServer":
         """What OpenEnv's route `/mcp` lists and calls: the tools of the scenario that runs."""
-        return ToolServer([_offer(tool["function"], self._call_over_mcp) for tool in self._running().row.tools])
+        return ToolServer([offer_tool(tool["function"], self._call_over_mcp) for tool in self._running().row.tools])
 
     def get_metadata(self) -> EnvironmentMetadata:
         rows = open_shared().rows
@@ -131,13 +128,13 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         return sorted({row.split for row in open_shared().rows})
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
-        return [_describe(row, place) for place, row in enumerate(_list_rows(split))]
+        return [describe_row(row, place) for place, row in enumerate(list_rows(split))]
 
     def num_tasks(self, split: str) -> int:
-        return len(_list_rows(split))
+        return len(list_rows(split))
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
-        return _describe(_pick(split, index), index)
+        return describe_row(pick_row(split, index), index)
 
     def close(self) -> None:
         """End the session. Its lane does that when it has time: the client is gone."""
@@ -193,7 +190,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
 
     def _choose(self, branch: str = "", turn: int | None = None, **asked: Any) -> ScenarioRow:
         if not branch:
-            return self._find(**{name: asked.get(name, empty) for name, empty in _ASKED.items()})
+            return find_row(**{name: asked.get(name, empty) for name, empty in _ASKED.items()})
         source = _EPISODES.get(branch)
         if source is None or source._session is None:
             raise SetError(
@@ -203,19 +200,6 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         if turn is not None and not 0 <= turn <= known:
             raise SetError(f"The episode {branch} has come to turn {known}, and {turn} is none of them.")
         return source._session.row
-
-    def _find(self, scenario: str, environment: str, split: str, index: int | None) -> ScenarioRow:
-        if scenario:
-            row = open_shared().find(scenario)
-            if environment and row.environment != environment:
-                raise SetError(f"Scenario {scenario} is of environment {row.environment}, not {environment}.")
-            return row
-        if split or index is not None:
-            return _pick(split or "train", index or 0)
-        found = [row for row in open_shared().rows if environment in ("", row.environment)]
-        if not found:
-            raise SetError(f"There is no environment {environment!r} here.")
-        return found[0]
 
     def _running(self) -> ScenarioSession:
         if self._session is None:
@@ -266,46 +250,6 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         return (await self.step_async(OpenEnvAction(tool=tool, arguments=arguments))).reply
 
 
-@dataclass(frozen=True)
-class OfferedTool:
-    """A tool as OpenEnv's route reads one of an MCP server."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    fn: Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class ToolServer:
-    """As much of an MCP server as OpenEnv's route asks for."""
-
-    tools: list[OfferedTool]
-
-    async def list_tools(self) -> list[OfferedTool]:
-        return self.tools
-
-
-def _offer(tool: dict[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]) -> OfferedTool:
-    async def run(**arguments: Any) -> str:
-        return await call(tool["name"], arguments)
-
-    return OfferedTool(tool["name"], tool["description"], tool["parameters"], run)
-
-
-@cache
-def _open_once() -> ScenarioSet:
-    found = open_set(lanes=os.cpu_count() or 1)
-    atexit.register(found.close)
-    return found
-
-
-def open_shared() -> ScenarioSet:
-    """The set that this package brings, opened once a process."""
-    with _OPENING:
-        return _open_once()
-
-
 async def _run(threads: ThreadPoolExecutor, act: Callable[..., OpenEnvObservation], *given: Any, **named: Any) -> OpenEnvObservation:
     return await asyncio.get_running_loop().run_in_executor(threads, partial(act, *given, **named))
 
@@ -316,18 +260,3 @@ def _begin(begin: Callable[[Lane | None], ScenarioSession], lane: Lane, row: Sce
         return begin(lane)
     except JailError:
         return begin(open_shared().lanes.take(row.environment))
-
-
-def _list_rows(split: str) -> list[ScenarioRow]:
-    return [row for row in open_shared().rows if row.split == split]
-
-
-def _pick(split: str, index: int) -> ScenarioRow:
-    rows = _list_rows(split)
-    if not 0 <= index < len(rows):
-        raise IndexError(f"Split {split!r} has {len(rows)} scenarios, and {index} is none of them.")
-    return rows[index]
-
-
-def _describe(row: ScenarioRow, place: int) -> dict[str, Any]:
-    return {"id": row.id, "index": place, "environment": row.environment, "kind": row.kind, "form": row.form}

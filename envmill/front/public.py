@@ -1,4 +1,4 @@
-"""The public functions and types, as `import envmill` offers them."""
+"""The public names. `import envmill` offers these and no others."""
 
 from envmill.errors import EnvMillError, Outage, SettingsError
 from envmill.findings import Finding
@@ -9,6 +9,7 @@ from envmill.front.session import Session
 from envmill.pipeline.audit import AuditEntry
 from envmill.sandbox import Observation
 from envmill.settings import Settings
+from envmill.version import __version__
 from schemas.environment import Call, Environment, Tool
 from schemas.rollout import Rollout, Verdict
 from schemas.run import RunConfig
@@ -32,6 +33,7 @@ __all__ = [
     "SettingsError",
     "Tool",
     "Verdict",
+    "__version__",
     "open_environment",
     "query",
     "run_recipe",
