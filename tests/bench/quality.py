@@ -42,7 +42,8 @@ _REFERENCES = {
     "blueprints": ("id",), "environments": ("id", "blueprint"), "builds": ("id", "subject"), "tests": ("id", "environment"),
     "drafts": ("id", "environment"), "scenarios": ("id", "environment", "draft"), "rollouts": ("id", "scenario", "environment"),
     "trajectories": ("id", "rollout", "scenario", "environment"), "attrition": ("id", "subject", "evidence"),
-    "gate_evidence": ("id", "subject"), "model_calls": ("id", "subject"), "seeds": ("id",),
+    "gate_evidence": ("id", "subject"), "model_calls": ("id", "subject"), "seeds": ("id",), "attacks": ("id", "scenario", "environment"),
+    "errands": ("id", "environment"), "pairs": ("id", "scenario", "environment", "chosen", "rejected"),
 }  # fmt: skip
 """Columns that name a row; each copy names its own."""
 
@@ -60,13 +61,13 @@ def rows() -> list[dict[str, Any]]:
     try:
         small, large = Lake(folder / "small"), Lake(folder / "large")
         make_line().write(small, "r1")
-        count = _multiply(small, large)
-        found = _look(large)
+        count = multiply_run(small, large)
+        found = look(large)
         assert found.breaches == (), found.breaches[:3]
         judge(found.tallies)
         keys = _median(lambda: _read_keys(large))
-        sql, suites = _median(lambda: _look(large)), _median(lambda: judge(found.tallies))
-        step = _median(lambda: _look(small, ["scenarios-build"]))
+        sql, suites = _median(lambda: look(large)), _median(lambda: judge(found.tallies))
+        step = _median(lambda: look(small, ["scenarios-build"]))
         bare = _median(lambda: _read_keys(small))
         what = f"every promise over {count:,} rows"
         return [
@@ -92,7 +93,7 @@ def _make_environments() -> float:
     return float(found["processor"])
 
 
-def _look(lake: Lake, steps: list[str] | None = None) -> Survey:
+def look(lake: Lake, steps: list[str] | None = None) -> Survey:
     tables = {"attrition", "gate_evidence", *(table for step in steps for table in STEP[step].makes)} if steps else None
     with open_rows(lake, "r1") as connection:
         return survey(connection, FINGERPRINTS, steps or list(STEP), tables)
@@ -104,14 +105,14 @@ def _read_keys(lake: Lake) -> None:
             connection.execute(f"select count(*), count(distinct id) from raw_{table}").fetchall()
 
 
-def _multiply(small: Lake, large: Lake) -> int:
+def multiply_run(small: Lake, large: Lake, most: int = COPIES) -> int:
     """The specimen run many times over, in one run; what belongs to a whole run is copied once."""
     total = 0
     for table in TABLES:
         files = ", ".join(f"'{file}'" for file in small.files(table, "r1"))
         folder = Path(large.url) / table / "run=r1"
         folder.mkdir(parents=True)
-        copies = COPIES if table in _REFERENCES else 1
+        copies = most if table in _REFERENCES else 1
         replaced = [f"{_rename(column)} as {column}" for column in _REFERENCES.get(table, ())] or ["id as id"]
         replaced += [f"{text} as {column}" for (where, column), text in _TEXTS.items() if where == table]
         total += _copy(files, copies, ", ".join(replaced), table, folder / "all.parquet")
