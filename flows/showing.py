@@ -14,11 +14,9 @@ from prefect import get_run_logger
 from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, acreate_table_artifact, aupdate_progress_artifact
 
 from envmill.interop.exporters.base import StepCount
-from envmill.pipeline.inputs import count_exits
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner
 from envmill.report.place import find_place
-from schemas.ledger import Attrition
 
 
 @dataclass
@@ -76,7 +74,7 @@ class RunArtifacts:
         await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
 
     def _count(self, step: PipelineStep) -> StepCount:
-        return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.context.run, self.walk.marks[step.name]))
+        return self.walk.count(step)
 
 
 async def publish(making: Any) -> Any:

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma
+from typing import Protocol
 
 from envmill.gates.base import Finding, drop, keep, pass_by, skip
-from envmill.gates.f1 import name_actor
 from schemas.rollout import Rollout
 
 GATE = "F5"
@@ -29,6 +29,17 @@ _FEW = 3
 """Siblings below which nothing is known about how alike they are."""
 
 
+class Probe(Protocol):
+    """What is asked of a probe: a rollout, or these columns of one."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def checkpoint(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class ProbeCounts:
     """A scenario's probes, counted."""
@@ -40,11 +51,11 @@ class ProbeCounts:
     scripted: bool
 
     @classmethod
-    def of(cls, environment: str, probes: Sequence[Rollout]) -> "ProbeCounts":
+    def of(cls, environment: str, probes: Sequence[Probe]) -> "ProbeCounts":
         """Errors are no attempts, those of the simulated user among them: they have no reward that a trainer could compare."""
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
-        policy = name_actor(judged[0]) if judged else ""
+        policy = (judged[0].checkpoint or judged[0].policy) if judged else ""
         return cls(environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged))
 
 

@@ -8,7 +8,7 @@ file ─► which table and version? ─► exactly that version's columns? ─�
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -23,6 +23,7 @@ from envmill.lake.stores.base import Store, ask_each
 from schemas.base import Record, canonical_json
 from schemas.shapes import PAST, Shape, shape_of, upgrade, version_of
 
+_PART_ROWS = 512  # a scenario has some 20 KB, and four times as much once it is parsed
 _DICTIONARY_ROWS = 256  # below that a page of distinct values per column costs more than it saves
 
 
@@ -55,6 +56,19 @@ def read_file(store: Store, name: str, record: type[Record], columns: list[str] 
     except (OSError, pa.ArrowException) as error:
         raise _damaged(store, place, error) from error
     return table if version == present else upgrade_table(table, record, version).select(columns or arrow_schema(record).names)
+
+
+def read_parts(store: Store, name: str, record: type[Record], columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Rows of a file in the present shape of their table, some at a time: a merged file holds more than fits in memory."""
+    place, file = store.locate(name), open_file(store, name)
+    version, present = _check(place, file.schema_arrow, record), version_of(record)
+    batches = file.iter_batches(_PART_ROWS, columns=columns if version == present else None)
+    try:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            yield table if version == present else upgrade_table(table, record, version).select(columns or arrow_schema(record).names)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(store, place, error) from error
 
 
 def read_files(store: Store, names: Sequence[str], record: type[Record], columns: list[str] | None = None) -> list[pa.Table]:

@@ -3,7 +3,7 @@
 version ─► open probes of every loop gate ─► suspicions to the judge ─► complaints, or none: the version holds
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.agents.users.wordings import FEWEST, list_written
@@ -165,7 +165,8 @@ def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]
     return ("code", of_program) if of_program else ("test", of_tests)
 
 
-def read_held(rows: Sequence[Evidence]) -> dict[str, dict[str, GateOutcome]]:
-    """Content → gate → what its open probes said."""
-    told = [row.finding for row in rows if row.gate == LOOP and is_object(row.finding)]
-    return {finding["content"]: finding["gates"] for finding in told}
+def read_held(rows: Iterable[Evidence]) -> Iterator[tuple[str, dict[str, GateOutcome]]]:
+    """Contents, each with gate → what its open probes said."""
+    for row in rows:
+        if row.gate == LOOP and is_object(row.finding):
+            yield row.finding["content"], row.finding["gates"]
