@@ -21,9 +21,13 @@ SAME = 0.9
 0.12, of 18 that a real model wrote none 0.18."""
 
 
-def find_repeats(scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()) -> Mapping[str, Finding]:
+def find_repeats(
+    scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
+) -> Mapping[str, Finding]:
     """What is found of few scenarios, in whatever order they come."""
-    return dict(stream_repeats(sorted(scenarios, key=lambda one: one.id), planned=planned, earlier=earlier))
+    return dict(
+        stream_repeats(sorted(scenarios, key=lambda one: one.id), planned=planned, earlier=earlier)
+    )
 
 
 def stream_repeats(
@@ -40,11 +44,17 @@ def stream_repeats(
         words = split_words(scenario.request)
         runs = list_runs(words, RUN)
         if twin := kept.find_same(scenario, words):
-            yield scenario.id, drop(GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0})
+            yield (
+                scenario.id,
+                drop(GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0}),
+            )
         elif found := kept.find_near(scenario, runs):
             twin, alike = found
             said = f"{alike:.0%} of the wording of {twin}, and the same calls lead to it"
-            yield scenario.id, drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)})
+            yield (
+                scenario.id,
+                drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)}),
+            )
         elif again := kept.find_again(scenario):
             yield scenario.id, again
         else:
@@ -60,11 +70,15 @@ class _Kept:
         self._first: Shelf[str] = spool.shelve(str, str)
         """Request → scenario."""
         self._near = Near(NEAR / 2)
-        self._known: Shelf[tuple[Runs, Json]] = spool.shelve(lambda known: [*known], lambda told: (told[0], told[1]))
+        self._known: Shelf[tuple[Runs, Json]] = spool.shelve(
+            lambda known: [*known], lambda told: (told[0], told[1])
+        )
         """Scenario → how it is worded, and the way to do it."""
         self._targets: Shelf[str] = spool.shelve(str, str)
         """Errand → scenario."""
-        self._states: Shelf[list[tuple[str, frozenset[str]]]] = spool.shelve(lambda states: states, lambda told: told)
+        self._states: Shelf[list[tuple[str, frozenset[str]]]] = spool.shelve(
+            lambda states: states, lambda told: told
+        )
         """Environment → scenarios, each with the records of its first state."""
 
     def add(self, scenario: Scenario, words: Sequence[str], runs: Runs) -> None:
@@ -74,7 +88,9 @@ class _Kept:
         if self._planned:
             self._targets.put(_name_errand(scenario, name_targets(scenario)), scenario.id)
             state = scenario.id, _Records(scenario.initial_state).describe_all()
-            self._states.put(scenario.environment, [*(self._states.get(scenario.environment) or ()), state])
+            self._states.put(
+                scenario.environment, [*(self._states.get(scenario.environment) or ()), state]
+            )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
         """Words are compared within an environment: elsewhere the same words are about other things."""
@@ -84,7 +100,9 @@ class _Kept:
         """Here and elsewhere: the same tools called with the same arguments' names are the same thing wherever they stand."""
         way = describe_way(scenario)
         known = {one: self._known.get(one) for one in self._near.find(runs)}
-        alike = {one: share(runs, told[0]) for one, told in known.items() if told and told[1] == way}
+        alike = {
+            one: share(runs, told[0]) for one, told in known.items() if told and told[1] == way
+        }
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
@@ -112,10 +130,24 @@ def name_targets(scenario: Scenario) -> frozenset[str]:
     changed, the records that its calls name and what must be told. Empty where this is not known."""
     records = _Records(scenario.initial_state)
     if scenario.polarity == "achieve":
-        changed = {found for path in scenario.verifier.frame if (found := records.describe_path(path))}
-        return frozenset(changed | {found for check in scenario.verifier.goals if (found := records.describe_target(check))})
+        changed = {
+            found for path in scenario.verifier.frame if (found := records.describe_path(path))
+        }
+        return frozenset(
+            changed
+            | {
+                found
+                for check in scenario.verifier.goals
+                if (found := records.describe_target(check))
+            }
+        )
     calls = [*scenario.oracle, *(predicate.call for predicate in scenario.verifier.harm)]
-    named = {found for call in calls for value in call.arguments.values() if (found := records.describe_id(value))}
+    named = {
+        found
+        for call in calls
+        for value in call.arguments.values()
+        if (found := records.describe_id(value))
+    }
     told = {canonical_json([fact.name, fact.value]) for fact in scenario.verifier.facts}
     return frozenset(named | told) if named else frozenset()
 
@@ -125,7 +157,12 @@ class _Records:
 
     def __init__(self, state: Mapping[str, Json]) -> None:
         tables = {name: rows for name, rows in state.items() if is_object(rows)}
-        self._found = {key: (name, row) for name, rows in tables.items() for key, row in rows.items() if is_object(row)}
+        self._found = {
+            key: (name, row)
+            for name, rows in tables.items()
+            for key, row in rows.items()
+            if is_object(row)
+        }
 
     def describe_all(self) -> frozenset[str]:
         """Every record."""

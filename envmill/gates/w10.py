@@ -22,7 +22,9 @@ Seen = tuple[str, Sketch]
 """An environment's id, and what is compared of it."""
 
 
-def find_duplicates(environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False) -> Mapping[str, Finding]:
+def find_duplicates(
+    environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False
+) -> Mapping[str, Finding]:
     """What is found of few environments, in whatever order they come."""
     return dict(stream_duplicates(sorted(environments, key=lambda one: one.id), earlier, given))
 
@@ -44,10 +46,20 @@ def stream_duplicates(
         sketch = make_sketch(environment)
         twin, reason, share = index.find(environment.id, sketch)
         if twin:
-            words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
-            yield environment.id, drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
+            words = (
+                f"same structure as {twin}"
+                if reason == "duplicate"
+                else f"{share:.0%} of it is in {twin}, and its rules are the same"
+            )
+            yield (
+                environment.id,
+                drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)}),
+            )
         else:
-            yield environment.id, keep(GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)})
+            yield (
+                environment.id,
+                keep(GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)}),
+            )
             index.add(environment.id, sketch)
 
 
@@ -88,7 +100,19 @@ class _Index:
         twin = self._structures.get(sketch.structure, "")
         if twin and twin != name:
             return twin, "duplicate", 1.0
-        found = {one: self._sketches.get(one) for one in self._near.find_hash(sketch.hash_shingles()) if one != name}
-        shares = {one: sketch.contain(other) for one, other in found.items() if other and other.guards == sketch.guards}
+        found = {
+            one: self._sketches.get(one)
+            for one in self._near.find_hash(sketch.hash_shingles())
+            if one != name
+        }
+        shares = {
+            one: sketch.contain(other)
+            for one, other in found.items()
+            if other and other.guards == sketch.guards
+        }
         best = min(shares, key=lambda one: (-shares[one], one), default="")
-        return (best, "near_duplicate", shares[best]) if best and shares[best] >= NEAR else ("", "", 0.0)
+        return (
+            (best, "near_duplicate", shares[best])
+            if best and shares[best] >= NEAR
+            else ("", "", 0.0)
+        )

@@ -31,7 +31,9 @@ __all__ = ["Fingerprint", "Lake"]
 
 R = TypeVar("R", bound=Record)
 _FOLLOWED = 3  # steps whose outcomes are known: a step asks for its own and for those of the steps that it takes subjects from
-_ENDS: dict[tuple[int, Exit], tuple[int, Exit]] = {}  # a run has few different ones, each of which many subjects share
+_ENDS: dict[
+    tuple[int, Exit], tuple[int, Exit]
+] = {}  # a run has few different ones, each of which many subjects share
 _LOT = 16 * 1024 * 1024  # bytes of files that are fetched side by side
 _LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
 
@@ -61,7 +63,12 @@ class Lake:
 
     def runs(self) -> list[str]:
         """Runs that ever started, oldest first."""
-        return [entry.stem for entry in sorted(self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name))]
+        return [
+            entry.stem
+            for entry in sorted(
+                self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name)
+            )
+        ]
 
     def runs_with(self, record: type[Record]) -> list[str]:
         """Runs that may have rows in a table: one listing, however many runs there are."""
@@ -85,7 +92,11 @@ class Lake:
         return from_arrow(record, (latest[key] for key in sorted(latest)))
 
     def scan(
-        self, record: type[Record], run: str, mark: Fingerprint | None = None, only: Mapping[str, str] = MappingProxyType({})
+        self,
+        record: type[Record],
+        run: str,
+        mark: Fingerprint | None = None,
+        only: Mapping[str, str] = MappingProxyType({}),
     ) -> Iterator[list[dict[str, Any]]]:
         """Rows as they were written, some at a time; with `only` those of some values.
 
@@ -94,19 +105,34 @@ class Lake:
         for part in self._scan(record, run, mark, (), only):
             yield part.to_pylist()
 
-    def scan_columns(self, record: type[Record], run: str, mark: Fingerprint, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def scan_columns(
+        self, record: type[Record], run: str, mark: Fingerprint, columns: Sequence[str]
+    ) -> Iterator[tuple[Any, ...]]:
         """Some columns of each row that a step wrote, as `scan` finds them."""
         for part in self._scan(record, run, mark, columns, {}):
             yield from zip(*(part[column].to_pylist() for column in columns), strict=True)
 
     def _scan(
-        self, record: type[Record], run: str, mark: Fingerprint | None, columns: Sequence[str], only: Mapping[str, str]
+        self,
+        record: type[Record],
+        run: str,
+        mark: Fingerprint | None,
+        columns: Sequence[str],
+        only: Mapping[str, str],
     ) -> Iterator[pa.Table]:
-        wanted = [*dict.fromkeys([*columns, *only, *(("step", "fingerprint") if mark else ())])] if columns else None
+        wanted = (
+            [*dict.fromkeys([*columns, *only, *(("step", "fingerprint") if mark else ())])]
+            if columns
+            else None
+        )
         done, gone = set[str](), None
         for _ in range(_LISTINGS):
             try:
-                entries = [entry for entry in self._entries(record.table, run, mark) if entry.name not in done]
+                entries = [
+                    entry
+                    for entry in self._entries(record.table, run, mark)
+                    if entry.name not in done
+                ]
                 for name, parts in self._read_each(entries, record, wanted):
                     yield from (_select_rows(part, mark, only) for part in parts)
                     done.add(name)
@@ -131,11 +157,16 @@ class Lake:
         are read. Of the steps of a run the last few are known."""
         gone: FileNotFoundError | None = None
         for _ in range(_LISTINGS):
-            entries, known = self._entries("attrition", run, mark), self._exits.pop((run, mark), None)
+            entries, known = (
+                self._entries("attrition", run, mark),
+                self._exits.pop((run, mark), None),
+            )
             if known is None or known.names - {entry.name for entry in entries}:
                 known = _Exits(set(), {})
             try:
-                self._read_exits([entry for entry in entries if entry.name not in known.names], mark, known)
+                self._read_exits(
+                    [entry for entry in entries if entry.name not in known.names], mark, known
+                )
             except FileNotFoundError as error:
                 gone = error
             else:
@@ -143,7 +174,9 @@ class Lake:
         assert gone is not None
         raise describe_gone(self.store, gone, run) from gone
 
-    def _remember(self, run: str, mark: Fingerprint, known: "_Exits") -> Mapping[str, tuple[int, Exit]]:
+    def _remember(
+        self, run: str, mark: Fingerprint, known: "_Exits"
+    ) -> Mapping[str, tuple[int, Exit]]:
         self._exits[run, mark] = known
         while len(self._exits) > _FOLLOWED:
             del self._exits[next(iter(self._exits))]
@@ -159,10 +192,18 @@ class Lake:
         batch = self.attempts.claim(stamp, by_table)
         return batch is not None and self.commit(batch, by_table, attrition, stamp)
 
-    def commit(self, batch: BatchName, by_table: Mapping[str, Sequence[Record]], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
+    def commit(
+        self,
+        batch: BatchName,
+        by_table: Mapping[str, Sequence[Record]],
+        attrition: Sequence[Attrition],
+        stamp: Stamp,
+    ) -> bool:
         """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
         for table, record in TABLES.items():
-            if batch.is_in(table) and not self.put(record, by_table.get(table, ()), batch.stem, stamp):
+            if batch.is_in(table) and not self.put(
+                record, by_table.get(table, ()), batch.stem, stamp
+            ):
                 return False
         return self.put(Attrition, attrition, batch.commit, stamp)
 
@@ -170,7 +211,9 @@ class Lake:
         """Publish one file under a name of its own."""
         if record is RunEvent:
             self._enlist(stamp.run)
-        return self.store.put_if_absent(file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp)))
+        return self.store.put_if_absent(
+            file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp))
+        )
 
     def fix(self, run: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """Decide something once for a run: the first writer's value holds for everybody."""
@@ -198,11 +241,15 @@ class Lake:
         entries = self.snapshot(run, [table]).files[table]
         return [entry for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
-    def _read_exits(self, entries: Sequence[StoredFile], mark: Fingerprint, known: "_Exits") -> None:
+    def _read_exits(
+        self, entries: Sequence[StoredFile], mark: Fingerprint, known: "_Exits"
+    ) -> None:
         columns = ["gate", "step", "fingerprint", "subject", "outcome", "try_number"]
         for name, parts in self._read_each(entries, Attrition, columns):
             for exits in (_select_rows(part, mark, {"gate": "exit"}) for part in parts):
-                for subject, outcome, number in zip(*(exits[column].to_pylist() for column in columns[3:]), strict=True):
+                for subject, outcome, number in zip(
+                    *(exits[column].to_pylist() for column in columns[3:]), strict=True
+                ):
                     if number > known.last.get(subject, (0, ""))[0]:
                         known.last[subject] = _ENDS.setdefault((number, outcome), (number, outcome))
             known.names.add(name)
@@ -216,7 +263,13 @@ class Lake:
                 yield lot[0].name, read_parts(self.store, lot[0].name, record, columns)
                 continue
             names = [entry.name for entry in lot]
-            yield from zip(names, ask_each(self.store, lambda name: [*read_parts(self.store, name, record, columns)], names), strict=True)
+            yield from zip(
+                names,
+                ask_each(
+                    self.store, lambda name: [*read_parts(self.store, name, record, columns)], names
+                ),
+                strict=True,
+            )
 
 
 def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
@@ -238,7 +291,9 @@ def _select_rows(table: pa.Table, mark: Fingerprint | None, only: Mapping[str, s
     """Rows of a mark that have some values."""
     wanted = dict(only)
     if mark is not None:
-        wanted |= {"step": mark.step} | ({"fingerprint": mark.fingerprint} if mark.fingerprint else {})
+        wanted |= {"step": mark.step} | (
+            {"fingerprint": mark.fingerprint} if mark.fingerprint else {}
+        )
     if not wanted:
         return table
     from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for

@@ -27,20 +27,38 @@ class Spool:
 
     def __init__(self) -> None:
         self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for pragma in (f"cache_size = -{_CACHE_KB}", "journal_mode = off", "synchronous = off", "temp_store = file"):
+        for pragma in (
+            f"cache_size = -{_CACHE_KB}",
+            "journal_mode = off",
+            "synchronous = off",
+            "temp_store = file",
+        ):
             self._base.execute(f"pragma {pragma}")
         self._tables = 0
 
-    def hold(self, record: type[R], parts: Iterable[Sequence[Mapping[str, Any]]], owner: str = "") -> "StoredRecords[R]":
+    def hold(
+        self, record: type[R], parts: Iterable[Sequence[Mapping[str, Any]]], owner: str = ""
+    ) -> "StoredRecords[R]":
         """All rows of some files as records, of a row that was written twice the latest attempt. `owner` is a column to find them by."""
         table = self._make_table("id text primary key, owner text, attempt int, body blob")
         insert = f"insert into {table} values (?, ?, ?, ?) on conflict do update set "
         insert += "owner = excluded.owner, attempt = excluded.attempt, body = excluded.body where excluded.attempt > attempt"
         for rows in parts:
-            self.write(insert, [(row["id"], row[owner] if owner else None, row["try_number"], pack(row)) for row in rows])
+            self.write(
+                insert,
+                [
+                    (row["id"], row[owner] if owner else None, row["try_number"], pack(row))
+                    for row in rows
+                ],
+            )
         if owner:
             self._base.execute(f"create index {table}_owner on {table} (owner, id)")
-        return StoredRecords(self, table, record, [name for (name,) in self.ask(f"select id from {table} order by id")])
+        return StoredRecords(
+            self,
+            table,
+            record,
+            [name for (name,) in self.ask(f"select id from {table} order by id")],
+        )
 
     def shelve(self, render: Callable[[V], Any], parse: Callable[[Any], V]) -> "Shelf[V]":
         """A mapping of names to plain values."""
@@ -57,7 +75,9 @@ class Spool:
             self._base.executemany(statement, rows)
             self._base.execute("commit")
         except sqlite3.Error as error:
-            raise LakeError(f"No row can be put on disk ({error}). Free space below TMPDIR and run again: nothing is lost.") from error
+            raise LakeError(
+                f"No row can be put on disk ({error}). Free space below TMPDIR and run again: nothing is lost."
+            ) from error
 
     def _make_table(self, columns: str) -> str:
         self._tables += 1
@@ -104,27 +124,41 @@ class StoredRecords(Sequence[R]):
 
     def of(self, owner: str) -> tuple[R, ...]:
         """Records of an owner, in id order."""
-        rows = self._spool.ask(f"select id, body from {self._table} where owner = ? order by id", [owner])
-        return tuple(from_arrow(self._record, [unpack(body) for name, body in rows if name in self._known]))
+        rows = self._spool.ask(
+            f"select id, body from {self._table} where owner = ? order by id", [owner]
+        )
+        return tuple(
+            from_arrow(self._record, [unpack(body) for name, body in rows if name in self._known])
+        )
 
     def owners(self) -> dict[str, str]:
         """Id → owner."""
-        return {name: owner for name, owner in self._spool.ask(f"select id, owner from {self._table}") if name in self._known}
+        return {
+            name: owner
+            for name, owner in self._spool.ask(f"select id, owner from {self._table}")
+            if name in self._known
+        }
 
     def keep(self, names: Collection[str]) -> "StoredRecords[R]":
         """Only those of some ids."""
-        return StoredRecords(self._spool, self._table, self._record, [name for name in self.ids if name in names])
+        return StoredRecords(
+            self._spool, self._table, self._record, [name for name in self.ids if name in names]
+        )
 
     def _read(self, names: Sequence[str]) -> list[R]:
         marks = ", ".join("?" * len(names))
-        rows = self._spool.ask(f"select body from {self._table} where id in ({marks}) order by id", names)
+        rows = self._spool.ask(
+            f"select body from {self._table} where id in ({marks}) order by id", names
+        )
         return from_arrow(self._record, [unpack(body) for (body,) in rows])
 
 
 class Shelf(Generic[V]):
     """Values by name, on disk."""
 
-    def __init__(self, spool: Spool, table: str, render: Callable[[V], Any], parse: Callable[[Any], V]) -> None:
+    def __init__(
+        self, spool: Spool, table: str, render: Callable[[V], Any], parse: Callable[[Any], V]
+    ) -> None:
         self._spool, self._table, self._render, self._parse = spool, table, render, parse
 
     def put_all(self, pairs: Iterable[tuple[str, V]]) -> None:

@@ -40,7 +40,9 @@ def mask_words(text: str) -> list[str]:
         if token in ".!?:\n":
             begins = True
             continue
-        masked = bool(_HAS_DIGIT.search(token)) or (token[0].isupper() and not begins and token != "I")
+        masked = bool(_HAS_DIGIT.search(token)) or (
+            token[0].isupper() and not begins and token != "I"
+        )
         begins = False
         if not (masked and words and words[-1] == MASK):
             words.append(MASK if masked else token.casefold())
@@ -50,13 +52,21 @@ def mask_words(text: str) -> list[str]:
 def list_runs(words: Sequence[str], size: int) -> Runs:
     """Every run of so many words; a shorter text is one run. Nothing has none."""
     last = max(1, len(words) - size + 1)
-    return frozenset(" ".join(words[place : place + size]) for place in range(last)) if words else frozenset()
+    return (
+        frozenset(" ".join(words[place : place + size]) for place in range(last))
+        if words
+        else frozenset()
+    )
 
 
 def list_pairs(words: Sequence[str]) -> Runs:
     """Every two words that stand side by side or with one between them. Where one word of twelve is left out or is another, half of the
     pairs of both texts together are still in both; of runs of three words, a third."""
-    near = ((first, second) for reach in (1, 2) for first, second in zip(words, words[reach:], strict=False))
+    near = (
+        (first, second)
+        for reach in (1, 2)
+        for first, second in zip(words, words[reach:], strict=False)
+    )
     return frozenset(f"{first} {second}" for first, second in near)
 
 
@@ -77,11 +87,15 @@ class Near:
         # Imported late: a second, of scipy and redis, that only those pay who compare.
         from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
-        self._ranges: Sequence[tuple[int, int]] = MinHashLSH(threshold=threshold, num_perm=permutations).hashranges
+        self._ranges: Sequence[tuple[int, int]] = MinHashLSH(
+            threshold=threshold, num_perm=permutations
+        ).hashranges
         self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute("pragma journal_mode = off")
         self._base.execute("create table names (number integer primary key, name text unique)")
-        self._base.execute("create table bands (key blob, number int, primary key (key, number)) without rowid")
+        self._base.execute(
+            "create table bands (key blob, number int, primary key (key, number)) without rowid"
+        )
 
     def add(self, name: str, runs: Runs) -> None:
         if runs:
@@ -93,9 +107,14 @@ class Near:
 
     def add_hash(self, name: str, hashed: "MinHash") -> None:
         """A name that is there stays as it is."""
-        number = self._base.execute("insert or ignore into names (name) values (?) returning number", [name]).fetchone()
+        number = self._base.execute(
+            "insert or ignore into names (name) values (?) returning number", [name]
+        ).fetchone()
         if number is not None:
-            self._base.executemany("insert or ignore into bands values (?, ?)", [(key, number[0]) for key in self._list_keys(hashed)])
+            self._base.executemany(
+                "insert or ignore into bands values (?, ?)",
+                [(key, number[0]) for key in self._list_keys(hashed)],
+            )
 
     def find_hash(self, hashed: "MinHash") -> list[str]:
         """Names in order."""
@@ -107,7 +126,10 @@ class Near:
         """Of each band: its place, and a hash of its values."""
         values = cast("NDArray[uint64]", hashed.hashvalues)  # pyright: ignore[reportUnknownMemberType]
         parts = [values[start:end].tobytes() for start, end in self._ranges]
-        return [bytes([place]) + blake2b(part, digest_size=15).digest() for place, part in enumerate(parts)]
+        return [
+            bytes([place]) + blake2b(part, digest_size=15).digest()
+            for place, part in enumerate(parts)
+        ]
 
 
 def _hash(runs: Runs) -> "MinHash":

@@ -28,7 +28,14 @@ from envmill.pipeline.choice import find_choice, is_mined, pick_round
 from envmill.pipeline.given import EarlierScenarios, read_earlier
 from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.errands import TakenLine
-from envmill.stages.context import EnvironmentWithTests, ExportInput, PlacedScenario, Subject, Subjects, list_subjects
+from envmill.stages.context import (
+    EnvironmentWithTests,
+    ExportInput,
+    PlacedScenario,
+    Subject,
+    Subjects,
+    list_subjects,
+)
 from envmill.stages.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.stages.passing import BOUNDS, name_content
 from envmill.stages.places import HardenedParent, ScenarioSlot
@@ -86,7 +93,14 @@ class GateRow(NamedTuple):
 class StepInputs:
     """The lake as the next step sees it: one run, every step under its present fingerprint."""
 
-    def __init__(self, lake: Lake, run: str, marks: Mapping[str, Fingerprint], config: RunConfig, recipe: Recipe) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        run: str,
+        marks: Mapping[str, Fingerprint],
+        config: RunConfig,
+        recipe: Recipe,
+    ) -> None:
         self._lake, self.run, self._marks = lake, run, marks
         self.config, self.recipe = config, recipe
         self._spool = Spool()
@@ -105,7 +119,11 @@ class StepInputs:
     @cached_property
     def earlier(self) -> EarlierScenarios:
         """What other runs kept of the given environments."""
-        return read_earlier(self._lake, self.given) if self.given is not None else EarlierScenarios({}, {})
+        return (
+            read_earlier(self._lake, self.given)
+            if self.given is not None
+            else EarlierScenarios({}, {})
+        )
 
     @property
     def past(self) -> Past:
@@ -116,12 +134,18 @@ class StepInputs:
         """Records that a finished step made, without those that quality set aside."""
         if (stored := self._stored.get((record, step))) is None:
             parts = self._lake.scan(record, self.run, self._marks[step])
-            stored = self._stored[record, step] = self._spool.hold(record, parts, _OWNERS.get(record, ""))
+            stored = self._stored[record, step] = self._spool.hold(
+                record, parts, _OWNERS.get(record, "")
+            )
         aside = self._list_aside(record)
         return stored.keep({*stored.ids} - aside) if aside else stored
 
     def _list_aside(self, record: type[Record]) -> set[str]:
-        return {row.row for row in self._lake.read(Quarantine, self.run) if row.table_name == record.table}
+        return {
+            row.row
+            for row in self._lake.read(Quarantine, self.run)
+            if row.table_name == record.table
+        }
 
     def shelve_findings(self) -> Shelf[Finding]:
         """A place for the findings of a decision over a whole set: each may hold a sketch of a program."""
@@ -129,11 +153,19 @@ class StepInputs:
 
     def kept(self, step: str) -> set[str]:
         """Subjects a step kept."""
-        return {subject for subject, outcome in self._lake.outcomes(self.run, self._marks[step]).items() if outcome == "kept"}
+        return {
+            subject
+            for subject, outcome in self._lake.outcomes(self.run, self._marks[step]).items()
+            if outcome == "kept"
+        }
 
     def provisional(self, step: str) -> set[str]:
         """Subjects of which the last attempt at a step left a required gate not measured."""
-        return {row.subject for row in self._ledger(step) if row.outcome == "not_measured" and self._requires(row)}
+        return {
+            row.subject
+            for row in self._ledger(step)
+            if row.outcome == "not_measured" and self._requires(row)
+        }
 
     def marked(self, step: str, outcome: GateOutcome) -> set[str]:
         """Subjects of which the last attempt at a step has such an outcome of some gate."""
@@ -157,7 +189,9 @@ class StepInputs:
             return row.reason != "no_protected_set"
         if row.gate == "S16":
             return row.reason in ("not_read", "not_mapped")
-        return row.gate in GATES and (GATES[row.gate].required or (row.gate == "W4" and self.config.review))
+        return row.gate in GATES and (
+            GATES[row.gate].required or (row.gate == "W4" and self.config.review)
+        )
 
     def evidence(self, gate: str, step: str) -> StoredRecords[Evidence]:
         """Dossiers of a gate about what a step decided."""
@@ -171,27 +205,53 @@ class StepInputs:
 
     def count_probes(self, scenarios: Iterable[str]) -> dict[str, ProbeCounts]:
         """Of some scenarios the probes, counted. Transcripts are not read."""
-        columns = ["id", "try_number", "scenario", "rollout_group", "outcome", "policy", "checkpoint"]
+        columns = [
+            "id",
+            "try_number",
+            "scenario",
+            "rollout_group",
+            "outcome",
+            "policy",
+            "checkpoint",
+        ]
         rows = self._lake.scan_columns(Rollout, self.run, self._marks["scenarios-filter"], columns)
         latest: dict[str, tuple[Any, ...]] = {}
         for row in rows:
             if row[0] not in latest or row[1] > latest[row[0]][1]:
                 latest[row[0]] = row
         aside = self._list_aside(Rollout)
-        homes, probes = self.made(Scenario, "scenarios-build").owners(), defaultdict[str, list[ProbeRow]](list)
+        homes, probes = (
+            self.made(Scenario, "scenarios-build").owners(),
+            defaultdict[str, list[ProbeRow]](list),
+        )
         for name, _, scenario, group, *told in (latest[name] for name in sorted(latest)):
             if group == "probe" and name not in aside:
                 probes[scenario].append(ProbeRow(*told))
-        return {scenario: ProbeCounts.of(homes[scenario], probes.get(scenario, ())) for scenario in scenarios}
+        return {
+            scenario: ProbeCounts.of(homes[scenario], probes.get(scenario, ()))
+            for scenario in scenarios
+        }
 
     def refused(self) -> set[str]:
         """What reviewers rejected, or what was recalled, in whatever run."""
-        withdrawn = {one.subject for run in self._lake.runs_with(Withdrawal) for one in self._lake.read(Withdrawal, run)}
-        return withdrawn | {one.subject for one in latest_judgements(self._lake).values() if one.judgement == "reject"}
+        withdrawn = {
+            one.subject
+            for run in self._lake.runs_with(Withdrawal)
+            for one in self._lake.read(Withdrawal, run)
+        }
+        return withdrawn | {
+            one.subject
+            for one in latest_judgements(self._lake).values()
+            if one.judgement == "reject"
+        }
 
     def accepted(self) -> dict[str, str]:
         """What reviewers accepted, in whatever run, and their words."""
-        return {one.subject: one.note for one in latest_judgements(self._lake).values() if one.judgement == "accept"}
+        return {
+            one.subject: one.note
+            for one in latest_judgements(self._lake).values()
+            if one.judgement == "accept"
+        }
 
     def rejudged(self) -> dict[str, Reverification]:
         """Rollout → its latest verdict by code of a known version."""
@@ -204,7 +264,12 @@ class StepInputs:
 
     def count(self, step: str) -> StepCount:
         """What became of everything at a step."""
-        return count_exits(step, self._scan_ledger(step, "gate", "subject", "try_number", "outcome", "reason", "tokens", "cost"))
+        return count_exits(
+            step,
+            self._scan_ledger(
+                step, "gate", "subject", "try_number", "outcome", "reason", "tokens", "cost"
+            ),
+        )
 
     def pin(self, name: str, value: str, changed: str) -> None:
         """Hold a run to what it began with."""
@@ -224,7 +289,9 @@ class StepInputs:
 
     def held_by(self, *steps: str) -> Shelf[dict[str, GateOutcome]]:
         """Content → gate → what its open probes said of it in the repair loops of steps."""
-        shelf: Shelf[dict[str, GateOutcome]] = self._spool.shelve(lambda gates: gates, lambda told: told)
+        shelf: Shelf[dict[str, GateOutcome]] = self._spool.shelve(
+            lambda gates: gates, lambda told: told
+        )
         for step in steps:
             shelf.put_all(read_held(self.evidence(LOOP, step)))
         return shelf
@@ -233,7 +300,10 @@ class StepInputs:
     def bounds(self) -> Shelf[Bounds]:
         """Scenario → the error bounds that were measured since it was built."""
         shelf = self._spool.shelve(lambda bounds: bounds.model_dump(), Bounds.model_validate)
-        shelf.put_all((row.subject, Bounds.model_validate(row.finding)) for row in self.evidence(BOUNDS, "scenarios-verify"))
+        shelf.put_all(
+            (row.subject, Bounds.model_validate(row.finding))
+            for row in self.evidence(BOUNDS, "scenarios-verify")
+        )
         return shelf
 
 
@@ -245,9 +315,18 @@ def enter_texts(upstream: StepInputs) -> Subjects[Text]:
     """Texts of the corpus the run began with, a file that has changed since being refused; or those that the recipe grows themes from."""
     config = upstream.config
     if not config.corpus:
-        return list_subjects([Subject(text.id, "", "", text) for text in map(_own, upstream.recipe.pick_texts(config, upstream.past))])
+        return list_subjects(
+            [
+                Subject(text.id, "", "", text)
+                for text in map(_own, upstream.recipe.pick_texts(config, upstream.past))
+            ]
+        )
     texts = read_corpus(config.corpus, config.column, config.texts)
-    upstream.pin("corpus", digest([text.id for text in texts]), f"{config.corpus} is no longer what this run began with")
+    upstream.pin(
+        "corpus",
+        digest([text.id for text in texts]),
+        f"{config.corpus} is no longer what this run began with",
+    )
     return list_subjects([Subject(text.id, "", "", text) for text in texts])
 
 
@@ -255,7 +334,9 @@ def enter_seeds(upstream: StepInputs) -> Subjects[Seed]:
     """Themes that were mined, or the seeds that were chosen when the run was opened."""
     if is_mined(upstream.config, upstream.recipe):
         seeds = upstream.made(Seed, "environments-mine")
-        return list_subjects([Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in seeds])
+        return list_subjects(
+            [Subject(seed.id, seed.source, seed.brief.theme, seed) for seed in seeds]
+        )
     choice = upstream.choice
     picked = choice.seeds if choice is not None else pick_round(upstream.recipe, upstream.config)
     return list_subjects([Subject(seed.id, "", seed.brief.theme, seed) for seed in picked])
@@ -278,7 +359,9 @@ def enter_built(upstream: StepInputs) -> Subjects[EnvironmentWithTests]:
     def make(name: str) -> Subject[EnvironmentWithTests]:
         subject = tested.make(name)
         shown = EnvironmentCase(subject.record.environment, subject.record.tests)
-        return replace(subject, record=replace(subject.record, held=held.get(name_content(shown)) or {}))
+        return replace(
+            subject, record=replace(subject.record, held=held.get(name_content(shown)) or {})
+        )
 
     return Subjects(tested.ids, make)
 
@@ -300,13 +383,20 @@ def enter_places(upstream: StepInputs) -> Subjects[ScenarioSlot]:
         if given is not None:
             first = _go_on(first, given, upstream.earlier)
         plan = plans.find(environment.blueprint)
-        return first if plan is None else replace(first, requirements=tuple(plan.requirements), rows=plan.rows)
+        return (
+            first
+            if plan is None
+            else replace(first, requirements=tuple(plan.requirements), rows=plan.rows)
+        )
 
     recent = lru_cache(maxsize=_RECENT)(open_place)
     homes: dict[str, tuple[str, int]] = {}
     for name in tested.ids:
         first = open_place(name)
-        homes |= {replace(first, number=number).id: (name, number) for number in range(first.first, first.places)}
+        homes |= {
+            replace(first, number=number).id: (name, number)
+            for number in range(first.first, first.places)
+        }
 
     def make(name: str) -> Subject[ScenarioSlot]:
         home, number = homes[name]
@@ -320,22 +410,34 @@ def _go_on(slot: ScenarioSlot, given: GivenEnvironments, earlier: EarlierScenari
     """The first place of a given environment: numbers go on behind those of earlier runs, whose lines are taken."""
     environment, first = slot.environment.id, given.first[slot.environment.id]
     scenarios = {one.id: one for one in earlier.scenarios.get(environment, ())}
-    parents = tuple(HardenedParent(scenarios[one.scenario], one) for one in given.parents if one.environment == environment)
+    parents = tuple(
+        HardenedParent(scenarios[one.scenario], one)
+        for one in given.parents
+        if one.environment == environment
+    )
     taken = tuple(
-        TakenLine(line.polarity, ErrandLine.model_validate(line.model_dump(include=_LINE))) for line in earlier.lines.get(environment, ())
+        TakenLine(line.polarity, ErrandLine.model_validate(line.model_dump(include=_LINE)))
+        for line in earlier.lines.get(environment, ())
     )
     count = len(parents) if given.parents else slot.places
-    return replace(slot, number=first, first=first, places=first + count, taken=taken, parents=parents)
+    return replace(
+        slot, number=first, first=first, places=first + count, taken=taken, parents=parents
+    )
 
 
 def enter_drafts(upstream: StepInputs) -> Subjects[PlacedScenario[Draft]]:
-    homes, drafts = upstream.made(Environment, "environments-build"), upstream.made(Draft, "scenarios-generate")
+    homes, drafts = (
+        upstream.made(Environment, "environments-build"),
+        upstream.made(Draft, "scenarios-generate"),
+    )
     splits = assign_splits(homes.keep({*drafts.owners().values()}), upstream.config.holdout)
 
     def make(name: str) -> Subject[PlacedScenario[Draft]]:
         draft = drafts.get(name)
         home = homes.get(draft.environment)
-        return Subject(name, home.id, home.brief.theme, PlacedScenario(draft, home, split=splits[home.id]))
+        return Subject(
+            name, home.id, home.brief.theme, PlacedScenario(draft, home, split=splits[home.id])
+        )
 
     return Subjects(drafts.ids, make)
 
@@ -347,7 +449,11 @@ def enter_scenarios(upstream: StepInputs) -> Subjects[PlacedScenario[Scenario]]:
 
     def know(placed: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
         home = placed.environment.id
-        return replace(placed, siblings=(*earlier.get(home, ()), *scenarios.of(home)), held=held.get(placed.record.id) or {})
+        return replace(
+            placed,
+            siblings=(*earlier.get(home, ()), *scenarios.of(home)),
+            held=held.get(placed.record.id) or {},
+        )
 
     return _place(upstream, scenarios, know)
 
@@ -357,9 +463,15 @@ def enter_sound(upstream: StepInputs) -> Subjects[PlacedScenario[Scenario]]:
 
     def know(placed: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
         home = placed.environment.id
-        return _bind(upstream, replace(placed, attacks=library.of(home), siblings=earlier.get(home, ())))
+        return _bind(
+            upstream, replace(placed, attacks=library.of(home), siblings=earlier.get(home, ()))
+        )
 
-    return _place(upstream, upstream.made(Scenario, "scenarios-build").keep(upstream.kept("scenarios-verify")), know)
+    return _place(
+        upstream,
+        upstream.made(Scenario, "scenarios-build").keep(upstream.kept("scenarios-verify")),
+        know,
+    )
 
 
 def enter_probed(upstream: StepInputs) -> Subjects[PlacedScenario[Scenario]]:
@@ -368,7 +480,11 @@ def enter_probed(upstream: StepInputs) -> Subjects[PlacedScenario[Scenario]]:
     def know(placed: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
         return _bind(upstream, replace(placed, rollouts=probes.of(placed.record.id)))
 
-    return _place(upstream, upstream.made(Scenario, "scenarios-build").keep(upstream.kept("scenarios-filter")), know)
+    return _place(
+        upstream,
+        upstream.made(Scenario, "scenarios-build").keep(upstream.kept("scenarios-filter")),
+        know,
+    )
 
 
 def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
@@ -376,13 +492,23 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(upstream, upstream.made(Scenario, "scenarios-build").keep(kept))
     homes = {one.environment for one in scenarios}
-    acted, again = [*upstream.made(Rollout, "scenarios-filter"), *upstream.made(Rollout, "scenarios-collect")], upstream.rejudged()
+    acted, again = (
+        [*upstream.made(Rollout, "scenarios-filter"), *upstream.made(Rollout, "scenarios-collect")],
+        upstream.rejudged(),
+    )
     probes = (one for one in acted if one.rollout_group == "probe" and one.scenario in kept)
-    environments = tuple(one for one in upstream.environments("environments-filter") if one.id in homes)
-    trajectories, pairs = upstream.made(Trajectory, "scenarios-collect"), upstream.made(Pair, "scenarios-collect")
+    environments = tuple(
+        one for one in upstream.environments("environments-filter") if one.id in homes
+    )
+    trajectories, pairs = (
+        upstream.made(Trajectory, "scenarios-collect"),
+        upstream.made(Pair, "scenarios-collect"),
+    )
     cargo = ExportSet(
         environments=environments,
-        tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
+        tests=tuple(
+            one for one in upstream.made(Test, "environments-build") if one.environment in homes
+        ),
         scenarios=tuple(scenarios),
         trajectories=tuple(trajectories),
         pairs=tuple(pairs),
@@ -390,20 +516,35 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
         judged_by={one.id: score_attempt(one, again.get(one.id)).verifier_version for one in acted},
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
-        sources=trace_sources(environments, scenarios, trajectories, pairs, read_cast(upstream.config)),
+        sources=trace_sources(
+            environments, scenarios, trajectories, pairs, read_cast(upstream.config)
+        ),
     )
     judged = ("environments-verify", "environments-filter", "scenarios-verify", "scenarios-filter")
     provisional = frozenset(subject for step in judged for subject in upstream.provisional(step))
-    suspected, observed = (frozenset(subject for step in judged for subject in upstream.marked(step, outcome)) for outcome in TIERS)
-    load = ExportInput(cargo, provisional, frozenset(upstream.refused()), upstream.accepted(), suspected, observed)
+    suspected, observed = (
+        frozenset(subject for step in judged for subject in upstream.marked(step, outcome))
+        for outcome in TIERS
+    )
+    load = ExportInput(
+        cargo, provisional, frozenset(upstream.refused()), upstream.accepted(), suspected, observed
+    )
     return list_subjects([Subject(f"run:{upstream.run}", "", "", load)] if scenarios else [])
 
 
 def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
     """What gate F3 compared the environments with, out of its evidence."""
     found = sorted(upstream.evidence("F3", "environments-filter"), key=lambda row: row.subject)
-    near = {row.subject: sorted(row.finding["near_domain"]) for row in found if row.finding.get("near_domain")}
-    return ContaminationReport(found[0].finding["sets"], found[0].finding["power"], near) if found else None
+    near = {
+        row.subject: sorted(row.finding["near_domain"])
+        for row in found
+        if row.finding.get("near_domain")
+    }
+    return (
+        ContaminationReport(found[0].finding["sets"], found[0].finding["power"], near)
+        if found
+        else None
+    )
 
 
 def score_attempt(rollout: Rollout, again: Reverification | None = None) -> ScoredAttempt:
@@ -434,7 +575,12 @@ def score_attempt(rollout: Rollout, again: Reverification | None = None) -> Scor
 def count_exits(step: str, rows: Iterable[tuple[Any, ...]]) -> StepCount:
     """Outcomes of the last attempts; what was spent on all of them. Rows are gate, subject, attempt, outcome, reason, tokens and cost."""
     exits = {(row[1], row[2]): row[3:] for row in rows if row[0] == "exit"}
-    last = {subject: (outcome, reason) for (subject, _), (outcome, reason, *_) in sorted(exits.items(), key=lambda item: item[0][1])}
+    last = {
+        subject: (outcome, reason)
+        for (subject, _), (outcome, reason, *_) in sorted(
+            exits.items(), key=lambda item: item[0][1]
+        )
+    }
     dropped = [reason for outcome, reason in last.values() if outcome == "dropped"]
     costs = [cost for *_, cost in exits.values()]
     return StepCount(
@@ -447,12 +593,16 @@ def count_exits(step: str, rows: Iterable[tuple[Any, ...]]) -> StepCount:
     )
 
 
-def _with_tests(upstream: StepInputs, environments: StoredRecords[Environment]) -> Subjects[EnvironmentWithTests]:
+def _with_tests(
+    upstream: StepInputs, environments: StoredRecords[Environment]
+) -> Subjects[EnvironmentWithTests]:
     tests = upstream.made(Test, "environments-build")
 
     def make(name: str) -> Subject[EnvironmentWithTests]:
         one = environments.get(name)
-        return Subject(name, one.blueprint, one.brief.theme, EnvironmentWithTests(one, tests.of(name)))
+        return Subject(
+            name, one.blueprint, one.brief.theme, EnvironmentWithTests(one, tests.of(name))
+        )
 
     return Subjects(environments.ids, make)
 
@@ -460,12 +610,19 @@ def _with_tests(upstream: StepInputs, environments: StoredRecords[Environment]) 
 def _bind(upstream: StepInputs, placed: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
     """With the error bounds that were measured since it was built."""
     found = upstream.bounds.get(placed.record.id)
-    return placed if found is None else replace(placed, record=placed.record.model_copy(update={"bounds": found}))
+    return (
+        placed
+        if found is None
+        else replace(placed, record=placed.record.model_copy(update={"bounds": found}))
+    )
 
 
 def _bound(upstream: StepInputs, scenarios: Sequence[Scenario]) -> list[Scenario]:
     """With the error bounds that were measured since they were built."""
-    return [one.model_copy(update={"bounds": upstream.bounds.get(one.id) or one.bounds}) for one in scenarios]
+    return [
+        one.model_copy(update={"bounds": upstream.bounds.get(one.id) or one.bounds})
+        for one in scenarios
+    ]
 
 
 def _place(

@@ -39,7 +39,14 @@ from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.choosing import choose_seeds
 from envmill.stages.collect import collect_trajectories
-from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject, Subjects
+from envmill.stages.context import (
+    EnvironmentWithTests,
+    PlacedScenario,
+    Result,
+    RunContext,
+    Subject,
+    Subjects,
+)
 from envmill.stages.export import export_bundles
 from envmill.stages.filter import filter_environment, filter_scenario
 from envmill.stages.generate import generate_blueprint, generate_draft
@@ -93,30 +100,66 @@ def make_step(
     prompts: tuple[Prompt, ...] = (),
 ) -> PipelineStep:
     """A row of the table. A step works on nothing but what it entered, so the record's type is checked here and then forgotten."""
-    return PipelineStep(lap, stage, enter, cast(Work[object], work), makes, gates, settings, cast("Decide[object] | None", decide), prompts)
+    return PipelineStep(
+        lap,
+        stage,
+        enter,
+        cast(Work[object], work),
+        makes,
+        gates,
+        settings,
+        cast("Decide[object] | None", decide),
+        prompts,
+    )
 
 
-def _decide_seeds(subjects: Sequence[Subject[Seed]], upstream: StepInputs, context: RunContext) -> Iterable[tuple[str, Finding]]:  # noqa: ARG001
+def _decide_seeds(
+    subjects: Sequence[Subject[Seed]], upstream: StepInputs, context: RunContext
+) -> Iterable[tuple[str, Finding]]:  # noqa: ARG001
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
     embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
-    return choose_seeds(mined, context.config.environments, context.config.score, context.past, embed, context.config.per_field).items()
+    return choose_seeds(
+        mined,
+        context.config.environments,
+        context.config.score,
+        context.past,
+        embed,
+        context.config.per_field,
+    ).items()
 
 
 def _decide_duplicates(
     subjects: Sequence[Subject[EnvironmentWithTests]], upstream: StepInputs, context: RunContext
 ) -> Iterable[tuple[str, Finding]]:
     given = context.recipe.given and context.config.systems != "written"
-    return stream_duplicates((subject.record.environment for subject in subjects), upstream.seen("environments-filter"), given)
+    return stream_duplicates(
+        (subject.record.environment for subject in subjects),
+        upstream.seen("environments-filter"),
+        given,
+    )
 
 
 def _decide_repeats(
     subjects: Sequence[Subject[PlacedScenario[Scenario]]], upstream: StepInputs, context: RunContext
 ) -> Iterable[tuple[str, Finding]]:
     planned = bool(context.config.harden) or (context.config.plan and context.recipe.plans)
-    homes = {subject.record.environment.id for subject in subjects} if upstream.given is not None else set[str]()
-    earlier = {one.id: one for home, known in upstream.earlier.scenarios.items() if home in homes for one in known}
-    return stream_repeats((subject.record.record for subject in subjects), planned=planned, earlier=[*earlier.values()])
+    homes = (
+        {subject.record.environment.id for subject in subjects}
+        if upstream.given is not None
+        else set[str]()
+    )
+    earlier = {
+        one.id: one
+        for home, known in upstream.earlier.scenarios.items()
+        if home in homes
+        for one in known
+    }
+    return stream_repeats(
+        (subject.record.record for subject in subjects),
+        planned=planned,
+        earlier=[*earlier.values()],
+    )
 
 
 def _decide_untrainable(
@@ -126,8 +169,12 @@ def _decide_untrainable(
 ) -> Iterable[tuple[str, Finding]]:
     """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
-    kept = upstream.kept("scenarios-filter").intersection(upstream.made(Scenario, "scenarios-build").ids)
-    return find_untrainable(upstream.count_probes(kept), drops=context.config.untrainable == "drop").items()
+    kept = upstream.kept("scenarios-filter").intersection(
+        upstream.made(Scenario, "scenarios-build").ids
+    )
+    return find_untrainable(
+        upstream.count_probes(kept), drops=context.config.untrainable == "drop"
+    ).items()
 
 
 def _name(gates: Sequence[Gate[EnvironmentCase]] | Sequence[Gate[ScenarioCase]]) -> tuple[str, ...]:
@@ -156,7 +203,16 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "reviewed", "whole", "coverage", "exact", "promises", "summary", *_LOOP),
+        settings=(
+            "review",
+            "reviewed",
+            "whole",
+            "coverage",
+            "exact",
+            "promises",
+            "summary",
+            *_LOOP,
+        ),
         prompts=(SUSPICION, COVERAGE),
     ),
     make_step(
@@ -169,7 +225,13 @@ STEPS: tuple[PipelineStep, ...] = (
         prompts=(SUSPICION,),
     ),
     make_step(
-        "environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), settings=("observe",), decide=_decide_duplicates
+        "environments",
+        "filter",
+        enter_verified,
+        filter_environment,
+        gates=("W10", "F3"),
+        settings=("observe",),
+        decide=_decide_duplicates,
     ),
     make_step(
         "scenarios",
@@ -177,10 +239,29 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", "chains", "dag", "requests", "fairness", "reach", "natural", *_LOOP),
+        settings=(
+            "scenarios",
+            "polarities",
+            "plan",
+            "reward",
+            "chains",
+            "dag",
+            "requests",
+            "fairness",
+            "reach",
+            "natural",
+            *_LOOP,
+        ),
         prompts=(SUSPICION, READER, MAPPER, HARDER),
     ),
-    make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
+    make_step(
+        "scenarios",
+        "build",
+        enter_drafts,
+        build_scenario,
+        ("scenarios", "builds"),
+        settings=("checks", "reward", "holdout"),
+    ),
     make_step(
         "scenarios",
         "verify",
@@ -198,7 +279,17 @@ STEPS: tuple[PipelineStep, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", "suspicions", "observe", *_PLAYED),
+        (
+            "attempts",
+            "probe",
+            "weak",
+            "trivial",
+            "untrainable",
+            "judged",
+            "suspicions",
+            "observe",
+            *_PLAYED,
+        ),
         _decide_repeats,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING, SUSPICION),
     ),
@@ -213,7 +304,14 @@ STEPS: tuple[PipelineStep, ...] = (
         _decide_untrainable,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
-    make_step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
+    make_step(
+        "scenarios",
+        "export",
+        enter_load,
+        export_bundles,
+        ("bundles",),
+        settings=("provisional", "with_tier", "exporters"),
+    ),
 )
 
 MINE = make_step(

@@ -81,7 +81,11 @@ class Subjects(Sequence[Subject[T_co]]):
     @overload
     def __getitem__(self, place: slice) -> Sequence[Subject[T_co]]: ...
     def __getitem__(self, place: int | slice) -> Subject[T_co] | Sequence[Subject[T_co]]:
-        return self.make(self.ids[place]) if isinstance(place, int) else [*map(self.make, self.ids[place])]
+        return (
+            self.make(self.ids[place])
+            if isinstance(place, int)
+            else [*map(self.make, self.ids[place])]
+        )
 
 
 def list_subjects(subjects: Sequence[Subject[T]]) -> Subjects[T]:
@@ -145,4 +149,6 @@ class Result:
     @property
     def stopped_by(self) -> Finding | None:
         """The finding that ends this candidate here. What a gate could not measure goes on as provisional: its row says so."""
-        return next((finding for finding in self.findings if finding.outcome in ("dropped", "error")), None)
+        return next(
+            (finding for finding in self.findings if finding.outcome in ("dropped", "error")), None
+        )

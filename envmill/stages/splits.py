@@ -25,7 +25,11 @@ _ALIKE = 0.5
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
     """By the domain's name alone, so that it is the same in every run: what was once held out is never trained on later."""
-    place = int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest()) / 2**64 * 100
+    place = (
+        int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest())
+        / 2**64
+        * 100
+    )
     test, validation = holdout.get("test", 0), holdout.get("validation", 0)
     return "test" if place < test else "validation" if place < test + validation else "train"
 
@@ -76,14 +80,26 @@ def _list_likenesses(environments: Iterable[Environment]) -> Iterator[tuple[str,
         for name in domains:
             runs = shelf.get(name) or frozenset[str]()
             for other in index.find(runs):
-                if domains[other] > domains[name] and share(runs, shelf.get(other) or frozenset()) >= _ALIKE:
+                if (
+                    domains[other] > domains[name]
+                    and share(runs, shelf.get(other) or frozenset()) >= _ALIKE
+                ):
                     yield domains[name], domains[other]
 
 
 def _list_interface(environment: Environment) -> Runs:
     """Tools, and parameters under their tool."""
     tools = [tool.name for tool in environment.tools]
-    return frozenset([*tools, *(f"{tool.name}({name})" for tool in environment.tools for name in tool.parameters.get("properties", {}))])
+    return frozenset(
+        [
+            *tools,
+            *(
+                f"{tool.name}({name})"
+                for tool in environment.tools
+                for name in tool.parameters.get("properties", {})
+            ),
+        ]
+    )
 
 
 def _list_program(environment: Environment) -> Runs:

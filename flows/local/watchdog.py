@@ -49,7 +49,9 @@ class Watchdog:
         while Process(self.home, "watchdog").read() is not None:
             try:
                 self.check()
-            except EnvMillError as error:  # a server that is just starting, or sick: looked at again
+            except (
+                EnvMillError
+            ) as error:  # a server that is just starting, or sick: looked at again
                 self.say(error.message.splitlines()[0])
             time.sleep(PACE)
 
@@ -101,13 +103,18 @@ class Watchdog:
             self.say(f"run {flow_run['id']}: {message}")
         elif flow_run["id"] not in self._given_up:
             self._given_up.add(flow_run["id"])
-            self.say(f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry.")
+            self.say(
+                f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry."
+            )
 
     def _forget_ended(self, api: Api) -> None:
         left = list_leases(self.home.folder)
         if not left:
             return
-        ended = api.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}})
+        ended = api.post(
+            "/flow_runs/filter",
+            {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}},
+        )
         for flow_run in ended:
             if not is_walked(self.home, flow_run["id"]):
                 forget(self.home.folder, flow_run["id"])

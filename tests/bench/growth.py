@@ -40,10 +40,14 @@ Measured = dict[str, dict[str, float]]
 def measure(scenarios: int, folder: Path) -> dict[str, Any]:
     """One run in this process. What it took, and what is in the lake afterwards."""
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
     cut: dict[str, Any] = {"search": 0, "rehearse": False, "coverage": False, "mistakes": 0.0}
     environments = -(-scenarios // PER_ENVIRONMENT)
-    config = RunConfig(environments=environments, scenarios=PER_ENVIRONMENT, seed=1, attempts=8, **cut)
+    config = RunConfig(
+        environments=environments, scenarios=PER_ENVIRONMENT, seed=1, attempts=8, **cut
+    )
     parts: Measured = {}
     with mock.patch.object(attempts, "play_on", write_attempt):
         asyncio.run(_walk(config, settings, parts))
@@ -52,7 +56,10 @@ def measure(scenarios: int, folder: Path) -> dict[str, Any]:
         asyncio.run(write_report(lake, RUN, folder / "report"))
     with _measured(parts, "compaction"):
         compact(lake, RUN)
-    counts = {table: sum(1 for _ in lake.snapshot(RUN, [table]).files[table]) for table in ("attrition", "rollouts")}
+    counts = {
+        table: sum(1 for _ in lake.snapshot(RUN, [table]).files[table])
+        for table in ("attrition", "rollouts")
+    }
     return {"scenarios": scenarios, "parts": parts, "files": counts}
 
 
@@ -82,7 +89,11 @@ def _measured(parts: Measured, name: str) -> Generator[None]:
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     began, spent = time.monotonic(), time.process_time()
     yield
-    peak = next(line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("VmHWM"))
+    peak = next(
+        line
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        if line.startswith("VmHWM")
+    )
     parts[name] = {
         "seconds": round(time.monotonic() - began, 2),
         "own": round(time.process_time() - spent, 2),
@@ -91,17 +102,33 @@ def _measured(parts: Measured, name: str) -> Generator[None]:
     sys.stderr.write(f"{name} {parts[name]}\n")
 
 
-async def write_attempt(ground: RolloutSetup, policy: Any, sandbox: Any, group: str, number: int, **asked: Any) -> Rollout:
+async def write_attempt(
+    ground: RolloutSetup, policy: Any, sandbox: Any, group: str, number: int, **asked: Any
+) -> Rollout:
     """An attempt of the usual size that nobody played: the reference path, whole in two of three attempts and cut short in the third."""
     scenario, passes = ground.scenario, number % 3 != 1
     calls = scenario.oracle if passes else scenario.oracle[:-1]
     messages: list[Json] = [{"role": "user", "content": scenario.request}]
     for place, call in enumerate(calls):
         told = {"id": f"call_{place}", "name": call.name, "arguments": call.arguments}
-        messages.append({"role": "assistant", "content": f"Attempt {number}.", "tool_calls": [told]})
-        reply: Json = {"ok": True, "parts": [{"type": "json", "value": {"seen": [scenario.id] * 10}}]}
-        messages.append({"role": "tool", "tool_call_id": f"call_{place}", "content": reply, "state_hash": "0" * 20})
-    messages.append({"role": "assistant", "content": "Done." if passes else "I could not do all of it."})
+        messages.append(
+            {"role": "assistant", "content": f"Attempt {number}.", "tool_calls": [told]}
+        )
+        reply: Json = {
+            "ok": True,
+            "parts": [{"type": "json", "value": {"seen": [scenario.id] * 10}}],
+        }
+        messages.append(
+            {
+                "role": "tool",
+                "tool_call_id": f"call_{place}",
+                "content": reply,
+                "state_hash": "0" * 20,
+            }
+        )
+    messages.append(
+        {"role": "assistant", "content": "Done." if passes else "I could not do all of it."}
+    )
     return Rollout(
         scenario=scenario.id,
         environment=scenario.environment,

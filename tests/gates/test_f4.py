@@ -21,7 +21,10 @@ def test_of_two_alike_the_first_in_id_order_is_kept(name: str) -> None:
     assert find_repeats([other, one]) == findings
     first, second = sorted([one.id, other.id])
     assert findings[first].outcome == "kept"
-    assert (findings[second].outcome, findings[second].reason) == ("dropped" if reason else "kept", reason)
+    assert (findings[second].outcome, findings[second].reason) == (
+        "dropped" if reason else "kept",
+        reason,
+    )
     if reason:
         assert findings[second].evidence["twin"] == first
 
@@ -31,7 +34,9 @@ def test_among_hundreds_each_repeat_is_found_in_any_order() -> None:
     dice = random.Random(7)
     words = LONG.split()
     requests = [" ".join(dice.sample(words, len(words))) for _ in range(150)]
-    some = [ask(request) for request in requests] + [ask(f"{request} Thanks.") for request in requests]
+    some = [ask(request) for request in requests] + [
+        ask(f"{request} Thanks.") for request in requests
+    ]
     findings = find_repeats(some)
     assert sum(finding.reason == "near_repeat" for finding in findings.values()) == 150
     dice.shuffle(some)
@@ -54,7 +59,14 @@ def rename(state: Any, by: str) -> Any:
     return keys.get(state, state) if isinstance(state, str) else state
 
 
-def lend(tool: str, member: str, state: Any = ROWS, request: str = "", home: Environment = BARN, **changes: Any) -> Scenario:
+def lend(
+    tool: str,
+    member: str,
+    state: Any = ROWS,
+    request: str = "",
+    home: Environment = BARN,
+    **changes: Any,
+) -> Scenario:
     """A loan of a tool to a member, achieved."""
     made = {"tool": tool, "member": member, "since": {"$any": "str"}}
     goals = [
@@ -64,21 +76,41 @@ def lend(tool: str, member: str, state: Any = ROWS, request: str = "", home: Env
     verifier = Verifier(goals=goals, guards=[], frame=[["tools", tool, "free"], ["loans"]])
     calls = [Call(name="lend", arguments={"tool_id": tool, "member_id": member})]
     words = request or f"Wish {tool} {member} {len(str(state))}."
-    return make_scenario(home, **{"request": words, "initial_state": state, "oracle": calls, "verifier": verifier} | changes)
+    return make_scenario(
+        home,
+        **{"request": words, "initial_state": state, "oracle": calls, "verifier": verifier}
+        | changes,
+    )
 
 
 def ask_about(member: str, value: int, state: Any = ROWS, **changes: Any) -> Scenario:
     """A question about a member."""
-    verifier = Verifier(goals=[], guards=[], frame=[], facts=[Fact(name="how many", kind="number", value=value)])
+    verifier = Verifier(
+        goals=[], guards=[], frame=[], facts=[Fact(name="how many", kind="number", value=value)]
+    )
     calls = [Call(name="get_member", arguments={"member_id": member})]
-    told = {"request": f"How many has {member} ({value}, {len(str(state))})?", "initial_state": state, "oracle": calls}
+    told = {
+        "request": f"How many has {member} ({value}, {len(str(state))})?",
+        "initial_state": state,
+        "oracle": calls,
+    }
     return make_scenario(BARN, **told | {"polarity": "answer", "verifier": verifier} | changes)
 
 
-MANY = {**ROWS, "tools": ROWS["tools"] | {f"T{number}": {"name": f"tool {number}", "free": True} for number in range(3, 40)}}
+MANY = {
+    **ROWS,
+    "tools": ROWS["tools"]
+    | {f"T{number}": {"name": f"tool {number}", "free": True} for number in range(3, 40)},
+}
 """A state of many records, with one of them altered, and with half of them others."""
 ALTERED = {**MANY, "members": {"M1": {"name": "Ada Bell"}, "M2": {"name": "Bo"}}}
-HALVED = {**MANY, "tools": {key: row | {"name": row["name"] + " II" * (int(key[1:]) % 2)} for key, row in MANY["tools"].items()}}
+HALVED = {
+    **MANY,
+    "tools": {
+        key: row | {"name": row["name"] + " II" * (int(key[1:]) % 2)}
+        for key, row in MANY["tools"].items()
+    },
+}
 OTHER = {**ROWS, "members": {**ROWS["members"], "M3": {"name": "Cy"}}}
 ERRANDS: dict[str, tuple[Scenario, Scenario, str]] = {
     "in other words": (lend("T1", "M1"), lend("T1", "M1", OTHER, "Ada waits for the drill."), "same_errand"),
@@ -106,13 +138,18 @@ def test_what_was_planned_together_differs_in_records_and_first_states(name: str
     first, second = sorted([one.id, other.id])
     assert (findings[first].outcome, findings[second].reason) == ("kept", reason)
     assert find_repeats([other, one], planned=True) == findings
-    assert {one.outcome for one in find_repeats([one, other]).values()} == {"kept"}, "and nothing else has to"
+    assert {one.outcome for one in find_repeats([one, other]).values()} == {"kept"}, (
+        "and nothing else has to"
+    )
 
 
 def test_what_keeps_no_records_is_not_compared_by_them() -> None:
     """Machines keep their state elsewhere."""
     nothing = Verifier(goals=[], guards=[], frame=[])
-    some = [ask(f"Please mend thing {number}.", initial_state={}, verifier=nothing) for number in range(3)]
+    some = [
+        ask(f"Please mend thing {number}.", initial_state={}, verifier=nothing)
+        for number in range(3)
+    ]
     assert {one.outcome for one in find_repeats(some, planned=True).values()} == {"kept"}
 
 
@@ -134,7 +171,11 @@ def find_plain(one: Scenario, kept: list[Scenario], planned: bool) -> tuple[str,
             return "dropped", "repeat", other.id
     for other in kept:
         alike = share(list_runs(words, RUN), list_runs(split_words(other.request), RUN))
-        near += [(-alike, other.id)] if alike >= NEAR and describe_way(other) == describe_way(one) else []
+        near += (
+            [(-alike, other.id)]
+            if alike >= NEAR and describe_way(other) == describe_way(one)
+            else []
+        )
     if near:
         return "dropped", "near_repeat", min(near)[1]
     targets = name_targets(one)
@@ -143,7 +184,12 @@ def find_plain(one: Scenario, kept: list[Scenario], planned: bool) -> tuple[str,
             return "dropped", "same_errand", other.id
     for other in near_by if planned else ():
         records = [
-            {canonical_json([table, row]) for table, rows in which.initial_state.items() for row in rows.values()} for which in (one, other)
+            {
+                canonical_json([table, row])
+                for table, rows in which.initial_state.items()
+                for row in rows.values()
+            }
+            for which in (one, other)
         ]
         if records[0] and share(frozenset(records[0]), frozenset(records[1])) >= SAME:
             return "dropped", "same_state", other.id
@@ -155,7 +201,10 @@ def find_plain(one: Scenario, kept: list[Scenario], planned: bool) -> tuple[str,
 def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int, planned: bool) -> None:
     dice, words, homes = random.Random(seed), LONG.split(), [BARN, SHED]
     requests = [" ".join(dice.sample(words, len(words))) for _ in range(40)]
-    states = [{"tools": {f"T{number}": {"name": f"tool {number}", "row": row} for row in range(6)}} for number in range(60)]
+    states = [
+        {"tools": {f"T{number}": {"name": f"tool {number}", "row": row} for row in range(6)}}
+        for number in range(60)
+    ]
     some = [
         ask(
             f"{dice.choice(requests)}{dice.choice(['', '', ' Thanks.', ' Please do.'])}",
@@ -166,6 +215,9 @@ def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int, planned: bo
         for number in range(120)
     ]
     found = find_repeats(some, planned=planned)
-    told = {name: (one.outcome, one.reason, (one.evidence or {}).get("twin", "")) for name, one in found.items()}
+    told = {
+        name: (one.outcome, one.reason, (one.evidence or {}).get("twin", ""))
+        for name, one in found.items()
+    }
     assert told == compare_all(some, planned)
     assert len({reason for _, reason, _ in told.values()}) >= 3

@@ -15,16 +15,29 @@ from tests.specimens import PROGRAM, make_environment
 
 
 def test_takes_a_program_deeper_than_our_stack() -> None:
-    deep = "def pick(x):\n    if x == 0: return 0\n" + "".join(f"    elif x == {n}: return {n}\n" for n in range(1, 3000))
+    deep = "def pick(x):\n    if x == 0: return 0\n" + "".join(
+        f"    elif x == {n}: return {n}\n" for n in range(1, 3000)
+    )
     assert find_duplicates([make_environment(PROGRAM + deep), make_environment()]).values()
 
 
 def test_keeps_the_first_of_a_structure_in_id_order() -> None:
-    twins = [make_environment(PROGRAM.replace("drill", "x").replace("Shed", "Barn").replace("lent", "gone")), make_environment()]
-    other = make_environment(PROGRAM.replace("if not self.tools", "if self.loans or not self.tools"))
+    twins = [
+        make_environment(
+            PROGRAM.replace("drill", "x").replace("Shed", "Barn").replace("lent", "gone")
+        ),
+        make_environment(),
+    ]
+    other = make_environment(
+        PROGRAM.replace("if not self.tools", "if self.loans or not self.tools")
+    )
     findings = find_duplicates([*twins, other])
     first, second = sorted(twins, key=lambda one: one.id)
-    assert [findings[one.id].outcome for one in (first, second, other)] == ["kept", "dropped", "kept"]
+    assert [findings[one.id].outcome for one in (first, second, other)] == [
+        "kept",
+        "dropped",
+        "kept",
+    ]
     assert find_duplicates([other, *reversed(twins)]) == findings
 
 
@@ -42,23 +55,32 @@ def move_first_method_last(program: str) -> str:
 
 
 COPIES = {
-    "renamed": STUDIO.replace("member", "guest").replace("booking", "ticket").replace("wanted", "sought"),
+    "renamed": STUDIO.replace("member", "guest")
+    .replace("booking", "ticket")
+    .replace("wanted", "sought"),
     "in another order": move_first_method_last(STUDIO),
     "with something idle": STUDIO + _IDLE,
-    "reworded": STUDIO.replace("look it up first", "ask for the list").replace("Find members", "Search the people"),
+    "reworded": STUDIO.replace("look it up first", "ask for the list").replace(
+        "Find members", "Search the people"
+    ),
 }
 OTHERS = {
     "a rule more": STUDIO.replace(
-        "        price = seats", "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price = seats"
+        "        price = seats",
+        "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price = seats",
     ),
     "a rule less": STUDIO.replace("if seats > course", "if False and seats > course"),
-    "a limit compared otherwise": STUDIO.replace('if price > member["balance"]', 'if price >= member["balance"]'),
+    "a limit compared otherwise": STUDIO.replace(
+        'if price > member["balance"]', 'if price >= member["balance"]'
+    ),
 }
 
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_drops_a_copy(copy: str) -> None:
-    findings = find_duplicates([make_studio(), make_studio(COPIES[copy], tools=make_studio().tools)])
+    findings = find_duplicates(
+        [make_studio(), make_studio(COPIES[copy], tools=make_studio().tools)]
+    )
     assert sorted(finding.outcome for finding in findings.values()) == ["dropped", "kept"], findings
     assert {finding.reason for finding in findings.values()} <= {"", "duplicate", "near_duplicate"}
 
@@ -73,7 +95,10 @@ def test_keeps_a_program_with_another_rule(other: str) -> None:
 def test_what_an_earlier_run_made_comes_first() -> None:
     """Its evidence is all that is left of it."""
     first = find_duplicates([make_studio()])
-    kept = [Evidence(gate="W10", subject=name, finding=finding.evidence) for name, finding in first.items()]
+    kept = [
+        Evidence(gate="W10", subject=name, finding=finding.evidence)
+        for name, finding in first.items()
+    ]
     other = Evidence(gate="W3", subject="env_x", finding={"tests": 9})
     seen = list(read_seen([*kept, other]))
     copy = make_studio(COPIES["in another order"])
@@ -91,23 +116,36 @@ def draw_programs(dice: random.Random, count: int) -> list[Environment]:
             f"        x = [y {dice.choice('+-*')} {n} for y in z if y {dice.choice('<>')} len(q){'[0]' * dice.randrange(4)}]"
             for n in range(9)
         ]
-        return f"\n    def _idle_{place}(self, z: list, q: str) -> None:\n" + "\n".join(lines) + "\n"
+        return (
+            f"\n    def _idle_{place}(self, z: list, q: str) -> None:\n" + "\n".join(lines) + "\n"
+        )
 
     sources = [STUDIO, *COPIES.values(), *OTHERS.values()]
-    made = [dice.choice(sources) + "".join(draw_idle(place) for place in range(dice.choice([0, 0, 1]))) for _ in range(count)]
+    made = [
+        dice.choice(sources) + "".join(draw_idle(place) for place in range(dice.choice([0, 0, 1])))
+        for _ in range(count)
+    ]
     return [make_studio(program, tools=make_studio().tools) for program in made]
 
 
-def compare_all(environments: list[Environment], seen: dict[str, Sketch]) -> dict[str, tuple[str, str, str]]:
+def compare_all(
+    environments: list[Environment], seen: dict[str, Sketch]
+) -> dict[str, tuple[str, str, str]]:
     """The decision as it reads: every program beside those that were kept and that an index in memory finds worth comparing."""
-    kept, found, index = dict(sorted(seen.items())), dict[str, tuple[str, str, str]](), MinHashLSH(threshold=0.6, num_perm=PERMUTATIONS)
+    kept, found, index = (
+        dict(sorted(seen.items())),
+        dict[str, tuple[str, str, str]](),
+        MinHashLSH(threshold=0.6, num_perm=PERMUTATIONS),
+    )
     for name, sketch in kept.items():
         index.insert(name, sketch.hash_shingles())
     for one in sorted(environments, key=lambda environment: environment.id):
         own = make_sketch(one)
         same = [name for name, other in kept.items() if other.structure == own.structure]
         worth = {str(name) for name in index.query(own.hash_shingles())} - {one.id}  # pyright: ignore[reportUnknownMemberType]
-        near = [(-own.contain(kept[name]), name) for name in worth if kept[name].guards == own.guards]
+        near = [
+            (-own.contain(kept[name]), name) for name in worth if kept[name].guards == own.guards
+        ]
         if same and same[0] != one.id:
             found[one.id] = "dropped", "duplicate", same[0]
         elif near and -min(near)[0] >= NEAR:
@@ -126,6 +164,9 @@ def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int) -> None:
     environments, before = draw_programs(dice, 40), draw_programs(dice, 6)
     seen = {one.id: make_sketch(one) for one in before}
     found = find_duplicates(environments, dice.sample([*seen.items()], len(seen)))
-    told = {name: (one.outcome, one.reason, "" if one.outcome == "kept" else one.evidence["twin"]) for name, one in found.items()}
+    told = {
+        name: (one.outcome, one.reason, "" if one.outcome == "kept" else one.evidence["twin"])
+        for name, one in found.items()
+    }
     assert told == compare_all(environments, seen)
     assert len({reason for _, reason, _ in told.values()}) >= 2

@@ -20,7 +20,12 @@ MARK = Fingerprint("environments-build", "f" * 20)
 def make_test(number: int, owner: int, text: str) -> Test:
     (some, *_) = make_tests(make_environment())
     return Test.model_validate(
-        some.model_dump(exclude={"id"}) | {"environment": f"env_{owner}", "name": f"test {number}", "initial_state": {"t": {text: {}}}}
+        some.model_dump(exclude={"id"})
+        | {
+            "environment": f"env_{owner}",
+            "name": f"test {number}",
+            "initial_state": {"t": {text: {}}},
+        }
     )
 
 
@@ -28,8 +33,13 @@ def fill(lake: Lake, dice: random.Random) -> None:
     """Batches in which one row in three comes again, of another step and of a later attempt, too."""
     for attempt in range(1, 6):
         for step in ("environments-build", "environments-verify"):
-            rows = [make_test(number, number % 5, f"{step} {attempt}") for number in dice.sample(range(60), 20)]
-            stamp = Stamp("r1", step, "f" * 20, dice.randrange(3), attempt, "0", "2026-01-01T00:00:00+00:00")
+            rows = [
+                make_test(number, number % 5, f"{step} {attempt}")
+                for number in dice.sample(range(60), 20)
+            ]
+            stamp = Stamp(
+                "r1", step, "f" * 20, dice.randrange(3), attempt, "0", "2026-01-01T00:00:00+00:00"
+            )
             assert lake.publish(rows, [], stamp)
 
 
@@ -38,7 +48,9 @@ def stored(tmp_path: Path) -> tuple[list[Test], StoredRecords[Test]]:
     """What the lake reads at once, and the same in a spool."""
     lake = Lake(tmp_path / "lake")
     fill(lake, random.Random(3))
-    return lake.read(Test, "r1", MARK), Spool().hold(Test, lake.scan(Test, "r1", MARK), "environment")
+    return lake.read(Test, "r1", MARK), Spool().hold(
+        Test, lake.scan(Test, "r1", MARK), "environment"
+    )
 
 
 def test_holds_what_the_lake_reads(stored: tuple[list[Test], StoredRecords[Test]]) -> None:

@@ -14,14 +14,23 @@ def draw_runs(dice: random.Random) -> list[Runs]:
     """Sets of which many share half of what they hold."""
     roots = [frozenset(str(dice.random()) for _ in range(30)) for _ in range(20)]
     return [
-        frozenset({*dice.sample(sorted(dice.choice(roots)), dice.randrange(5, 30)), *(str(dice.random()) for _ in range(8))})
+        frozenset(
+            {
+                *dice.sample(sorted(dice.choice(roots)), dice.randrange(5, 30)),
+                *(str(dice.random()) for _ in range(8)),
+            }
+        )
         for _ in range(300)
     ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_finds_what_an_index_in_memory_finds(seed: int) -> None:
-    sets, near, plain = draw_runs(random.Random(seed)), Near(0.35), MinHashLSH(threshold=0.35, num_perm=128)
+    sets, near, plain = (
+        draw_runs(random.Random(seed)),
+        Near(0.35),
+        MinHashLSH(threshold=0.35, num_perm=128),
+    )
     found = 0
     for number, runs in enumerate(sets):
         hashed = MinHash(num_perm=128, seed=1)

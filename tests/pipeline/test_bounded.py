@@ -27,11 +27,15 @@ from tests.gates.specimens.filtering import make_probes
 from tests.pipeline.test_runner import settings_in
 from tests.specimens import make_environment, make_scenario
 
-CONFIG = RunConfig(environments=4, scenarios=4, attempts=2, search=0, seed=5, mistakes=0.2, rehearse=False)
+CONFIG = RunConfig(
+    environments=4, scenarios=4, attempts=2, search=0, seed=5, mistakes=0.2, rehearse=False
+)
 _TIMES = {"seconds", "happened_at", "try_number"}
 
 
-async def test_stripes_of_small_buckets_make_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stripes_of_small_buckets_make_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     most, at_once = 0, 0
     real = running.Runner._process
 
@@ -60,11 +64,18 @@ async def _walk(folder: Path) -> dict[str, list[dict[str, Any]]]:
     settings = settings_in(folder)
     async with open_walk("r1", CONFIG, settings) as walk:
         await walk.walk(STEPS[:-1])
-        assert await walk.plan(STEP["scenarios-collect"]) == [], "nothing is lacking once it is done"
+        assert await walk.plan(STEP["scenarios-collect"]) == [], (
+            "nothing is lacking once it is done"
+        )
         numbers = {row.try_number for row in walk.lake.read(Attrition, "r1")}
-        assert numbers == {1}, "a bucket is saved at its first attempt, however many of a task's it is"
+        assert numbers == {1}, (
+            "a bucket is saved at its first attempt, however many of a task's it is"
+        )
     lake = Lake(settings.lake)
-    return {table: [one.model_dump(exclude=_TIMES) for one in lake.read(record, "r1")] for table, record in TABLES.items()}
+    return {
+        table: [one.model_dump(exclude=_TIMES) for one in lake.read(record, "r1")]
+        for table, record in TABLES.items()
+    }
 
 
 def test_probes_are_counted_as_their_rollouts_are(tmp_path: Path) -> None:
@@ -74,19 +85,40 @@ def test_probes_are_counted_as_their_rollouts_are(tmp_path: Path) -> None:
     marks = mark_steps(CONFIG, recipe, STEPS)
     scenarios = [make_scenario(home, request=f"Request {number}.") for number in range(30)]
     rollouts = [
-        one.model_copy(update={"scenario": scenario.id, "attempt": number, "rollout_group": dice.choice(["probe", "probe", "weak"])})
+        one.model_copy(
+            update={
+                "scenario": scenario.id,
+                "attempt": number,
+                "rollout_group": dice.choice(["probe", "probe", "weak"]),
+            }
+        )
         for scenario in scenarios
-        for number, one in enumerate(make_probes("".join(dice.choices("pfe", k=dice.randrange(7))), dice.choice(["openai:small", ""])))
+        for number, one in enumerate(
+            make_probes(
+                "".join(dice.choices("pfe", k=dice.randrange(7))), dice.choice(["openai:small", ""])
+            )
+        )
     ]
     rollouts = [Rollout.model_validate(one.model_dump(exclude={"id"})) for one in rollouts]
 
     def put(rows: Sequence[Record], step: str, number: int) -> None:
-        assert lake.publish(rows, [], Stamp("r1", step, marks[step].fingerprint, 0, number, "0", "2026-01-01T00:00:00+00:00"))
+        assert lake.publish(
+            rows,
+            [],
+            Stamp("r1", step, marks[step].fingerprint, 0, number, "0", "2026-01-01T00:00:00+00:00"),
+        )
 
     put(scenarios, "scenarios-build", 1)
     put(rollouts, "scenarios-filter", 1)
-    put([one.model_copy(update={"outcome": "error"}) for one in dice.sample(rollouts, 9)], "scenarios-filter", 2)
-    aside = [Quarantine(table_name="rollouts", row=one.id, promise="p", detail="", content={}) for one in dice.sample(rollouts, 5)]
+    put(
+        [one.model_copy(update={"outcome": "error"}) for one in dice.sample(rollouts, 9)],
+        "scenarios-filter",
+        2,
+    )
+    aside = [
+        Quarantine(table_name="rollouts", row=one.id, promise="p", detail="", content={})
+        for one in dice.sample(rollouts, 5)
+    ]
     put(aside, "scenarios-filter", 3)
     upstream = StepInputs(lake, "r1", marks, CONFIG, recipe)
     made = {scenario.id: list[Rollout]() for scenario in scenarios}

@@ -65,7 +65,9 @@ class Store(Protocol):
         ...
 
 
-def split(entries: Iterable[StoredFile], size: int, count: int | None = None) -> Iterator[list[StoredFile]]:
+def split(
+    entries: Iterable[StoredFile], size: int, count: int | None = None
+) -> Iterator[list[StoredFile]]:
     """Lots of files that are read, and held in memory, together: each of a size that one more file would not have exceeded before."""
     lot: list[StoredFile] = []
     for entry in entries:
