@@ -1,4 +1,5 @@
-"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise` says what each of them is."""
+"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise`
+says what each of them is."""
 
 # pyright: reportUnknownMemberType=false
 # (duckdb's cursors give untyped rows)
@@ -107,7 +108,8 @@ def _raw_rows(step: str) -> str:
 
 
 def _seen_rows(step: str) -> str:
-    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in the first bucket."""
+    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in
+    the first bucket."""
     if step not in PRODUCTS:
         return ""
     table = PRODUCTS[step]

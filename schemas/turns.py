@@ -1,4 +1,5 @@
-"""What the models of a rollout are given besides its messages, and what a simulated user answers."""
+"""What the models of a rollout are given besides its messages, and what a simulated user
+answers."""
 
 from typing import Literal
 

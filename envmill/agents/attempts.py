@@ -1,4 +1,5 @@
-"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never depends on who answers first.
+"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never
+depends on who answers first.
 
 numbers ─► a round side by side ─► its rollouts, in order ─► enough? ─no─► the next round
 """
@@ -54,7 +55,8 @@ def _is_cut_off(made: Sequence[Rollout]) -> bool:
 
 
 def require_reached(rollouts: Sequence[Rollout]) -> None:
-    """Outage when a model could not be reached in one of them: the scenario is tried again, and pays for no reply twice."""
+    """Outage when a model could not be reached in one of them: the scenario is tried again, and
+    pays for no reply twice."""
     lost = [one for one in rollouts if one.termination == "outage"]
     if lost:
         raise Outage(
@@ -72,7 +74,8 @@ def make_player(
     config: RunConfig,
     bench: CalibratedJudge | None = None,
 ) -> Play:
-    """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
+    """What makes attempts as a run wants them: in its form, with its user, within its limits,
+    before its judge if it has one."""
     limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
     if config.token_ids and isinstance(policy, ModelPolicy):
         policy = policy.keep_tokens()
@@ -98,7 +101,8 @@ def make_player(
 
 
 def choose_form(config: RunConfig, scenario: Scenario, number: int) -> Form:
-    """In a mixed run every other attempt is a conversation; where the user has nothing to tell later, none is. What the
+    """In a mixed run every other attempt is a conversation; where the user has nothing to tell
+    later, none is. What the
     user has to do themselves is always one."""
     if needs_user(scenario):
         return "conversation"

@@ -1,4 +1,5 @@
-"""A scripted policy in a conversation: before it makes a call that rests on something the user has not told yet, it asks.
+"""A scripted policy in a conversation: before it makes a call that rests on something the user has
+not told yet, it asks.
 
 call ─► arguments, and the rows they name ─► hidden facts among them ─► a question ─► answer ─► the call
 call of the user's own ─► it is asked of them, and never made
@@ -21,7 +22,8 @@ _SHORTEST = 4
 
 
 class Inquirer:
-    """Asks for the facts its next call needs, all in one question; what no call shows is asked for first."""
+    """Asks for the facts its next call needs, all in one question; what no call shows is asked for
+    first."""
 
     def __init__(self, actor: Actor, scenario: Scenario) -> None:
         self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
@@ -55,7 +57,8 @@ class Inquirer:
         return Say(ask_for(needs, self._facts))
 
     def _leave_to_user(self, call: Call) -> Move:
-        """Asked of them: the next of this tool that was not, the first where all were. What is none of theirs is the agent's own try."""
+        """Asked of them: the next of this tool that was not, the first where all were. What is none
+        of theirs is the agent's own try."""
         names = [name for name, deed in self._deeds.items() if deed.name == call.name]
         if not names:
             return call.model_copy(update={"actor": "agent"})
@@ -75,7 +78,10 @@ class Inquirer:
 def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
     """One question for several facts."""
     listed = [render_name(name, facts) for name in names]
-    return f"Could you tell me {' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+    return (
+        "Could you tell me "
+        f"{' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+    )
 
 
 def _rests_on(told: Json, known: set[str]) -> bool:

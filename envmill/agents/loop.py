@@ -1,4 +1,5 @@
-"""One performance of agent, user and environment, turn by turn, until somebody or something ends it.
+"""One performance of agent, user and environment, turn by turn, until somebody or something ends
+it.
 
 heard ─► speaker ─► turn ─┬─ calls ─► jail ─► replies ──────────────────┐
   ▲                       ├─ wait ──► jail ─► what came meanwhile ──────┤
@@ -115,7 +116,8 @@ class RolloutLoop:
         )
 
     async def _call(self, turn: Turn) -> TurnInput | RolloutEnd:
-        """Side by side means one after the other here, in the order they came; what no longer fits the limit is not made."""
+        """Side by side means one after the other here, in the order they came; what no longer fits
+        the limit is not made."""
         done: list[tuple[Call | MalformedCall, Observation | None]] = []
         for call in turn.calls[: self._limits.steps - self.tape.moves]:
             reply = (
@@ -137,7 +139,8 @@ class RolloutLoop:
         )
 
     async def _converse(self, person: Person, text: str) -> TurnInput | RolloutEnd:
-        """The user's answer. A proven misstep ends the conversation, a suspected one is recorded."""
+        """The user's answer. A proven misstep ends the conversation, a suspected one is
+        recorded."""
         self._dialogue.append(Utterance("agent", text))
         answer = await person.answer(self._dialogue)
         misstep = find_misstep(self._knowledge, self._dialogue, answer)

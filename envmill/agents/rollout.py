@@ -1,4 +1,5 @@
-"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data, not a crash.
+"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data,
+not a crash.
 
 policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict (─► ruling) ─► rollout
 """
@@ -56,7 +57,8 @@ async def play_scenario(
     user: str = "scripted",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
 ) -> Rollout:
-    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
+    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail,
+    a spent budget, a refused key."""
     return await play_on(
         RolloutSetup.of(scenario, environment, weather),
         policy,
@@ -84,8 +86,10 @@ async def play_on(
     bench: CalibratedJudge | None = None,
     umpire: bool = False,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
-    judge is asked of each conversation that failed or whose user is suspected whether that user is to blame."""
+    """The same for those who make many attempts on one ground. With a bench, what passes is ruled
+    on by a model, too; with an umpire, a
+    judge is asked of each conversation that failed or whose user is suspected whether that user is
+    to blame."""
     show = _Show(ground, policy, sandbox, attempt, models, form, user, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
@@ -122,7 +126,8 @@ async def _settle(
     ruling: Ruling | None,
     umpire: bool,
 ) -> tuple[RolloutEnd, Verdict, list[Suspected]]:
-    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is
+    shown to be at fault an error. Of a
     conversation that passed the judge decides only what is suspected."""
     suspected = scene.suspected
     if ruling and ruling.outcome == "unreached":

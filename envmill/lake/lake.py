@@ -1,4 +1,5 @@
-"""The lake: the only truth about progress. Which files count, what they say, and how a batch is added.
+"""The lake: the only truth about progress. Which files count, what they say, and how a batch is
+added.
 
 claim of the attempt ─► files of each table ─► attrition file, which commits the batch
 """
@@ -187,7 +188,8 @@ class Lake:
         return self.attempts.next(run, step, bucket)
 
     def publish(self, rows: Iterable[Record], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
-        """Claim an attempt and add its batch. False when another writer took the attempt, or ended it."""
+        """Claim an attempt and add its batch. False when another writer took the attempt, or ended
+        it."""
         by_table = group_rows(rows)
         batch = self.attempts.claim(stamp, by_table)
         return batch is not None and self.commit(batch, by_table, attrition, stamp)

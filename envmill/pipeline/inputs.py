@@ -407,7 +407,8 @@ def enter_places(upstream: StepInputs) -> Subjects[ScenarioSlot]:
 
 
 def _go_on(slot: ScenarioSlot, given: GivenEnvironments, earlier: EarlierScenarios) -> ScenarioSlot:
-    """The first place of a given environment: numbers go on behind those of earlier runs, whose lines are taken."""
+    """The first place of a given environment: numbers go on behind those of earlier runs, whose
+    lines are taken."""
     environment, first = slot.environment.id, given.first[slot.environment.id]
     scenarios = {one.id: one for one in earlier.scenarios.get(environment, ())}
     parents = tuple(
@@ -550,7 +551,8 @@ def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
 def score_attempt(rollout: Rollout, again: Reverification | None = None) -> ScoredAttempt:
     """What it earned; nothing where it ended in error, as every attempt that its user misled does.
 
-    Judged again with the same result, it counts as judged by the code that did so. With another result it counts nowhere: its transcript
+    Judged again with the same result, it counts as judged by the code that did so. With another
+    result it counts nowhere: its transcript
     was kept or dropped for the first one.
     """
     same = again is not None and (again.outcome, again.reward) == (rollout.outcome, rollout.reward)

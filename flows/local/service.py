@@ -37,7 +37,8 @@ from flows.local.variables import CHOSEN
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
 WORKER_DEADLINE = 180.0
 START_PATIENCE = 150.0
-"""Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
+"""Of a server that has just begun: it compiles and makes its tables while its worker and others
+start beside it."""
 Say = Callable[[str], None]
 
 SERVER = [
@@ -61,12 +62,14 @@ JOB = {
     "job_configuration": {"stream_output": True},
     "variables": {"type": "object", "properties": {}, "additionalProperties": False},
 }
-"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into one that is there."""
+"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into
+one that is there."""
 WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
 def bring_up(home: Home, say: Say, remote: str = "") -> str:
-    """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
+    """Make everything run; returns the server's address. A remote one is used as it is; worker and
+    watchdog run here."""
     with home.lock():
         make_lake(home.settings.lake)
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
@@ -103,7 +106,8 @@ def keep_up(home: Home, say: Say) -> list[str]:
 
 
 def bring_down(home: Home, say: Say) -> None:
-    """The watchdog first, or it would start the others again; then the worker: it ends its runs and still can tell the server so. Orphans
+    """The watchdog first, or it would start the others again; then the worker: it ends its runs and
+    still can tell the server so. Orphans
     of a killed worker end too."""
     with home.lock():
         _stop(home, "watchdog", 5, say)
@@ -123,7 +127,8 @@ def bring_down(home: Home, say: Say) -> None:
 
 
 def find_server(home: Home) -> str:
-    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the same port never counts."""
+    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the
+    same port never counts."""
     if record := Process(home, "server").running():
         return record.url
     if home.remote:
@@ -211,14 +216,16 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
                     ) from error
                 if time.monotonic() > deadline:
                     raise EnvMillError(
-                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: {error.message} {server.last_words()}\n"
+                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: "
+                        f"{error.message} {server.last_words()}\n"
                         "Try `envmill down`, then `envmill up`."
                     ) from error
             time.sleep(0.2)
 
 
 def _ensure_pool(api: Api) -> None:
-    """A run's request must not choose a command, a folder or variables: this pool's jobs take no variables at all."""
+    """A run's request must not choose a command, a folder or variables: this pool's jobs take no
+    variables at all."""
     try:
         api.post("/work_pools/", {"name": POOL, "type": "process", "base_job_template": JOB})
     except ServerRefused as error:
@@ -272,7 +279,8 @@ def _wait_for_worker(home: Home, api: Api) -> None:
 
 
 def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
-    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends on changed or went missing."""
+    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends
+    on changed or went missing."""
     stamp = home.prefect / "deployed.json"
     digest = _digest_deployments(api.url)
     if has_deployments(home, api):

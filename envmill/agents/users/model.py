@@ -1,4 +1,5 @@
-"""A model as the user: it reads its contract and the conversation, and answers with one message or stops."""
+"""A model as the user: it reads its contract and the conversation, and answers with one message or
+stops."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ _SPEAKERS = {"user": "You", "agent": "Assistant"}
 
 
 class ModelUser:
-    """Whatever it says is held to the contract afterwards; what it does not say in the form asked for counts as silence."""
+    """Whatever it says is held to the contract afterwards; what it does not say in the form asked
+    for counts as silence."""
 
     listens = True
 

@@ -1,4 +1,5 @@
-"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
+"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops
+once nothing is asked any more."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,8 @@ _TALKATIVE = re.compile(
 
 
 class ScriptedUser:
-    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
+    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told
+    unasked."""
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
@@ -61,8 +63,10 @@ class ScriptedUser:
         return UserAnswer(self._word(told, heard, message))
 
     def _close(self, message: str) -> UserAnswer:
-        """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
-        speaks of it, it may have asked in words that were not understood, and is asked back once."""
+        """Nothing is asked, as far as words tell. While something hidden is untold the user never
+        says that this is all; where the agent
+        speaks of it, it may have asked in words that were not understood, and is asked back
+        once."""
         plain = normalise(message)
         left = [
             name
@@ -85,7 +89,8 @@ class ScriptedUser:
         return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
 
     def _choose(self, heard: ParsedMessage) -> list[str]:
-        """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
+        """What is told: what was asked for. A talkative person tells all that is left when asked
+        for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
         return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []

@@ -1,4 +1,5 @@
-"""Exporter `sft`: trajectories as chat messages with tools, per split as OpenAI's fine-tuning JSONL and as Parquet with loss flags."""
+"""Exporter `sft`: trajectories as chat messages with tools, per split as OpenAI's fine-tuning JSONL
+and as Parquet with loss flags."""
 
 from collections.abc import Mapping, Sequence
 
@@ -93,7 +94,8 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
 
 
 def export_sft(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line is which."""
+    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line
+    is which."""
     if not cargo.trajectories:
         return []
     files: dict[str, bytes] = {}

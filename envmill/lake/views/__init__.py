@@ -1,4 +1,5 @@
-"""Views: a few questions people ask daily, with stable names. A view may read the tables, and views that stand before it here."""
+"""Views: a few questions people ask daily, with stable names. A view may read the tables, and views
+that stand before it here."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Dialogues in an exported folder: the user that it carries says and does the same, and its judge comes to the same verdict."""
+"""Dialogues in an exported folder: the user that it carries says and does the same, and its judge
+comes to the same verdict."""
 
 from collections.abc import Iterator
 from typing import Any
