@@ -96,7 +96,8 @@ class Ruling(Contract):
         "unreached",
         "unasked",
     ]
-    """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a judge without weight."""
+    """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a
+    judge without weight."""
     reason: str
     """Why, in its words."""
     weight: float

@@ -215,7 +215,8 @@ class _Show:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
                 raise SettingsError(
-                    "The policy is a model, and there is nobody to ask: give play_scenario an account of the door."
+                    "The policy is a model, and there is nobody to ask: give play_scenario an "
+                    "account of the door."
                 )
             return self.policy.open(
                 self.ground.environment,
@@ -235,7 +236,8 @@ class _Show:
         if self.form == "single":
             if needs_user(self.ground.scenario):
                 raise SettingsError(
-                    "The user acts here, or makes several requests in turn: play it as a conversation (form=conversation)."
+                    "The user acts here, or makes several requests in turn: play it as a "
+                    "conversation (form=conversation)."
                 )
             return None
         return make_in_turn(

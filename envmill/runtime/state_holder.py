@@ -139,10 +139,10 @@ class TableState:
 
     def _open(self) -> Any:
         if self._database is None:
-            from envmill.runtime.db import (  # only where it is wanted: SQLite is no part of other sessions' memory
+            from envmill.runtime.db import (
                 Database,
                 Db,
-            )
+            )  # only where it is wanted: SQLite is no part of other sessions' memory
 
             self._database, self._make_db = Database(self._schema), Db
         return self._database

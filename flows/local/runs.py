@@ -53,8 +53,10 @@ class Ages:
 def close_lost_runs(
     home: Home, api: Api, patience: float = 0.0, why: str = LOST, ages: Ages | None = None
 ) -> list[str]:
-    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run gets the patience (seconds, twice that
-    before its first breath) to get from its state to its process; none is right only while no worker is about to start one."""
+    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run
+    gets the patience (seconds, twice that
+    before its first breath) to get from its state to its process; none is right only while no
+    worker is about to start one."""
     ages = ages or Ages()
     lost = [
         flow_run

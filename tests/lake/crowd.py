@@ -61,7 +61,8 @@ def read(place: str) -> None:
         later = len(lake.outcomes(RUN, MARK))
         whole = seeds % BATCH == exits % BATCH == 0
         _say(
-            f"{seeds} {'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}"
+            f"{seeds} "
+            f"{'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}"
         )
         last = later
 
@@ -69,8 +70,8 @@ def read(place: str) -> None:
 def squeeze(place: str, grace: str) -> None:
     """Compact on and on."""
     from envmill.lake.compaction import (
-        compact,  # brings DuckDB, which writers and readers need not wait for
-    )
+        compact,
+    )  # brings DuckDB, which writers and readers need not wait for
 
     lake = Lake(place)
     _await_start()

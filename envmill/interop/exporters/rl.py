@@ -224,7 +224,8 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
 def pose(
     scenario: Scenario, environment: Environment, limits: Mapping[str, float]
 ) -> Iterator[RlRow]:
-    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
+    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked
+    all at once."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)
     if scenario.user.hidden or needs_user(scenario):
