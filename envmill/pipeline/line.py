@@ -116,8 +116,10 @@ def make_step(
 
 
 def _decide_seeds(
-    subjects: Sequence[Subject[Seed]], upstream: StepInputs, context: RunContext
-) -> Iterable[tuple[str, Finding]]:  # noqa: ARG001
+    subjects: Sequence[Subject[Seed]],
+    upstream: StepInputs,  # noqa: ARG001  what earlier runs started from is in the context
+    context: RunContext,
+) -> Iterable[tuple[str, Finding]]:
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
     embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
