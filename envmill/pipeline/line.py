@@ -22,8 +22,7 @@ from envmill.gates.w10 import stream_duplicates
 from envmill.models.embedding import EMBEDDERS
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.pipeline.inputs import (
-    StepInputs,
+from envmill.pipeline.entering import (
     enter_blueprints,
     enter_built,
     enter_drafts,
@@ -36,6 +35,7 @@ from envmill.pipeline.inputs import (
     enter_texts,
     enter_verified,
 )
+from envmill.pipeline.inputs import StepInputs
 from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.choosing import choose_seeds
