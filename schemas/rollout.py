@@ -14,12 +14,27 @@ Termination = Literal[
     "time_limit",
     "user_stopped",
     "user_gave_up",
+    "user_handed_over",
+    "user_out_of_scope",
     "user_fault",
     "agent_error",
     "environment_error",
     "outage",
 ]
-Misstep = Literal["", "contradicts", "withholds", "reveals", "invents", "stops_early", "never_stops", "repeats", "silent", "oversteps"]
+Misstep = Literal[
+    "",
+    "contradicts",
+    "withholds",
+    "reveals",
+    "invents",
+    "stops_early",
+    "never_stops",
+    "repeats",
+    "silent",
+    "oversteps",
+    "impersonates",
+    "pretends",
+]
 """What a simulated user did that no person with this contract would do."""
 
 
@@ -88,10 +103,10 @@ class Rollout(Record):
 
     table: ClassVar[str] = "rollouts"
     prefix: ClassVar[str] = "rol"
-    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
-    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
+    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint", "manner")
+    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint", "manner")
 
-    schema_version: int = 7
+    schema_version: int = 8
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -158,6 +173,10 @@ class Rollout(Record):
     """Missteps of the simulated user that its words suggest, each with what a judge said of it."""
     verifier_version: str = ""
     """Hash of the code that judged it; empty in rows before version 7."""
+    person: Literal["", "scripted", "model"] = ""
+    """Who played the user of a conversation; empty without one, and in rows before version 8."""
+    manner: str = ""
+    """How that user talked, by name; empty where the contract alone said it."""
 
 
 class Trajectory(Record):
@@ -167,7 +186,7 @@ class Trajectory(Record):
     prefix: ClassVar[str] = "trj"
     identity: ClassVar[tuple[str, ...]] = ("rollout",)
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     rollout: str
     """Rollout id."""
@@ -197,6 +216,8 @@ class Trajectory(Record):
     """Split of the scenario."""
     sampled: list[Json] = []
     """Per message: `ids` and `logprobs` of its tokens as the server sampled them; null where it gave none. Empty without any."""
+    manner: str = ""
+    """How the user of the conversation talked, by name; empty where the contract alone said it."""
 
 
 class Bundle(Record):

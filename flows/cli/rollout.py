@@ -18,26 +18,33 @@ def rollout(
         str, typer.Option(help="Scripted policy: reference, careless, or skilled@0.7 with a degree from 0 to 1.")
     ] = "reference",
     form: Annotated[str, typer.Option(help="single: all in one request; conversation: bit by bit, with the scripted user.")] = "single",
+    manner: Annotated[
+        str,
+        typer.Option(help="How the user talks: plain, terse, forgetful, fumbling, chatty, anxious; as the contract says when left out."),
+    ] = "",
     attempt: Annotated[int, typer.Option(min=0, help="Number of the attempt; another one is another try.")] = 0,
     run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the scenario when left out.")] = "",
     json: Annotated[bool, typer.Option("--json", help="The whole rollout as one JSON object.")] = False,
 ) -> None:
     """Let a scripted policy play a stored scenario, show what is said and done, and the verdict. Exits with 1 unless it passes."""
-    played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
+    played = asyncio.run(_play(context.obj, scenario, policy, form, manner, attempt, run))
     print_as_json(played.model_dump_json()) if json else print_text("\n".join(_render(played)))
     if played.outcome != "pass":
         raise typer.Exit(1)
 
 
-async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run: str) -> Any:
+async def _play(home: Home, name: str, policy: str, form: str, manner: str, attempt: int, run: str) -> Any:
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
+    from envmill.agents.users.manners import MANNERS
     from envmill.errors import SettingsError
     from envmill.kinds import open_sandbox
     from flows.cli.holdings import open_playable
 
     if form not in ("single", "conversation"):
         raise SettingsError(f"There is no form {form!r}: write --form single or --form conversation.")
+    if manner and (manner not in MANNERS or form == "single"):
+        raise SettingsError(f"A manner is for --form conversation, and one of {', '.join(MANNERS)}.")
     if policy == "model":
         raise SettingsError(
             "A model plays within a run, whose budget and journal it goes by: envmill run --probe model --policy provider:model"
@@ -48,7 +55,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     if found is None:
         raise SettingsError(f"{name} is no scenario. `envmill show {name}` lists those of an environment.")
     async with open_sandbox(home.settings, drivers=1) as sandbox:
-        return await play_scenario(actor, found, playable.environment, sandbox, "shown", attempt, form=form)
+        return await play_scenario(actor, found, playable.environment, sandbox, "shown", attempt, form=form, manner=manner)
 
 
 def _render(played: Any) -> Iterator[str]:

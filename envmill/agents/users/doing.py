@@ -75,6 +75,11 @@ def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[s
     return f"I do not know which {' and '.join(lacking).replace('_', ' ')} I need to {name}." if lacking else ""
 
 
+def turn_down(code: str) -> str:
+    """What the user says where the agent names another record than theirs."""
+    return f"{code.upper()} is not the one I mean."
+
+
 def describe_reading(name: str, parts: Sequence[Json]) -> str:
     """What the user reads out of a reply to a call of their own. Exported folders spell it the same (`envrun/episode.py`)."""
     values = [part.get("value", part.get("text")) for part in parts]

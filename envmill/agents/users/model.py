@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
+from envmill.agents.users.manners import MANNERS
 from envmill.errors import BadReply
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
@@ -20,6 +21,7 @@ class ModelUser:
 
     def __init__(self, knowledge: UserKnowledge, models: ModelSession, attempt: int) -> None:
         self._contract, self._request, self._deeds = knowledge.contract, knowledge.request, knowledge.deeds
+        self._manner = MANNERS[knowledge.manner].told if knowledge.manner else ""
         self._account, self._attempt = models, attempt
 
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
@@ -27,12 +29,12 @@ class ModelUser:
             reply = await self._account.ask(PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt)
         except BadReply:
             return UserAnswer("")
-        return UserAnswer(reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does)))
+        return UserAnswer(reply.text, reply.why if reply.stop else "", tuple(dict.fromkeys(reply.does)))
 
     def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:
         contract = self._contract
         return UserInput(
-            persona=contract.persona,
+            persona=" ".join(filter(None, [contract.persona, self._manner])),
             goals=contract.goals or [contract.opening],
             request=self._request,
             known={name: value for name, value in contract.facts.items() if name not in contract.hidden},

@@ -20,7 +20,7 @@ from envmill.settings import ROOT
 from envmill.verifiers.version import follow_imports
 
 _HERE = Path(__file__).parent / CARRIED
-_ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")))
+_ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("manners", "missteps", "requests")))
 
 
 def list_carried(program: Program) -> dict[str, bytes]:

@@ -25,6 +25,7 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
     ExportColumn("state_hashes", "list<string>", "Hash of the state after each tool call.", lambda one: one.state_hashes),
     ExportColumn("features", "json", "Difficulty features of the scenario.", lambda one: one.features),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
+    ExportColumn("manner", "string", "How the user talked, by name; empty where the contract alone said it.", lambda one: one.manner),
 )
 """Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 

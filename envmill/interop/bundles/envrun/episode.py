@@ -76,7 +76,7 @@ class Episode:
         if self.form == "single" or self.person == "yours":
             return None
         self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
-        answer = self._court.answer(self.scenario, self._dialogue)
+        answer = self._court.answer(self.scenario, self._dialogue, "" if self.person == "scripted" else self.person)
         said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]]))
         self._dialogue.append({"who": "user", "text": said})
         later = self.scenario["user"].get("later", [])[len(self._ended) : len(self._ended) + 1]
