@@ -1,4 +1,5 @@
-"""Replies of model-played users. An engineer wrote them in the role of the user: no model said them.
+"""Replies of model-played users. An engineer wrote them in the role of the user: no model said
+them.
 
 `Replies` gives them to the loop as a model's, one after the other; a policy that is scripted plays the agent.
 """

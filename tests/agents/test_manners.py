@@ -1,4 +1,5 @@
-"""Users who talk and act differently: right dialogues pass with each of them, and those of one split never meet the other's scenarios."""
+"""Users who talk and act differently: right dialogues pass with each of them, and those of one
+split never meet the other's scenarios."""
 
 import re
 
@@ -34,22 +35,47 @@ async def test_right_dialogues_pass_with_each_user(manner: str, sandbox: Sandbox
     found, reference = load(), find_policy("reference")
     for scenario in found.scenarios:
         made = await play_scenario(
-            reference, scenario, found.environment, sandbox, "shown", 1, form="conversation", manner=manner, limits=LONG
+            reference,
+            scenario,
+            found.environment,
+            sandbox,
+            "shown",
+            1,
+            form="conversation",
+            manner=manner,
+            limits=LONG,
         )
-        assert (made.outcome, made.reward, made.suspected) == ("pass", 1.0, []), (scenario.number, made.reason, made.detail)
+        assert (made.outcome, made.reward, made.suspected) == ("pass", 1.0, []), (
+            scenario.number,
+            made.reason,
+            made.detail,
+        )
         assert (made.person, made.manner) == ("scripted", manner)
-    made = await play_scenario(reference, TALK, SHED, sandbox, "shown", 1, form="conversation", manner=manner)
+    made = await play_scenario(
+        reference, TALK, SHED, sandbox, "shown", 1, form="conversation", manner=manner
+    )
     assert (made.outcome, made.suspected) == ("pass", [])
 
 
 async def test_each_user_says_something_else(sandbox: Sandbox) -> None:
-    """Where two said the same they would be one user, and a split of them would hold nothing back."""
+    """Where two said the same they would be one user, and a split of them would hold nothing
+    back."""
     told = dict[str, str]()
     for manner in MANNERS:
         made = await play_scenario(
-            find_policy("reference"), FLIGHT, load().environment, sandbox, "shown", 1, form="conversation", manner=manner, limits=LONG
+            find_policy("reference"),
+            FLIGHT,
+            load().environment,
+            sandbox,
+            "shown",
+            1,
+            form="conversation",
+            manner=manner,
+            limits=LONG,
         )
-        told[manner] = "\n".join(entry["content"] for entry in made.transcript if entry["role"] == "user")
+        told[manner] = "\n".join(
+            entry["content"] for entry in made.transcript if entry["role"] == "user"
+        )
     assert len(set(told.values())) == len(MANNERS)
 
 
@@ -68,7 +94,10 @@ async def test_what_a_user_says_besides_is_no_yes_and_no_value() -> None:
             answer = await MANNERS[manner].make(KNOWN).answer(dialogue)
             assert not is_yes(answer.text), (manner, answer.text)
             assert not re.search(r"\d", answer.text)
-    consent = [Utterance("user", TALK.user.opening), Utterance("agent", "Shall I lend you the drill now?")]
+    consent = [
+        Utterance("user", TALK.user.opening),
+        Utterance("agent", "Shall I lend you the drill now?"),
+    ]
     for manner in MANNERS:
         assert is_yes((await MANNERS[manner].make(KNOWN).answer(consent)).text), manner
 
@@ -96,17 +125,28 @@ async def test_users_are_split() -> None:
     assert is_mixed("terse", "test")
     assert not any(is_mixed(one, "validation") for one in ("", *train))
     # The folder says the same without importing it.
-    assert {split: list(names) for split, names in folder.MANNERS.items()} == {"train": train, "test": test}
+    assert {split: list(names) for split, names in folder.MANNERS.items()} == {
+        "train": train,
+        "test": test,
+    }
 
 
-@pytest.mark.parametrize(("form", "numbers"), [("conversation", range(4)), ("mixed", range(1, 8, 2))])
-async def test_a_run_gives_each_scenario_the_users_of_its_split(form: str, numbers: range, sandbox: Sandbox) -> None:
+@pytest.mark.parametrize(
+    ("form", "numbers"), [("conversation", range(4)), ("mixed", range(1, 8, 2))]
+)
+async def test_a_run_gives_each_scenario_the_users_of_its_split(
+    form: str, numbers: range, sandbox: Sandbox
+) -> None:
     """In a mixed run, too, where every other attempt is a conversation."""
     for split in ("train", "test"):
         scenario = TALK.model_copy(update={"split": split})
         for manners, expected in (("contract", {""}), ("split", set(list_manners(split)))):
-            config = RunConfig.model_validate({"form": form, "manners": manners, "person": "scripted"})
-            play = make_player(find_policy("reference"), scenario, SHED, sandbox, "probe", None, config)
+            config = RunConfig.model_validate(
+                {"form": form, "manners": manners, "person": "scripted"}
+            )
+            play = make_player(
+                find_policy("reference"), scenario, SHED, sandbox, "probe", None, config
+            )
             made = [await play(number) for number in numbers]
             assert {one.manner for one in made} == expected
             assert not any(is_mixed(one.manner, split) for one in made)
@@ -116,11 +156,22 @@ async def test_a_run_gives_each_scenario_the_users_of_its_split(form: str, numbe
 async def test_another_user_is_another_rollout(sandbox: Sandbox) -> None:
     """Ids of rollouts without a manner stay what they were."""
     made = [
-        await play_scenario(find_policy("reference"), TALK, SHED, sandbox, "probe", 1, form="conversation", manner=manner)
+        await play_scenario(
+            find_policy("reference"),
+            TALK,
+            SHED,
+            sandbox,
+            "probe",
+            1,
+            form="conversation",
+            manner=manner,
+        )
         for manner in ("", "terse", "chatty")
     ]
     assert len({one.id for one in made}) == 3
-    single = await play_scenario(find_policy("reference"), TALK, SHED, sandbox, "probe", 1, manner="terse")
+    single = await play_scenario(
+        find_policy("reference"), TALK, SHED, sandbox, "probe", 1, manner="terse"
+    )
     assert (single.person, single.manner) == ("", "")
 
 
@@ -128,7 +179,12 @@ async def test_a_model_is_told_the_manner() -> None:
     for manner in ("", "anxious"):
         session = Replies(IN_A_HURRY)
         person = USERS["model"](UserKnowledge.of(FLIGHT, manner), session.session, 0)
-        await person.answer([Utterance("user", FLIGHT.user.opening), Utterance("agent", "Could you please see display yourself?")])
+        await person.answer(
+            [
+                Utterance("user", FLIGHT.user.opening),
+                Utterance("agent", "Could you please see display yourself?"),
+            ]
+        )
         (inputs,) = session.asked
         assert inputs.persona.startswith(FLIGHT.user.persona)
         assert ("afraid" in inputs.persona) == bool(manner)

@@ -47,11 +47,14 @@ class UserKnowledge:
 
     @classmethod
     def of(cls, scenario: Scenario, manner: str = "") -> "UserKnowledge":
-        return cls(scenario.user, scenario.request, list_deeds(scenario.oracle, scenario.user.able), manner)
+        return cls(
+            scenario.user, scenario.request, list_deeds(scenario.oracle, scenario.user.able), manner
+        )
 
     @property
     def repeats(self) -> bool:
-        """Whether a deed is done again when it is asked for again: where the user may undo one, another is no idle wish."""
+        """Whether a deed is done again when it is asked for again: where the user may undo one,
+        another is no idle wish."""
         return bool(self.contract.able or self.contract.reports)
 
 

@@ -1,8 +1,10 @@
-"""Manners of simulated users: how a person talks who knows and wants what a contract says, and which of them are kept for tests.
+"""Manners of simulated users: how a person talks who knows and wants what a contract says, and
+which of them are kept for tests.
 
 message ─► person ─► answer ─► manner ─► the same answer in other words, put off once, or a slip at a deed
 
-Users of split `train` meet scenarios of `train` and `validation`, those of `test` meet scenarios of `test`. No user meets both.
+Users of split `train` meet scenarios of `train` and `validation`, those of `test` meet scenarios of
+`test`. No user meets both.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +20,9 @@ from schemas.rollout import Misstep
 _LOOKS = "I had it written down somewhere. Please ask me again in a moment."
 _WRONG = "Oh, that was the wrong thing. Please tell me again what to do."
 _NOTHING = "Hm, I pressed something and nothing happened. Please tell me again what to do."
-_FEARS = "Will that break anything? I am afraid of making it worse. Please tell me again what to do."
+_FEARS = (
+    "Will that break anything? I am afraid of making it worse. Please tell me again what to do."
+)
 _PUT_OFF = (_LOOKS, _WRONG, _NOTHING, _FEARS)
 _REMARKS = (
     "My sister laughs at me because I always call about such things.",
@@ -94,7 +98,11 @@ class _Hesitant:
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         answer = await self._person.answer(dialogue)
         reports = self._knowledge.contract.reports
-        new = [name for name in answer.does if name not in self._met and self._knowledge.deeds[name].name not in reports]
+        new = [
+            name
+            for name in answer.does
+            if name not in self._met and self._knowledge.deeds[name].name not in reports
+        ]
         self._met += new
         if not any(self._met.index(name) % self._every == 0 for name in new):
             return answer
@@ -107,7 +115,11 @@ class _Hesitant:
     def _find_look(self, answer: UserAnswer) -> str:
         """A deed that changes nothing and that they know enough for; empty where there is none."""
         knowledge = self._knowledge
-        looks = (name for name, deed in knowledge.deeds.items() if deed.name in knowledge.contract.reports and name not in answer.does)
+        looks = (
+            name
+            for name, deed in knowledge.deeds.items()
+            if deed.name in knowledge.contract.reports and name not in answer.does
+        )
         return next((name for name in looks if not knowledge.contract.needs.get(name)), "")
 
 
@@ -133,23 +145,32 @@ class Manner:
 
 MANNERS: Mapping[str, Manner] = {
     "plain": Manner("train", "You answer each question in one plain sentence.", ScriptedUser),
-    "terse": Manner("train", "You answer with the value alone, and use as few words as you can.", _Terse),
+    "terse": Manner(
+        "train", "You answer with the value alone, and use as few words as you can.", _Terse
+    ),
     "forgetful": Manner(
         "train",
-        "The first time you are asked for a value that you hide, say that you have to look for it and ask to be asked again. The "
+        "The first time you are asked for a value that you hide, say that you have to look for it "
+        "and ask to be asked again. The "
         "second time, tell it.",
         _Forgetful,
     ),
     "fumbling": Manner(
         "train",
-        "At every third action you get it wrong at first: do a different action of yours that only looks at something, say that it was the "
+        "At every third action you get it wrong at first: do a different action of yours that "
+        "only looks at something, say that it was the "
         "wrong one, and ask to be told again. Then do the right one.",
         lambda knowledge: _Hesitant(knowledge, _EVERY, _NOTHING, looks=True),
     ),
-    "chatty": Manner("test", "You make small talk before you answer. The small talk holds no value, no yes and no no.", _Chatty),
+    "chatty": Manner(
+        "test",
+        "You make small talk before you answer. The small talk holds no value, no yes and no no.",
+        _Chatty,
+    ),
     "anxious": Manner(
         "test",
-        "Before each action that changes something, say that you are afraid of making it worse and ask to be told again. Do it when "
+        "Before each action that changes something, say that you are afraid of making it worse "
+        "and ask to be told again. Do it when "
         "you are told again.",
         lambda knowledge: _Hesitant(knowledge, 1, _FEARS, looks=False),
     ),
@@ -158,7 +179,8 @@ MANNERS: Mapping[str, Manner] = {
 
 
 def list_manners(split: str) -> list[str]:
-    """The users of a scenario's split: those of `test` for `test`, those of `train` for the others."""
+    """The users of a scenario's split: those of `test` for `test`, those of `train` for the
+    others."""
     mine = "test" if split == "test" else "train"
     return [name for name, manner in MANNERS.items() if manner.split == mine]
 
@@ -170,13 +192,16 @@ def choose_manner(split: str, number: int) -> str:
 
 
 def is_mixed(manner: str, split: str) -> bool:
-    """Whether a user of one split met a scenario of the other. A contract's own manner is of neither."""
+    """Whether a user of one split met a scenario of the other. A contract's own manner is of
+    neither."""
     return bool(manner) and manner not in list_manners(split)
 
 
 def make_scripted(knowledge: UserKnowledge) -> Person:
     """The scripted user in the manner that their knowledge names."""
-    return MANNERS[knowledge.manner].make(knowledge) if knowledge.manner else ScriptedUser(knowledge)
+    return (
+        MANNERS[knowledge.manner].make(knowledge) if knowledge.manner else ScriptedUser(knowledge)
+    )
 
 
 def puts_off(text: str) -> bool:

@@ -25,7 +25,8 @@ USER_FAULTS = View(
         "conversations": "Attempts in which such a user took part.",
         "user_faults": "Of them, ended because the user broke their contract.",
         "share": "Of all conversations with such a user.",
-        "suspected": "Conversations in which the user's words suggest a misstep, whatever a judge said of it.",
+        "suspected": "Conversations in which the user's words suggest a misstep, whatever a judge said of "
+        "it.",
         "pass_rate": "Passes per judged conversation; null when none was judged.",
         "most_often": "The misstep that was found most often; null when none was.",
     },
