@@ -7,7 +7,7 @@ words ─► repeat, near_repeat        records changed, or told about ─► sa
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
-from envmill.lake.spool import Shelf, Spool
+from envmill.lake.spool import RowSpool, Shelf
 from envmill.language.similarity import Near, Runs, list_runs, share, split_words
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.scenario import Check, Scenario
@@ -68,7 +68,7 @@ class _Kept:
     """What was kept so far, on disk. The index is asked well below what decides, so that chance in it decides nothing."""
 
     def __init__(self, planned: bool) -> None:
-        self._planned, spool = planned, Spool()
+        self._planned, spool = planned, RowSpool()
         self._first: Shelf[str] = spool.shelve(str, str)
         """Request → scenario."""
         self._near = Near(NEAR / 2)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from envmill.gates.base import Finding, drop, keep
 from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
-from envmill.lake.spool import Shelf, Spool
+from envmill.lake.spool import RowSpool, Shelf
 from envmill.language.similarity import Near
 from schemas.environment import Environment
 from schemas.ledger import Evidence
@@ -78,7 +78,7 @@ class _Index:
     """Sketches of what was kept. Only their names are held in memory."""
 
     def __init__(self) -> None:
-        spool = Spool()
+        spool = RowSpool()
         self._sketches: Shelf[Sketch] = spool.shelve(lambda sketch: sketch.describe(), Sketch.read)
         self._known: set[str] = set()
         self._structures: dict[str, str] = {}

@@ -22,7 +22,7 @@ _BATCH = 64  # records that are read from the database at once
 _RECENT = 64  # records that are kept as they were read: scenarios come with their environment
 
 
-class Spool:
+class RowSpool:
     """One process's own database. SQLite writes it below TMPDIR, without a name, once it outgrows its cache."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Spool:
 class StoredRecords(Sequence[R]):
     """Records in id order, each read when it is asked for."""
 
-    def __init__(self, spool: Spool, table: str, record: type[R], ids: Sequence[str]) -> None:
+    def __init__(self, spool: RowSpool, table: str, record: type[R], ids: Sequence[str]) -> None:
         self._spool, self._table, self._record, self.ids = spool, table, record, ids
         self._known = frozenset(ids)
         self._recent: OrderedDict[str, R] = OrderedDict()
@@ -157,7 +157,7 @@ class Shelf(Generic[V]):
     """Values by name, on disk."""
 
     def __init__(
-        self, spool: Spool, table: str, render: Callable[[V], Any], parse: Callable[[Any], V]
+        self, spool: RowSpool, table: str, render: Callable[[V], Any], parse: Callable[[Any], V]
     ) -> None:
         self._spool, self._table, self._render, self._parse = spool, table, render, parse
 

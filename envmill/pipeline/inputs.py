@@ -17,7 +17,7 @@ from envmill.gates.w10 import Seen, read_seen
 from envmill.interop.exporters.base import StepCount
 from envmill.lake.arrow import from_arrow
 from envmill.lake.lake import Fingerprint, Lake
-from envmill.lake.spool import Shelf, Spool, StoredRecords
+from envmill.lake.spool import RowSpool, Shelf, StoredRecords
 from envmill.pipeline.choice import find_choice
 from envmill.pipeline.given import EarlierScenarios, read_earlier
 from envmill.recipes.base import Recipe
@@ -77,7 +77,7 @@ class StepInputs:
     ) -> None:
         self._lake, self.run, self._marks = lake, run, marks
         self.config, self.recipe = config, recipe
-        self._spool = Spool()
+        self._spool = RowSpool()
         self._stored: dict[tuple[type[Record], str], StoredRecords[Any]] = {}
 
     @property

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.mutating.sketch import make_sketch
-from envmill.lake.spool import Shelf, Spool
+from envmill.lake.spool import RowSpool, Shelf
 from envmill.language.similarity import Near, Runs, share
 from schemas.environment import Environment
 from schemas.scenario import Split
@@ -70,7 +70,7 @@ def find_clusters(environments: Sequence[Environment]) -> list[list[str]]:
 def _list_likenesses(environments: Iterable[Environment]) -> Iterator[tuple[str, str]]:
     """Pairs of domains with environments that are alike by interface, or by program under the same rules."""
     domains: dict[str, str] = {}
-    tells, spool = (_list_interface, _list_program), Spool()
+    tells, spool = (_list_interface, _list_program), RowSpool()
     told: list[Shelf[Runs]] = [spool.shelve(lambda runs: runs, lambda runs: runs) for _ in tells]
     near = [Near(_ALIKE / 2) for _ in tells]
     for one in environments:

@@ -10,7 +10,7 @@ import pytest
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Fingerprint, Lake
-from envmill.lake.spool import Spool, StoredRecords, pack
+from envmill.lake.spool import RowSpool, StoredRecords, pack
 from schemas.environment import Test
 from tests.specimens import make_environment, make_tests
 
@@ -48,7 +48,7 @@ def stored(tmp_path: Path) -> tuple[list[Test], StoredRecords[Test]]:
     """What the lake reads at once, and the same in a spool."""
     lake = Lake(tmp_path / "lake")
     fill(lake, random.Random(3))
-    return lake.read(Test, "r1", MARK), Spool().hold(
+    return lake.read(Test, "r1", MARK), RowSpool().hold(
         Test, lake.scan(Test, "r1", MARK), "environment"
     )
 
@@ -83,11 +83,11 @@ def test_rows_that_come_again_change_nothing(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     fill(lake, random.Random(3))
     parts = [*lake.scan(Test, "r1", MARK)]
-    assert [*Spool().hold(Test, [*parts, *reversed(parts)])] == lake.read(Test, "r1", MARK)
+    assert [*RowSpool().hold(Test, [*parts, *reversed(parts)])] == lake.read(Test, "r1", MARK)
 
 
 def test_a_shelf_gives_back_what_was_put_there() -> None:
-    shelf = Spool().shelve(lambda value: [*value], frozenset)
+    shelf = RowSpool().shelve(lambda value: [*value], frozenset)
     shelf.put_all((f"name {number}", frozenset({number, number + 1})) for number in range(500))
     shelf.put("name 7", frozenset({"seven"}))
     assert shelf.get("name 7") == {"seven"}
@@ -102,7 +102,7 @@ def test_a_full_disk_is_told_with_its_mend(monkeypatch: pytest.MonkeyPatch) -> N
         def executemany(self, *_: Any) -> None:
             raise sqlite3.OperationalError("database or disk is full")
 
-    spool = Spool()
+    spool = RowSpool()
     monkeypatch.setattr(spool, "_base", Full())
     with pytest.raises(LakeError, match=r"disk is full.*TMPDIR"):
         spool.write("insert into t1 values (?)", [(pack(1),)])
