@@ -3,7 +3,7 @@ repository."""
 
 from envmill.kinds.terminal.breaking.base import OperatorInput, substitute
 from envmill.sandbox.machines.healthy import mode_of, owner_of, quote
-from schemas.system import DatabaseRow, Fault, GitBranch, Handle, Lock, RowSpool, Symlink
+from schemas.system import DatabaseRow, Fault, GitBranch, Handle, Lock, Spool, Symlink
 
 
 def kill_link(spot: OperatorInput) -> Fault | None:
@@ -85,7 +85,7 @@ def leave_pid(spot: OperatorInput) -> Fault | None:
 
 def fill_quota(spot: OperatorInput) -> Fault | None:
     """A spool full of what nobody will fetch."""
-    if not isinstance(spot.handle, RowSpool):
+    if not isinstance(spot.handle, Spool):
         return None
     folder, ending = quote(spot.handle.path), quote(spot.handle.suffix)
     owner = owner_of(spot.healthy, spot.handle.path)
