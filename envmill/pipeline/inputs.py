@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from envmill.agents.loop import MASKED
+from envmill.agents.transcript import list_sampled
 from envmill.errors import SettingsError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase
@@ -285,6 +286,7 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
     probes = (one for one in acted if one.rollout_group == "probe" and one.scenario in kept)
     environments = tuple(one for one in upstream.environments("environments-filter") if one.id in homes)
     trajectories, pairs = upstream.made(Trajectory, "scenarios-collect"), upstream.made(Pair, "scenarios-collect")
+    paired = {name for one in pairs for name in (one.chosen, one.rejected)}
     cargo = ExportSet(
         environments=environments,
         tests=tuple(one for one in upstream.made(Test, "environments-build") if one.environment in homes),
@@ -292,6 +294,7 @@ def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
         trajectories=tuple(trajectories),
         pairs=tuple(pairs),
         attempts=tuple(score_attempt(one, again.get(one.id)) for one in probes),
+        sampled={one.id: found for one in acted if one.id in paired and (found := list_sampled(one.transcript))},
         judged_by={one.id: score_attempt(one, again.get(one.id)).verifier_version for one in acted},
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
@@ -333,6 +336,7 @@ def score_attempt(rollout: Rollout, again: Reverification | None = None) -> Scor
         checkpoint=rollout.checkpoint,
         termination=rollout.termination,
         mask="rejudged" if rejudged else ended if rollout.reward is None else "",
+        outcome=rollout.outcome,
     )
 
 

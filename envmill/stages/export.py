@@ -21,6 +21,7 @@ from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
 
@@ -45,7 +46,7 @@ async def export_bundles(subject: Subject[ExportInput], context: RunContext, mod
     cargo, findings = choose_cargo(subject.record, **wanted, protected=protected, terms=read_terms(context.settings.terms))
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
+    cargo = pay_whole(replace(cargo, limits=RolloutLimits.of(context.config).describe()))
     exporters = context.config.exporters
     if len(versions := count_versions(cargo, exporters)) > 1:
         exporters = tuple(one for one in exporters if one not in REWARDED)
@@ -119,9 +120,10 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
         name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
-        for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
+        for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts", "transcripts")
     }
     judged_by = {rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()}
+    sampled = {rollout: found for load in loads for rollout, found in load.cargo.sampled.items()}
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
     marked = {
@@ -132,7 +134,7 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     compared = unite_reports([load.cargo.contamination for load in loads])
     sources = unite_sources(load.cargo.sources for load in loads)
     return ExportInput(
-        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources, judged_by=judged_by),
+        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources, judged_by=judged_by, sampled=sampled),
         accepted=accepted,
         **marked,
     )
@@ -193,7 +195,9 @@ def choose_cargo(
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.
-    acted = {name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused) for name in ("trajectories", "pairs")}
+    acted = {
+        name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused) for name in ("trajectories", "pairs", "transcripts")
+    }
     cargo = replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted)
     if terms is None:
         return cargo, findings

@@ -40,6 +40,8 @@ TOPS = frozenset({"envmill/front/settings.py", "envmill/interop/consumers/sessio
 """Modules that read the process's environment for a user's program, or in an exported folder: no flow or command is above them."""
 LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
+    "flows/cli/export.py:export": "its options are its arguments",
+    "flows/cli/lock.py:lock": "its options are its arguments",
     "tests/samples/dialogue/reader/program/program.py": "one class with forty tools, as a dialogue has them",
 }
 """`path` or `path:function` → the reason it is long."""

@@ -9,6 +9,7 @@ from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
+from envmill.interop.exporters.attempts import describe_attempts, group_rows, write_rows
 from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
@@ -90,7 +91,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "attempts",
         "json",
-        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, advantage. `mask` says why one counts nowhere "
+        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, turn_reward, advantage. "
+        "`mask` says why one counts nowhere "
         "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and advantage are null.",
         lambda one: one.group.describe(),
     ),
@@ -134,6 +136,8 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
     for split, found in rows.items():
         files[f"{split}.jsonl"] = render_lines([describe_row(columns, row) for row in found])
         files[f"{split}.parquet"] = write_parquet(columns, found)
+    for split, found in group_rows(cargo).items():
+        files[f"attempts/{split}.parquet"] = write_rows(cargo, found)
     files["manifest.json"] = render_json(_describe_manifest(cargo))
     environments = tuple(sorted({one.environment for one in cargo.scenarios}))
     scenarios = tuple(sorted(one.id for one in cargo.scenarios))
@@ -182,6 +186,8 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "contamination": cargo.describe_contamination(),
         "sources": cargo.describe_sources([one.id for one in cargo.scenarios]),
         "groups": _count_groups(cargo),
+        "rewards": cargo.describe_rewards(),
+        **describe_attempts(cargo),
         **cargo.describe_tokens(),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),
