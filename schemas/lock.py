@@ -149,9 +149,11 @@ class DataLock(Contract):
     attempts: dict[str, str]
     """Rollout → SHA-256 of what is written of it as an attempt."""
     transcripts: dict[str, str] = {}
-    """Rollout → SHA-256 of its messages and the log of its turns, where rows of attempts were asked for."""
+    """Rollout → SHA-256 of its messages and the log of its turns, where rows of attempts were asked
+    for."""
     judged_by: dict[str, int]
-    """Versions of the judging code that gave the rewards → how many rollouts: no more than one version."""
+    """Versions of the judging code that gave the rewards → how many rollouts: no more than one
+    version."""
     models: list[LockedModel]
     """Models of the runs."""
     prompts: dict[str, list[str]]

@@ -1,4 +1,5 @@
-"""The turn log of a stored attempt: what each turn of the policy came to, by playing its calls again in the jail.
+"""The turn log of a stored attempt: what each turn of the policy came to, by playing its calls
+again in the jail.
 
 transcript ──turns──► calls again in a fresh session, a look after each turn ──► replies and states as recorded?
                                                                            └──► goals and guards after each turn
@@ -21,7 +22,8 @@ from schemas.scenario import Scenario, Verifier
 
 @dataclass(frozen=True)
 class LoggedTurn:
-    """What one turn of a policy came to. Goals and guards are told by their numbers: what they ask for stays with the verifier."""
+    """What one turn of a policy came to. Goals and guards are told by their numbers: what they ask
+    for stays with the verifier."""
 
     calls: list[str]
     """Outcome of each call: `ok`, or the code of its refusal."""
@@ -45,8 +47,11 @@ class LoggedTurn:
         return goals - guards
 
 
-async def log_turns(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> list[LoggedTurn]:
-    """A record per turn of the policy; BuildError where its calls come to something else than was recorded."""
+async def log_turns(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> list[LoggedTurn]:
+    """A record per turn of the policy; BuildError where its calls come to something else than was
+    recorded."""
     ends = _find_ends(rollout.transcript)
     states = await _play(rollout, scenario, environment, sandbox, ends)
     before = await _measure(sandbox, scenario, [], scenario.initial_state)
@@ -68,12 +73,19 @@ async def log_turns(rollout: Rollout, scenario: Scenario, environment: Environme
 
 
 def _find_ends(transcript: Sequence[Json]) -> list[int]:
-    """Where each turn ends: before the policy's next message. What the user and the clock did meanwhile belongs to it."""
+    """Where each turn ends: before the policy's next message. What the user and the clock did
+    meanwhile belongs to it."""
     begins = [place for place, entry in enumerate(transcript) if entry["role"] == "assistant"]
     return [*begins[1:], len(transcript)] if begins else []
 
 
-async def _play(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox, ends: Sequence[int]) -> list[Observation]:
+async def _play(
+    rollout: Rollout,
+    scenario: Scenario,
+    environment: Environment,
+    sandbox: Sandbox,
+    ends: Sequence[int],
+) -> list[Observation]:
     """The state after each turn, in one session."""
     steps = plan_moves(rollout, scenario)
     looks = [sum(1 for _ in read_moves(rollout.transcript[:end])) for end in ends]
@@ -82,7 +94,9 @@ async def _play(rollout: Rollout, scenario: Scenario, environment: Environment, 
         plan += [*steps[1 + begin : 1 + end], Look()]
     seen = await sandbox.play(Program.shown(environment), plan, fresh=True)
     states = [one for step, one in zip(plan, seen, strict=True) if isinstance(step, Look)]
-    began, *replies = [one for step, one in zip(plan, seen, strict=True) if not isinstance(step, Look)]
+    began, *replies = [
+        one for step, one in zip(plan, seen, strict=True) if not isinstance(step, Look)
+    ]
     if found := compare_moves(rollout, began, replies):
         raise BuildError(f"Played again it differs: {found}.")
     if any(one.state is None for one in states):
@@ -90,17 +104,33 @@ async def _play(rollout: Rollout, scenario: Scenario, environment: Environment, 
     return states
 
 
-async def _measure(sandbox: Sandbox, scenario: Scenario, transcript: Sequence[Json], state: Json) -> dict[str, set[int]]:
+async def _measure(
+    sandbox: Sandbox, scenario: Scenario, transcript: Sequence[Json], state: Json
+) -> dict[str, set[int]]:
     """As the attempt would be judged if it ended there."""
     deeds = [move.deed for move in read_moves(transcript) if isinstance(move, StoredCall)]
     ended = count_said(transcript, scenario.user.later)
-    ending = Ending(scenario.initial_state, state, deeds, read_words(transcript), ended=ended, answers=read_answers(transcript))
-    return {name: set(found) for name, found in (await measure(sandbox, scenario.verifier, ending, scenario.clock)).items()}
+    ending = Ending(
+        scenario.initial_state,
+        state,
+        deeds,
+        read_words(transcript),
+        ended=ended,
+        answers=read_answers(transcript),
+    )
+    return {
+        name: set(found)
+        for name, found in (
+            await measure(sandbox, scenario.verifier, ending, scenario.clock)
+        ).items()
+    }
 
 
 def _list_outcomes(entries: Sequence[Json]) -> Iterator[str]:
     """Of the policy's own calls."""
-    replies = {entry["tool_call_id"]: entry["content"] for entry in entries if entry["role"] == "tool"}
+    replies = {
+        entry["tool_call_id"]: entry["content"] for entry in entries if entry["role"] == "tool"
+    }
     for entry in entries:
         for call in entry.get("tool_calls", ()) if entry["role"] == "assistant" else ():
             content = replies[call["id"]]

@@ -1,4 +1,5 @@
-"""A locked export, written again: the same bytes, or a list of what is missing or other than it was, and nothing written.
+"""A locked export, written again: the same bytes, or a list of what is missing or other than it
+was, and nothing written.
 
 lock ─► versions, runs ─► rows of today, compared ─► the locked ones ─► folders ─► hashes compared ─► written all at once
 """
@@ -19,7 +20,14 @@ from envmill.interop.exporters.base import ExportSet, OutputFolder, StepCount
 from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
 from envmill.pipeline.exporting import choose, pack, read_config, read_load
-from envmill.pipeline.locking import find_versions, hash_rows, list_withdrawals, lock_folder, lock_tokenizer, make_encode
+from envmill.pipeline.locking import (
+    find_versions,
+    hash_rows,
+    list_withdrawals,
+    lock_folder,
+    lock_tokenizer,
+    make_encode,
+)
 from envmill.pipeline.transcripts import add_transcripts
 from envmill.settings import Settings
 from envmill.stages.export import unite_loads
@@ -49,7 +57,13 @@ class Rebuild:
     """Other versions that were allowed and changed no byte."""
 
 
-def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False, chat: ChatTokenizer | None = None) -> Rebuild:
+def rebuild(
+    settings: Settings,
+    lock: DataLock,
+    *,
+    other_versions: bool = False,
+    chat: ChatTokenizer | None = None,
+) -> Rebuild:
     """Pack the locked rows again and compare every file."""
     if problems := list(compare_tokenizers(lock.tokenizer, lock_tokenizer(chat))):
         return Rebuild(problems=problems)
@@ -79,7 +93,9 @@ def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False,
 def write_rebuilt(folders: Sequence[OutputFolder], folder: Path) -> list[Bundle]:
     """All of it appears at once; a folder of that name must not be there yet."""
     if folder.exists():
-        raise SettingsError(f"{folder} exists already. Name a folder that does not, or remove it first.")
+        raise SettingsError(
+            f"{folder} exists already. Name a folder that does not, or remove it first."
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
@@ -98,11 +114,14 @@ def _compare_versions(lock: DataLock) -> Iterator[str]:
             yield f"{words} is of another version: {here} here, {then} in the lock"
     for name, then in lock.versions.libraries.items():
         if now.libraries.get(name) != then:
-            yield f"{name} is of another version: {now.libraries.get(name)} here, {then} in the lock"
+            yield (
+                f"{name} is of another version: {now.libraries.get(name)} here, {then} in the lock"
+            )
 
 
 def compare_tokenizers(then: LockedTokenizer | None, now: LockedTokenizer | None) -> Iterator[str]:
-    """Whether rows get the token ids that they had: the same files, templates and arguments. The folder's name is no matter."""
+    """Whether rows get the token ids that they had: the same files, templates and arguments. The
+    folder's name is no matter."""
     if then is None and now is not None:
         yield "the rows of the lock have no token ids: leave --tokenizer out"
     if then is not None and now is None:
@@ -115,7 +134,10 @@ def compare_tokenizers(then: LockedTokenizer | None, now: LockedTokenizer | None
     if then.templates != now.templates:
         yield "the chat template is another one than in the lock"
     if then.template_args != now.template_args:
-        yield f"the chat template gets {canonical_json(now.template_args)}, and {canonical_json(then.template_args)} in the lock"
+        yield (
+            f"the chat template gets {canonical_json(now.template_args)}, and "
+            f"{canonical_json(then.template_args)} in the lock"
+        )
 
 
 def read_arguments(lock: DataLock) -> dict[str, Json]:
@@ -129,7 +151,9 @@ def _compare_runs(lake: Lake, lock: DataLock) -> Iterator[str]:
         if run not in known:
             yield f"run {run} is not in {lake.url}"
         elif (now := read_config(lake, run).model_dump(mode="json")) != config:
-            other = sorted(name for name in now.keys() | config.keys() if now.get(name) != config.get(name))
+            other = sorted(
+                name for name in now.keys() | config.keys() if now.get(name) != config.get(name)
+            )
             yield f"run {run} has other settings than it had: {', '.join(other)}"
 
 
@@ -148,7 +172,9 @@ def _ignore(text: str) -> None:
     """What stays is told only of rows that the lock has."""
 
 
-def _compare_rows(lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet, stays: Mapping[str, str]) -> Iterator[str]:
+def _compare_rows(
+    lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet, stays: Mapping[str, str]
+) -> Iterator[str]:
     """Every locked row that is missing, changed, or may not leave any more."""
     there, leaving = hash_rows(whole), hash_rows(cargo)
     gone = list_withdrawals(lake)
@@ -163,9 +189,15 @@ def _compare_rows(lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet
             elif name in aside:
                 yield f"{what} was set aside since: {aside[name]}"
             elif name not in there[kind]:
-                yield f"{what} is not in the lake: {_find_successor(lake, lock, name) or 'a file was lost, or its step was made again'}"
+                yield (
+                    f"{what} is not in the lake: "
+                    f"{_find_successor(lake, lock, name) or 'a file was lost, or its step was made again'}"
+                )
             elif name not in leaving[kind]:
-                yield f"{what} may not leave any more: {stays.get(name, 'its scenario stays, or its terms changed')}"
+                yield (
+                    f"{what} may not leave any more: "
+                    f"{stays.get(name, 'its scenario stays, or its terms changed')}"
+                )
             elif leaving[kind][name] != then:
                 yield f"{what} was changed: {_name_fields(then, leaving[kind][name])}"
 
@@ -182,7 +214,9 @@ def _find_successor(lake: Lake, lock: DataLock, name: str) -> str:
 def _name_fields(then: Json, now: Json) -> str:
     if not isinstance(then, LockedScenario):
         return "its content is another one"
-    other = [name for name in LockedScenario.model_fields if getattr(then, name) != getattr(now, name)]
+    other = [
+        name for name in LockedScenario.model_fields if getattr(then, name) != getattr(now, name)
+    ]
     return f"its {', '.join(other)} is another one"
 
 
@@ -201,13 +235,22 @@ def _describe_error(error: EnvMillError | ValidationError) -> str:
 
 def _restrict(cargo: ExportSet, lock: DataLock) -> ExportSet:
     """The locked rows alone: what the runs got since is no part of it."""
-    rows = {kind: tuple(one for one in getattr(cargo, kind) if one.id in getattr(lock, kind)) for kind in _KINDS}
+    rows = {
+        kind: tuple(one for one in getattr(cargo, kind) if one.id in getattr(lock, kind))
+        for kind in _KINDS
+    }
     return replace(cargo, **rows, counts=tuple(StepCount(**one.model_dump()) for one in lock.steps))
 
 
 def _compare_files(lock: DataLock, folders: Sequence[OutputFolder]) -> Iterator[str]:
-    then = {f"{one.name}/{name}": found for one in lock.folders for name, found in one.files.items()}
-    now = {f"{one.name}/{name}": found for one in map(lock_folder, folders) for name, found in one.files.items()}
+    then = {
+        f"{one.name}/{name}": found for one in lock.folders for name, found in one.files.items()
+    }
+    now = {
+        f"{one.name}/{name}": found
+        for one in map(lock_folder, folders)
+        for name, found in one.files.items()
+    }
     for name in sorted(then.keys() | now.keys()):
         if name not in now:
             yield f"file {name} is not written any more"

@@ -1,4 +1,5 @@
-"""Transcripts of stored attempts for an export, and what each of their turns came to, by playing them again in the jail."""
+"""Transcripts of stored attempts for an export, and what each of their turns came to, by playing
+them again in the jail."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,8 @@ _AT_ONCE = 4
 
 
 def add_transcripts(lake: Lake, configs: Mapping[str, RunConfig], cargo: ExportSet) -> ExportSet:
-    """The cargo with what was said and done in its attempts, and what each rests on. `configs` are its runs' settings."""
+    """The cargo with what was said and done in its attempts, and what each rests on. `configs` are
+    its runs' settings."""
     wanted = {one.id for one in cargo.attempts}
     homes, splits = {one.id: one for one in cargo.environments}, cargo.splits
     found: dict[str, AttemptTranscript] = {}
@@ -59,7 +61,9 @@ def add_turns(settings: Settings, lake: Lake, runs: Sequence[str], cargo: Export
     return replace(cargo, transcripts=tuple(asyncio.run(_log_all(settings, cargo, rollouts))))
 
 
-async def _log_all(settings: Settings, cargo: ExportSet, rollouts: Mapping[str, Rollout]) -> list[AttemptTranscript]:
+async def _log_all(
+    settings: Settings, cargo: ExportSet, rollouts: Mapping[str, Rollout]
+) -> list[AttemptTranscript]:
     scenarios = {one.id: one for one in cargo.scenarios}
     homes = {one.id: one for one in cargo.environments}
     slots = asyncio.Semaphore(_AT_ONCE)
@@ -67,13 +71,19 @@ async def _log_all(settings: Settings, cargo: ExportSet, rollouts: Mapping[str, 
 
         async def log(one: AttemptTranscript) -> AttemptTranscript:
             async with slots:
-                return await _log(one, rollouts[one.id], scenarios[one.scenario], homes[one.environment], sandbox)
+                return await _log(
+                    one, rollouts[one.id], scenarios[one.scenario], homes[one.environment], sandbox
+                )
 
         return await asyncio.gather(*(log(one) for one in cargo.transcripts))
 
 
 async def _log(
-    one: AttemptTranscript, rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+    one: AttemptTranscript,
+    rollout: Rollout,
+    scenario: Scenario,
+    environment: Environment,
+    sandbox: Sandbox,
 ) -> AttemptTranscript:
     if kind_of(environment).find_formless("bundle", scenario):
         return replace(one, turns_unknown="machines are not played again")

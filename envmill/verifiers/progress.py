@@ -1,4 +1,5 @@
-"""Progress: how far a session has come in the middle of an attempt, by the numbers of a verifier's goals and guards.
+"""Progress: how far a session has come in the middle of an attempt, by the numbers of a verifier's
+goals and guards.
 
 Numbers alone: what a goal or a guard asks for stays with the verifier.
 """
@@ -13,7 +14,9 @@ from envmill.verifiers.rows import match_rows
 from schemas.scenario import Verifier
 
 
-def find_progress(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Mapping[str, list[int]]:
+def find_progress(
+    verifier: Verifier, ending: Ending, said: Said = NOTHING
+) -> Mapping[str, list[int]]:
     """`goals` that hold and `guards` that are broken, as the verdict on this ending counts them.
 
     Generated checks must have been heard.
@@ -26,5 +29,9 @@ def find_progress(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> M
         for number, goal in enumerate(verifier.goals)
         if (number in keys if goal.op == "present" else holds(goal, initial, final, keys, said))
     ]
-    guards = [number for number, guard in enumerate(verifier.guards) if not holds(guard, initial, final, keys, said)]
+    guards = [
+        number
+        for number, guard in enumerate(verifier.guards)
+        if not holds(guard, initial, final, keys, said)
+    ]
     return {"goals": goals, "guards": guards}

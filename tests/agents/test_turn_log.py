@@ -1,4 +1,5 @@
-"""The turn log: what each turn came to, from the stored calls alone, and nothing where they come to something else."""
+"""The turn log: what each turn came to, from the stored calls alone, and nothing where they come to
+something else."""
 
 from typing import Any
 
@@ -61,7 +62,12 @@ async def test_each_turn_has_its_state_and_what_it_met_and_broke(sandbox: Sandbo
     assert {(*one.goals_lost, *one.guards_mended) for one in turns} == {()}
     hashes = [entry["state_hash"] for entry in rollout.transcript if entry["role"] == "tool"]
     waited = next(e["state_hash"] for e in rollout.transcript if e["role"] == "wait")
-    assert [one.state_hash for one in turns] == [*hashes[:2], waited, hashes[3], rollout.final_state_hash]
+    assert [one.state_hash for one in turns] == [
+        *hashes[:2],
+        waited,
+        hashes[3],
+        rollout.final_state_hash,
+    ]
     assert [one.find_gain(GUARDED) for one in turns] == [0, 0, -0.5, 1.0, 0]
 
 
@@ -74,7 +80,9 @@ async def test_what_it_names_is_what_the_verdict_finds(sandbox: Sandbox) -> None
         broken = {one["name"] for one in rollout.evidence if one["component"] == "guards"}
         met = {GUARDED.goals[number].name for one in turns for number in one.goals_met}
         assert met == {goal.name for goal in GUARDED.goals} - missed
-        assert {GUARDED.guards[number].name for one in turns for number in one.guards_broken} == broken
+        assert {
+            GUARDED.guards[number].name for one in turns for number in one.guards_broken
+        } == broken
 
 
 @pytest.mark.parametrize(
@@ -84,7 +92,9 @@ async def test_what_it_names_is_what_the_verdict_finds(sandbox: Sandbox) -> None
         pytest.param(1, "content", {"ok": True, "parts": []}, id="another reply"),
     ],
 )
-async def test_calls_that_come_to_something_else_have_no_log(sandbox: Sandbox, place: int, field: str, told: Any) -> None:
+async def test_calls_that_come_to_something_else_have_no_log(
+    sandbox: Sandbox, place: int, field: str, told: Any
+) -> None:
     rollout = await play(sandbox, LIST, LEND, Say("Done."))
     replies = [number for number, entry in enumerate(rollout.transcript) if entry["role"] == "tool"]
     transcript = [dict(entry) for entry in rollout.transcript]
@@ -100,10 +110,21 @@ def check(initial: dict, final: dict, rollout: dict) -> bool:
 
 
 async def test_generated_checks_are_heard_in_the_jail(sandbox: Sandbox) -> None:
-    heard = Check(name="lent", op="generated", path=[], source=GENERATED.format(body="not final['tools']['T1']['free']"))
-    posed = make_scenario(SHED, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, heard]}))
+    heard = Check(
+        name="lent",
+        op="generated",
+        path=[],
+        source=GENERATED.format(body="not final['tools']['T1']['free']"),
+    )
+    posed = make_scenario(
+        SHED, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, heard]})
+    )
     rollout = await play(sandbox, LIST, LEND, Say("Done."), scenario=posed)
-    assert [one.goals_met for one in await log_turns(rollout, posed, SHED, sandbox)] == [[], [0, 1, 2], []]
+    assert [one.goals_met for one in await log_turns(rollout, posed, SHED, sandbox)] == [
+        [],
+        [0, 1, 2],
+        [],
+    ]
     broken = heard.model_copy(update={"source": GENERATED.format(body="final['nothing']")})
     raising = make_scenario(SHED, verifier=VERIFIER.model_copy(update={"goals": [broken]}))
     with pytest.raises(BuildError, match="neither yes nor no"):
@@ -112,4 +133,9 @@ async def test_generated_checks_are_heard_in_the_jail(sandbox: Sandbox) -> None:
 
 async def test_an_attempt_without_a_turn_has_an_empty_log(sandbox: Sandbox) -> None:
     rollout = await play(sandbox, LIST, Say("Done."))
-    assert await log_turns(rollout.model_copy(update={"transcript": rollout.transcript[:1]}), POSED, SHED, sandbox) == []
+    assert (
+        await log_turns(
+            rollout.model_copy(update={"transcript": rollout.transcript[:1]}), POSED, SHED, sandbox
+        )
+        == []
+    )

@@ -1,4 +1,5 @@
-"""Rows of stored attempts, beside the prompts of exporter `rl`: for trainers that learn from what another policy did.
+"""Rows of stored attempts, beside the prompts of exporter `rl`: for trainers that learn from what
+another policy did.
 
 attempts, their groups ──┐
 transcripts, turn logs ──┼─► attempts/SPLIT.parquet, a row per attempt; with a tokenizer, per part of it
@@ -27,7 +28,8 @@ class AttemptRow:
     transcript: AttemptTranscript
     environment: Environment
     told: dict[str, Json]
-    """Group, attempt, policy, checkpoint, termination, mask, reward, advantage, as `attempts` of the `rl` row has them."""
+    """Group, attempt, policy, checkpoint, termination, mask, reward, advantage, as `attempts` of
+    the `rl` row has them."""
 
     @property
     def id(self) -> str:
@@ -38,39 +40,81 @@ class AttemptRow:
 COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
     ExportColumn("rollout", "string", "Rollout id.", lambda one: one.id),
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.transcript.scenario),
-    ExportColumn("environment", "string", "Environment id.", lambda one: one.transcript.environment),
-    ExportColumn("form", "string", "`single` or `conversation`, as in the `rl` row.", lambda one: one.transcript.form),
+    ExportColumn(
+        "environment", "string", "Environment id.", lambda one: one.transcript.environment
+    ),
+    ExportColumn(
+        "form",
+        "string",
+        "`single` or `conversation`, as in the `rl` row.",
+        lambda one: one.transcript.form,
+    ),
     ExportColumn("group", "string", "Why it was made: `probe`.", lambda one: one.told["group"]),
-    ExportColumn("attempt", "int64", "Which attempt of the group.", lambda one: one.told["attempt"]),
+    ExportColumn(
+        "attempt", "int64", "Which attempt of the group.", lambda one: one.told["attempt"]
+    ),
     ExportColumn("policy", "string", "Who acted.", lambda one: one.told["policy"]),
     ExportColumn(
-        "checkpoint", "string", "Model that acted, as its server calls it; empty for a script.", lambda one: one.told["checkpoint"]
+        "checkpoint",
+        "string",
+        "Model that acted, as its server calls it; empty for a script.",
+        lambda one: one.told["checkpoint"],
     ),
     ExportColumn("termination", "string", "How it ended.", lambda one: one.told["termination"]),
-    ExportColumn("mask", "string", "Why it counts nowhere; empty where it counts.", lambda one: one.told["mask"]),
-    ExportColumn("reward", "double", "Reward; null where it is masked.", lambda one: one.told["reward"]),
+    ExportColumn(
+        "mask",
+        "string",
+        "Why it counts nowhere; empty where it counts.",
+        lambda one: one.told["mask"],
+    ),
+    ExportColumn(
+        "reward", "double", "Reward; null where it is masked.", lambda one: one.told["reward"]
+    ),
     ExportColumn(
         "turn_reward",
         "double",
         "What of the reward is for single turns; 0 unless `--turn-reward` asked for it.",
         lambda one: one.told["turn_reward"],
     ),
-    ExportColumn("advantage", "double", "Advantage; null where it is masked.", lambda one: one.told["advantage"]),
     ExportColumn(
-        "messages", "json", "Chat messages; arguments are objects, a tool's reply is JSON.", lambda one: list(one.transcript.messages)
+        "advantage",
+        "double",
+        "Advantage; null where it is masked.",
+        lambda one: one.told["advantage"],
     ),
     ExportColumn(
-        "loss", "list<bool>", "Per message: whether the policy said it, and it could be read.", lambda one: list(one.transcript.loss)
+        "messages",
+        "json",
+        "Chat messages; arguments are objects, a tool's reply is JSON.",
+        lambda one: list(one.transcript.messages),
     ),
-    ExportColumn("tools", "json", "Interface in OpenAI's spelling.", lambda one: describe_tools(list_tools(one.environment))),
+    ExportColumn(
+        "loss",
+        "list<bool>",
+        "Per message: whether the policy said it, and it could be read.",
+        lambda one: list(one.transcript.loss),
+    ),
+    ExportColumn(
+        "tools",
+        "json",
+        "Interface in OpenAI's spelling.",
+        lambda one: describe_tools(list_tools(one.environment)),
+    ),
     ExportColumn(
         "turns",
         "json",
-        "Per turn of the policy: `calls` (`ok` or the code of the refusal), `state_hash`, and by number `goals_met`, `goals_lost`, "
+        "Per turn of the policy: `calls` (`ok` or the code of the refusal), `state_hash`, and by "
+        "number `goals_met`, `goals_lost`, "
         "`guards_broken`, `guards_mended`; null where it is not known.",
-        lambda one: None if one.transcript.turns is None else [asdict(turn) for turn in one.transcript.turns],
+        lambda one: (
+            None
+            if one.transcript.turns is None
+            else [asdict(turn) for turn in one.transcript.turns]
+        ),
     ),
-    ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.transcript.licence),
+    ExportColumn(
+        "licence", "string", "Licence of the environment.", lambda one: one.transcript.licence
+    ),
 )
 """With a tokenizer those of `sft` follow, and an attempt is as many rows as it has parts."""
 
@@ -83,7 +127,9 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[AttemptRow], ...]:
 def group_rows(cargo: ExportSet) -> dict[str, list[AttemptRow]]:
     """By split, each in the order of ids; nothing unless transcripts were asked for."""
     homes = {one.id: one for one in cargo.environments}
-    told = {one["rollout"]: one for group in group_attempts(cargo).values() for one in group.describe()}
+    told = {
+        one["rollout"]: one for group in group_attempts(cargo).values() for one in group.describe()
+    }
     leaving = {one.id for one in cargo.scenarios}
     found: defaultdict[str, list[AttemptRow]] = defaultdict(list)
     for one in sorted(cargo.transcripts, key=lambda one: one.id):

@@ -1,4 +1,5 @@
-"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and counted under its reason."""
+"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and
+counted under its reason."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -38,9 +39,15 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
             pairs[pair.id] = encode_pair(chat, pair, cargo.sampled)
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(pair.id)
-    for row in (row for rows in rl.group_posings(cargo).values() for row in rows) if exporter == rl.NAME else ():
+    for row in (
+        (row for rows in rl.group_posings(cargo).values() for row in rows)
+        if exporter == rl.NAME
+        else ()
+    ):
         try:
-            prompts[row.scenario.id, row.form] = ChatEncoder.of(chat, row.prompt, row.tools).encode_prompt()
+            prompts[row.scenario.id, row.form] = ChatEncoder.of(
+                chat, row.prompt, row.tools
+            ).encode_prompt()
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(f"{row.scenario.id} {row.form}")
     homes = {one.id: one for one in cargo.environments}
@@ -54,20 +61,31 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
     told = {reason: sorted(ids) for reason, ids in left_out.items()}
     sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, attempts, told)
     kept = {
-        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories) if exporter == sft.NAME else cargo.trajectories,
-        "pairs": tuple(one for one in cargo.pairs if one.id in pairs) if exporter == preferences.NAME else cargo.pairs,
+        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories)
+        if exporter == sft.NAME
+        else cargo.trajectories,
+        "pairs": tuple(one for one in cargo.pairs if one.id in pairs)
+        if exporter == preferences.NAME
+        else cargo.pairs,
         "transcripts": tuple(one for one in cargo.transcripts if one.id in attempts),
     }
     return replace(cargo, tokens=sheet, **kept)
 
 
 def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:
-    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach nothing are left out."""
-    return _encode_talk(chat, trajectory.messages, trajectory.tools, trajectory.loss, trajectory.sampled)
+    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach
+    nothing are left out."""
+    return _encode_talk(
+        chat, trajectory.messages, trajectory.tools, trajectory.loss, trajectory.sampled
+    )
 
 
 def _encode_talk(
-    chat: ChatTokenizer, messages: Sequence[Json], tools: Sequence[Json], loss: Sequence[bool], given: Sequence[Json]
+    chat: ChatTokenizer,
+    messages: Sequence[Json],
+    tools: Sequence[Json],
+    loss: Sequence[bool],
+    given: Sequence[Json],
 ) -> list[TokenRow]:
     encoder = ChatEncoder.of(chat, messages, describe_tools(tools))
     learnt = {place for place, learns in enumerate(loss) if learns}
@@ -78,7 +96,9 @@ def _encode_talk(
     return [_make_row(number, part, learnt, sampled) for number, part in enumerate(parts)]
 
 
-def _make_row(number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]) -> TokenRow:
+def _make_row(
+    number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]
+) -> TokenRow:
     logprobs: list[float | None] = [None] * len(part.ids)
     known = [one for one in part.turns if one.place in sampled]
     for turn in known:
@@ -98,25 +118,47 @@ def _make_row(number: int, part: EncodedChat, learnt: set[int], sampled: Mapping
 
 
 def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
-    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers leave out the token that ends it."""
+    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers
+    leave out the token that ends it."""
     ids, given = part.ids[turn.first : turn.last], sampled["ids"]
     if given not in (ids, ids[:-1]):
-        place = next((one for one, (ours, theirs) in enumerate(zip(ids, given, strict=False)) if ours != theirs), min(len(ids), len(given)))
-        raise TokenRefusal("tokens_differ", f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded")
+        place = next(
+            (
+                one
+                for one, (ours, theirs) in enumerate(zip(ids, given, strict=False))
+                if ours != theirs
+            ),
+            min(len(ids), len(given)),
+        )
+        raise TokenRefusal(
+            "tokens_differ",
+            f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded",
+        )
     return sampled["logprobs"] or [None] * len(given)
 
 
-def encode_pair(chat: ChatTokenizer, pair: Pair, sampled: Mapping[str, Sequence[Json]] = _NOTHING) -> TokenPair:
-    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt, and go on with those that were sampled."""
-    chosen, chosen_ids, chosen_mask = _encode_end(chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ()))
-    rejected, rejected_ids, rejected_mask = _encode_end(chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ()))
+def encode_pair(
+    chat: ChatTokenizer, pair: Pair, sampled: Mapping[str, Sequence[Json]] = _NOTHING
+) -> TokenPair:
+    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt, and go on
+    with those that were sampled."""
+    chosen, chosen_ids, chosen_mask = _encode_end(
+        chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ())
+    )
+    rejected, rejected_ids, rejected_mask = _encode_end(
+        chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ())
+    )
     if chosen != rejected:
         raise TokenRefusal("prefix_broken", "the prompt has other ids in the other attempt")
     return TokenPair(chosen, chosen_ids, chosen_mask, rejected_ids, rejected_mask)
 
 
 def _encode_end(
-    chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequence[bool], sampled: Sequence[Json]
+    chat: ChatTokenizer,
+    pair: Pair,
+    end: Sequence[Json],
+    loss: Sequence[bool],
+    sampled: Sequence[Json],
 ) -> tuple[list[int], list[int], list[bool]]:
     """Ids of the prompt, ids that follow, and which of these the policy is compared by."""
     size = len(pair.shared)
@@ -128,7 +170,9 @@ def _encode_end(
     if whole.ids[: len(prompt)] != prompt:
         raise TokenRefusal("prefix_broken", "the attempt does not begin with the ids of the prompt")
     if missing := learnt - {one.place for one in whole.turns}:
-        raise TokenRefusal("prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said")
+        raise TokenRefusal(
+            "prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said"
+        )
     for turn in whole.turns:
         if turn.place < len(sampled) and sampled[turn.place]:
             _align(whole, turn, sampled[turn.place])

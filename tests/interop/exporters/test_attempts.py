@@ -1,4 +1,5 @@
-"""Rows of stored attempts: what was said, how it went turn by turn, what it earned, and its tokens where a tokenizer is named."""
+"""Rows of stored attempts: what was said, how it went turn by turn, what it earned, and its tokens
+where a tokenizer is named."""
 
 import json
 from dataclasses import replace
@@ -25,11 +26,18 @@ TURNS = [
 ]
 
 
-def make_attempts(*rewards: float | None, turns: list[LoggedTurn] | None = TURNS, **changes: Any) -> ExportSet:
+def make_attempts(
+    *rewards: float | None, turns: list[LoggedTurn] | None = TURNS, **changes: Any
+) -> ExportSet:
     """Attempts at the first scenario. What earned all passed."""
     cargo = make_cargo()
     home = cargo.scenarios[0]
-    place = {"scenario": home.id, "environment": home.environment, "form": "single", "policy": "model"}
+    place = {
+        "scenario": home.id,
+        "environment": home.environment,
+        "form": "single",
+        "policy": "model",
+    }
     scored = [
         ScoredAttempt(
             f"rol_{number}",
@@ -69,7 +77,17 @@ def read_rows(cargo: ExportSet, split: str = "train") -> list[dict[str, Any]]:
 def test_a_row_has_its_group_its_end_its_reward_and_its_turns() -> None:
     rows = read_rows(make_attempts(1.0, 0.0, None))
     assert [set(row) for row in rows] == [{column.name for column in COLUMNS} | {"sources"}] * 3
-    told = [(row["group"], row["attempt"], row["checkpoint"], row["termination"], row["mask"], row["reward"]) for row in rows]
+    told = [
+        (
+            row["group"],
+            row["attempt"],
+            row["checkpoint"],
+            row["termination"],
+            row["mask"],
+            row["reward"],
+        )
+        for row in rows
+    ]
     assert told == [
         ("probe", 0, "m-1", "done", "", 1.0),
         ("probe", 1, "m-1", "done", "", 0.0),
@@ -85,22 +103,34 @@ def test_a_row_has_its_group_its_end_its_reward_and_its_turns() -> None:
         "guards_mended": [],
     }
     assert rows[2]["turns"] == "null"
-    assert [message["role"] for message in json.loads(rows[0]["messages"])] == ["user", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in json.loads(rows[0]["messages"])] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
 
 
 def test_the_page_has_a_table_of_its_fields() -> None:
-    assert describe_fields(list_columns({})) in (ROOT / "docs/exports.md").read_text(), "`python -m tests.interop.exporters.fields`"
+    assert describe_fields(list_columns({})) in (ROOT / "docs/exports.md").read_text(), (
+        "`python -m tests.interop.exporters.fields`"
+    )
 
 
 def test_a_row_says_nothing_of_what_the_verifier_asks_for() -> None:
     said = json.dumps(read_rows(make_attempts(1.0, 0.0)))
-    assert not [word for word in ("goal missed", *(goal.name for goal in VERIFIER.goals)) if word in said]
+    assert not [
+        word for word in ("goal missed", *(goal.name for goal in VERIFIER.goals)) if word in said
+    ]
 
 
 def test_rows_are_written_only_when_asked_for_and_the_manifest_names_what_is_not_known() -> None:
     (parcel,) = export_rl(make_attempts(1.0, None))
     manifest = json.loads(parcel.files["manifest.json"])
-    assert (manifest["attempt_rows"], manifest["turns_unknown"]) == (2, {"the attempt ended in error": ["rol_1"]})
+    assert (manifest["attempt_rows"], manifest["turns_unknown"]) == (
+        2,
+        {"the attempt ended in error": ["rol_1"]},
+    )
     (plain,) = export_rl(replace(make_attempts(1.0, None), transcripts=()))
     assert not [name for name in plain.files if "attempts" in name]
     assert "attempt_rows" not in json.loads(plain.files["manifest.json"])
@@ -143,8 +173,12 @@ def test_turns_are_paid_where_parts_may_be_and_turns_are_known(
     cargo = replace(cargo, partial=frozenset({cargo.scenarios[0].id} if allowed else ()))
     assert [one.reward for one in pay_turns(cargo, 0.1).attempts] == rewards
     rows = read_rows(pay_turns(cargo, 0.1))
-    assert [row["turn_reward"] for row in rows] == [0.1 if allowed and turns and row["reward"] is not None else 0.0 for row in rows]
-    assert [one.reward for one in pay_turns(cargo, 0.0).attempts] == [1.0, 0.0, None], "nothing is added unless asked"
+    assert [row["turn_reward"] for row in rows] == [
+        0.1 if allowed and turns and row["reward"] is not None else 0.0 for row in rows
+    ]
+    assert [one.reward for one in pay_turns(cargo, 0.0).attempts] == [1.0, 0.0, None], (
+        "nothing is added unless asked"
+    )
 
 
 def test_going_in_circles_earns_nothing() -> None:
@@ -154,25 +188,49 @@ def test_going_in_circles_earns_nothing() -> None:
     assert [one.reward for one in paid.attempts] == [0.0]
 
 
-def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(tmp_path: Path) -> None:
+def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
     from envmill.interop.tokens.sheet import encode_cargo
     from envmill.interop.tokens.tokenizer import read_tokenizer
     from tests.interop.tokens.families import FAMILIES, write_folder
 
     chat = read_tokenizer(write_folder(FAMILIES["chatml"], tmp_path / "chatml"))
-    call = '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}\n</tool_call><|im_end|>'
+    call = (
+        '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}\n'
+        "</tool_call><|im_end|>"
+    )
     called, done = chat.encode(call).ids, chat.encode("Done.<|im_end|>").ids
-    sampled: list[Any] = [None, {"ids": called, "logprobs": [-0.25] * len(called)}, None, {"ids": done, "logprobs": [-0.5] * len(done)}]
+    sampled: list[Any] = [
+        None,
+        {"ids": called, "logprobs": [-0.25] * len(called)},
+        None,
+        {"ids": done, "logprobs": [-0.5] * len(done)},
+    ]
     rows = read_rows(encode_cargo(make_attempts(1.0, 0.0, sampled=sampled), chat, "rl"))
-    assert [(row["rollout"], row["part"], row["reward"]) for row in rows] == [("rol_0", 0, 1.0), ("rol_1", 0, 0.0)]
+    assert [(row["rollout"], row["part"], row["reward"]) for row in rows] == [
+        ("rol_0", 0, 1.0),
+        ("rol_1", 0, 0.0),
+    ]
     for row in rows:
-        said = [token for token, masked in zip(row["token_ids"], row["assistant_mask"], strict=True) if masked]
+        said = [
+            token
+            for token, masked in zip(row["token_ids"], row["assistant_mask"], strict=True)
+            if masked
+        ]
         assert said == [*called, *done]
-        assert [one for one in row["logprobs"] if one is not None] == [*[-0.25] * len(called), *[-0.5] * len(done)]
+        assert [one for one in row["logprobs"] if one is not None] == [
+            *[-0.25] * len(called),
+            *[-0.5] * len(done),
+        ]
     apart = [*chat.encode("Do").ids, *chat.encode("ne").ids, *chat.encode(".<|im_end|>").ids]
     assert (chat.decode(apart), apart != done) == ("Done.<|im_end|>", True)
-    drifted = encode_cargo(make_attempts(1.0, sampled=[*sampled[:3], {"ids": apart, "logprobs": None}]), chat, "rl")
+    drifted = encode_cargo(
+        make_attempts(1.0, sampled=[*sampled[:3], {"ids": apart, "logprobs": None}]), chat, "rl"
+    )
     (parcel,) = export_rl(drifted)
-    assert json.loads(parcel.files["manifest.json"])["tokens"]["left_out"] == {"tokens_differ": ["rol_0"]}
+    assert json.loads(parcel.files["manifest.json"])["tokens"]["left_out"] == {
+        "tokens_differ": ["rol_0"]
+    }
     assert not [name for name in parcel.files if "attempts" in name]
