@@ -44,7 +44,8 @@ class UserKnowledge:
 
     @property
     def repeats(self) -> bool:
-        """Whether a deed is done again when it is asked for again: where the user may undo one, another is no idle wish."""
+        """Whether a deed is done again when it is asked for again: where the user may undo one,
+        another is no idle wish."""
         return bool(self.contract.able or self.contract.reports)
 
 

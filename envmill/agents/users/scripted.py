@@ -1,4 +1,5 @@
-"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
+"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops
+once nothing is asked any more."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,17 +22,22 @@ _WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
-_TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
+_TALKATIVE = re.compile(
+    r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b"
+)
 """Personas that tell all they have when they are asked for whatever there is."""
 
 
 class ScriptedUser:
-    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
+    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told
+    unasked."""
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
         said = [render_value(value) for value in knowledge.contract.facts.values()]
-        self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
+        self._known = "\n".join(
+            [knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said]
+        )
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
@@ -45,7 +51,9 @@ class ScriptedUser:
             return self._turn_down(strange, heard, message)
         if does:
             self._idle = 0
-            return UserAnswer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
+            return UserAnswer(
+                self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does
+            )
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
         told = self._choose(heard)
@@ -55,10 +63,16 @@ class ScriptedUser:
         return UserAnswer(self._word(told, heard, message))
 
     def _close(self, message: str) -> UserAnswer:
-        """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
-        speaks of it, it may have asked in words that were not understood, and is asked back once."""
+        """Nothing is asked, as far as words tell. While something hidden is untold the user never
+        says that this is all; where the agent
+        speaks of it, it may have asked in words that were not understood, and is asked back
+        once."""
         plain = normalise(message)
-        left = [name for name in self._untold if not find_words(plain, render_value(self._contract.facts[name]))]
+        left = [
+            name
+            for name in self._untold
+            if not find_words(plain, render_value(self._contract.facts[name]))
+        ]
         if not left:
             return UserAnswer(_THANKS, "content")
         if self._nudged or not any(touches(message, name) for name in left):
@@ -75,7 +89,8 @@ class ScriptedUser:
         return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
 
     def _choose(self, heard: ParsedMessage) -> list[str]:
-        """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
+        """What is told: what was asked for. A talkative person tells all that is left when asked
+        for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
         return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
@@ -92,12 +107,21 @@ class ScriptedUser:
             return self._contract.opening
         if not heard.asks:
             return _WAITS
-        return self._find_fallback(message) or (_WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN))
+        return self._find_fallback(message) or (
+            _WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN)
+        )
 
     def _find_fallback(self, message: str) -> str:
         """By the first word of the contract that the question holds; empty where it holds none."""
         plain = normalise(message)
-        return next((said for word, said in self._contract.fallbacks.items() if word and find_words(plain, word)), "")
+        return next(
+            (
+                said
+                for word, said in self._contract.fallbacks.items()
+                if word and find_words(plain, word)
+            ),
+            "",
+        )
 
 
 def render_fact(name: str, facts: Mapping[str, Json]) -> str:
@@ -114,5 +138,7 @@ def render_value(value: Json) -> str:
         said = [render_value(one) for one in value]
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
     if is_object(value):
-        return ", ".join(f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items())
+        return ", ".join(
+            f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items()
+        )
     return render_leaf(value)
