@@ -49,8 +49,10 @@ _EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evalu
 
 
 async def export_bundles(
-    subject: Subject[ExportInput], context: RunContext, models: ModelSession
-) -> Result:  # noqa: ARG001
+    subject: Subject[ExportInput],
+    context: RunContext,
+    models: ModelSession,  # noqa: ARG001
+) -> Result:
     """Every exporter's bundles. Items of unknown licence are left out, as are provisional and
     suspected ones that nobody asked for."""
     wanted = {
