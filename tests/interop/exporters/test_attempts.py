@@ -32,7 +32,7 @@ def make_attempts(
     """Attempts at the first scenario. What earned all passed."""
     cargo = make_cargo()
     home = cargo.scenarios[0]
-    place = {
+    place: dict[str, Any] = {
         "scenario": home.id,
         "environment": home.environment,
         "form": "single",
