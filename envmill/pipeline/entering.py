@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from envmill.agents.loop import MASKED
+from envmill.agents.transcript import list_sampled
 from envmill.gates.base import EnvironmentCase
 from envmill.interop.exporters.base import ContaminationReport, ExportSet, ScoredAttempt
 from envmill.interop.exporters.sources import trace_sources
@@ -243,6 +244,7 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
         upstream.made(Trajectory, "scenarios-collect"),
         upstream.made(Pair, "scenarios-collect"),
     )
+    paired = {name for one in pairs for name in (one.chosen, one.rejected)}
     cargo = ExportSet(
         environments=environments,
         tests=tuple(
@@ -252,6 +254,11 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
         trajectories=tuple(trajectories),
         pairs=tuple(pairs),
         attempts=tuple(score_attempt(one, again.get(one.id)) for one in probes),
+        sampled={
+            one.id: found
+            for one in acted
+            if one.id in paired and (found := list_sampled(one.transcript))
+        },
         judged_by={one.id: score_attempt(one, again.get(one.id)).verifier_version for one in acted},
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
@@ -309,6 +316,7 @@ def score_attempt(rollout: Rollout, again: Reverification | None = None) -> Scor
         checkpoint=rollout.checkpoint,
         termination=rollout.termination,
         mask="rejudged" if rejudged else ended if rollout.reward is None else "",
+        outcome=rollout.outcome,
     )
 
 
