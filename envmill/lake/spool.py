@@ -8,7 +8,7 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import from_arrow
@@ -16,6 +16,16 @@ from schemas.base import Record
 
 R = TypeVar("R", bound=Record)
 V = TypeVar("V")
+
+
+class Named(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
 
 _CACHE_KB = 16_384  # of the database, in memory
 _BATCH = 64  # records that are read from the database at once
@@ -88,9 +98,16 @@ class RowSpool:
 class StoredRecords(Sequence[R]):
     """Records in id order, each read when it is asked for."""
 
-    def __init__(self, spool: RowSpool, table: str, record: type[R], ids: Sequence[str]) -> None:
+    def __init__(
+        self,
+        spool: RowSpool,
+        table: str,
+        record: type[R],
+        ids: Sequence[str],
+        change: Callable[[R], R] = lambda record: record,
+    ) -> None:
         self._spool, self._table, self._record, self.ids = spool, table, record, ids
-        self._known = frozenset(ids)
+        self._known, self._change = frozenset(ids), change
         self._recent: OrderedDict[str, R] = OrderedDict()
 
     def __len__(self) -> int:
@@ -127,9 +144,7 @@ class StoredRecords(Sequence[R]):
         rows = self._spool.ask(
             f"select id, body from {self._table} where owner = ? order by id", [owner]
         )
-        return tuple(
-            from_arrow(self._record, [unpack(body) for name, body in rows if name in self._known])
-        )
+        return tuple(self._parse([body for name, body in rows if name in self._known]))
 
     def owners(self) -> dict[str, str]:
         """Id → owner."""
@@ -141,16 +156,79 @@ class StoredRecords(Sequence[R]):
 
     def keep(self, names: Collection[str]) -> "StoredRecords[R]":
         """Only those of some ids."""
-        return StoredRecords(
-            self._spool, self._table, self._record, [name for name in self.ids if name in names]
-        )
+        return self._show([name for name in self.ids if name in names])
+
+    def _show(self, ids: Sequence[str]) -> "StoredRecords[R]":
+        return StoredRecords(self._spool, self._table, self._record, ids, self._change)
+
+    def where(self, wanted: Callable[[R], bool]) -> "StoredRecords[R]":
+        """Only those that something holds of."""
+        return self._show([one.id for one in self if wanted(one)])
+
+    def change(self, change: Callable[[R], R]) -> "StoredRecords[R]":
+        """The same, each changed when it is read."""
+        return StoredRecords(self._spool, self._table, self._record, self.ids, change)
 
     def _read(self, names: Sequence[str]) -> list[R]:
         marks = ", ".join("?" * len(names))
         rows = self._spool.ask(
             f"select body from {self._table} where id in ({marks}) order by id", names
         )
-        return from_arrow(self._record, [unpack(body) for (body,) in rows])
+        return self._parse([body for (body,) in rows])
+
+    def _parse(self, bodies: Sequence[bytes]) -> list[R]:
+        return [self._change(one) for one in from_arrow(self._record, map(unpack, bodies))]
+
+
+def _find_stored(rows: object) -> "StoredRecords[Any] | None":
+    return cast("StoredRecords[Any]", rows) if isinstance(rows, StoredRecords) else None
+
+
+def choose(rows: Sequence[N], wanted: Callable[[N], bool]) -> Sequence[N]:
+    """Rows that something holds of, where they lie: on disk, or in memory."""
+    stored = _find_stored(rows)
+    return stored.where(wanted) if stored is not None else tuple(filter(wanted, rows))
+
+
+def pick(rows: Sequence[N], names: Collection[str]) -> Sequence[N]:
+    """Rows of some ids."""
+    if (stored := _find_stored(rows)) is not None:
+        return stored if all(name in names for name in stored.ids) else stored.keep(names)
+    return tuple(one for one in rows if one.id in names)
+
+
+def order(rows: Sequence[N]) -> Sequence[N]:
+    """Rows in the order of their ids."""
+    return rows if _find_stored(rows) is not None else sorted(rows, key=lambda one: one.id)
+
+
+def find_by_id(rows: Sequence[N]) -> Callable[[str], N]:
+    """What gives the row of an id."""
+    return (
+        rows.get if isinstance(rows, StoredRecords) else {one.id: one for one in rows}.__getitem__
+    )
+
+
+def find_by_owner(rows: Sequence[N], owner: str) -> Callable[[str], Sequence[N]]:
+    """What gives the rows of an owner: the value of a column, by which stored ones are found."""
+    if isinstance(rows, StoredRecords):
+        return rows.of
+    found: dict[str, list[N]] = {}
+    for one in rows:
+        found.setdefault(getattr(one, owner), []).append(one)
+    return lambda name: found.get(name, ())
+
+
+def list_owners(rows: Sequence[N], owner: str) -> dict[str, str]:
+    """Id → owner; of stored rows no record is read."""
+    if isinstance(rows, StoredRecords):
+        return rows.owners()
+    return {one.id: getattr(one, owner) for one in rows}
+
+
+def list_ids(rows: Sequence[Named]) -> Sequence[str]:
+    """Ids of rows; of stored ones no record is read."""
+    return rows.ids if isinstance(rows, StoredRecords) else [one.id for one in rows]
 
 
 class Shelf(Generic[V]):

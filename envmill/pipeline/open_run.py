@@ -1,8 +1,9 @@
 """Opening a run: the config it keeps, what it already knows, and the means to go on."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -13,10 +14,12 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
+from envmill.lake.spool import RowSpool
 from envmill.lake.stores import open_store
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, open_batch
 from envmill.models.batches import CARRIERS
+from envmill.models.call_book import CallBook
 from envmill.models.gateway import CallPolicy, Gateway, ModelSession
 from envmill.models.offline import Author, Offline
 from envmill.models.recording import is_file, read_recording, write_recording
@@ -58,18 +61,20 @@ async def open_walk(
     journalled = list(
         read_calls(folder)
     )  # before the lake: a journal sealed between the two is then seen twice, never missed
-    calls = [*lake.read(ModelCall, run), *journalled]
-    known = {(call.request, call.sample): call for call in calls if call.answers}
+    sealed = RowSpool().hold(ModelCall, lake.scan(ModelCall, run))
+    known = CallBook(chain(sealed, journalled))
     allowance = agree_on_budget(run, asked, config, lake)
     playback = open_playback(
-        _read_recording(config, settings, lake), calls, config.playback == "by-order"
+        _read_recording(config, settings, lake),
+        chain(sealed, journalled) if _is_replayed(config) else (),
+        config.playback == "by-order",
     )
     cast = open_cast(
         config, settings, _open_house(run, config, settings, lake, answer, playback["author"])
     )
     if config.provider == "replay":
         cast = RoleModels(cast.author, {**playback, **cast.others})
-    terms = set_terms(run, config, allowance, settings, lake, cast, calls)
+    terms = set_terms(run, config, allowance, settings, lake, cast, chain(sealed, journalled))
     _bind_batches(cast, terms, known)
     journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
     keepers = GateWorkers(settings, find_truth)
@@ -105,6 +110,10 @@ async def open_walk(
             )
 
 
+def _is_replayed(config: RunConfig) -> bool:
+    return any(spec.provider == "replay" for spec in read_specs(config).values())
+
+
 def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
     """The config that the run started with, its recipe, and what it knew of earlier runs."""
     claim_version(run, lake)
@@ -114,9 +123,7 @@ def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe,
     return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 
-def _bind_batches(
-    cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]
-) -> None:
+def _bind_batches(cast: RoleModels, terms: CallPolicy, known: CallBook) -> None:
     """What batches may spend, and what they need not ask."""
     for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
         if isinstance(provider, Batch):
