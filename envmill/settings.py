@@ -1,4 +1,5 @@
-"""Where things lie and who answers: read once, at the top, from the environment. Nothing else reads it."""
+"""Where things lie and who answers: read once, at the top, from the environment. Nothing else reads
+it."""
 
 import re
 from collections.abc import Mapping
@@ -52,7 +53,8 @@ class Endpoint:
     key_name: str = ""
     """Variable the key is read from, for messages."""
     stream: bool | None = None
-    """Whether answers come in pieces; None has all of them come so but those that are asked for log probabilities."""
+    """Whether answers come in pieces; None has all of them come so but those that are asked for log
+    probabilities."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +74,22 @@ class Settings:
     trust_generated_code: bool
     """Run generated code even where the kernel offers no isolation."""
     diagnose_denials: bool
-    """Name the system calls that programs are denied. Slower: for finding out why a program fails in the jail."""
+    """Name the system calls that programs are denied. Slower: for finding out why a program fails
+    in the jail."""
     origins: frozenset[str] = frozenset()
-    """Further origins by which browsers reach the local Prefect server, like `https://mill.example` of a proxy that adds TLS."""
+    """Further origins by which browsers reach the local Prefect server, like `https://mill.example`
+    of a proxy that adds TLS."""
     database: Secret = field(default_factory=Secret)
-    """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a file in the home."""
+    """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a
+    file in the home."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
-    """Where models are asked: `openai` and `anthropic`, and servers named by `ENVMILL_ENDPOINT_NAME`."""
+    """Where models are asked: `openai` and `anthropic`, and servers named by
+    `ENVMILL_ENDPOINT_NAME`."""
     prices: Path = ROOT / "data/prices.toml"
     """What models cost, as somebody read it."""
     protected: Path = ROOT / "data/protected"
-    """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them there."""
+    """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them
+    there."""
     sketches: Path = ROOT / "data/sketches"
     """Sketches of public benchmarks that EnvMill brings along."""
     terms: Path | None = None
@@ -96,7 +103,8 @@ class Settings:
     engine: str = ""
     """What makes containers, `box` or `docker`; empty for the first that holds here."""
     in_flight: int = 64
-    """Most calls of one model at once, shared by all processes of this home; so are the two below."""
+    """Most calls of one model at once, shared by all processes of this home; so are the two
+    below."""
     requests_per_minute: float | None = None
     """Most requests to one model; None until its server complains."""
     tokens_per_minute: float | None = None
@@ -110,7 +118,9 @@ class Settings:
         home = Path(environ.get("ENVMILL_HOME") or ROOT / ".envmill").absolute()
         port = environ.get("ENVMILL_PORT") or "4270"
         if not port.isdigit() or int(port) > 65535:
-            raise SettingsError(f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535.")
+            raise SettingsError(
+                f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535."
+            )
         return cls(
             home=home,
             lake=_render_place(environ.get("ENVMILL_LAKE") or str(ROOT / "data/lake")),
@@ -125,8 +135,12 @@ class Settings:
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
             sketches=_find_folder(environ, "ENVMILL_SKETCHES", ROOT / "data/sketches"),
-            terms=Path(environ["ENVMILL_TERMS"]).absolute() if environ.get("ENVMILL_TERMS") else None,
-            calibrations=Path(environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration").absolute(),
+            terms=Path(environ["ENVMILL_TERMS"]).absolute()
+            if environ.get("ENVMILL_TERMS")
+            else None,
+            calibrations=Path(
+                environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration"
+            ).absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),
             images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),
@@ -151,9 +165,14 @@ def _read_origins(text: str) -> frozenset[str]:
     origins = {origin.strip().lower() for origin in text.split(",") if origin.strip()}
     for origin in origins:
         if not re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
-            raise SettingsError(f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas.")
+            raise SettingsError(
+                f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, "
+                "separated by commas."
+            )
     # Browsers leave out the usual port.
-    return frozenset(origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in origins)
+    return frozenset(
+        origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in origins
+    )
 
 
 def _read_database(text: str) -> Secret:
@@ -161,7 +180,8 @@ def _read_database(text: str) -> Secret:
     scheme, _, rest = text.partition("://")
     if text and (scheme not in ("postgresql", "postgresql+asyncpg", "postgres") or not rest):
         raise SettingsError(
-            "ENVMILL_DATABASE is no PostgreSQL address: write it like postgresql://user:password@host:5432/name, or unset it."
+            "ENVMILL_DATABASE is no PostgreSQL address: write it like "
+            "postgresql://user:password@host:5432/name, or unset it."
         )
     return Secret(f"postgresql+asyncpg://{rest}" if text else "")
 
@@ -171,7 +191,9 @@ def _find_folder(environ: Mapping[str, str], name: str, usual: Path) -> Path:
     if not (text := environ.get(name, "").strip()):
         return usual
     if not Path(text).is_dir():
-        raise SettingsError(f"{name} is {text!r}, and there is no such folder: name one that exists, or unset it.")
+        raise SettingsError(
+            f"{name} is {text!r}, and there is no such folder: name one that exists, or unset it."
+        )
     return Path(text).absolute()
 
 
@@ -181,10 +203,16 @@ def _render_place(text: str) -> str:
 
 
 def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
-    vendors = {name: (f"ENVMILL_{name.upper()}", f"ENVMILL_{name.upper()}_URL", f"{name.upper()}_API_KEY") for name in _VENDORS}
+    vendors = {
+        name: (f"ENVMILL_{name.upper()}", f"ENVMILL_{name.upper()}_URL", f"{name.upper()}_API_KEY")
+        for name in _VENDORS
+    }
     named = [match[1] for name in environ if (match := _ENDPOINT.fullmatch(name)) and not match[2]]
     if taken := {name.lower() for name in named} & vendors.keys():
-        raise SettingsError(f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a server of your own.")
+        raise SettingsError(
+            f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a "
+            "server of your own."
+        )
     roots = {name.lower(): f"ENVMILL_ENDPOINT_{name}" for name in sorted(named)}
     spelled = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
     return {name: _read_endpoint(environ, *variables) for name, variables in spelled.items()}
@@ -193,8 +221,16 @@ def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
 def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_name: str) -> Endpoint:
     url = environ.get(url_name, "").strip()
     if url and not re.fullmatch(r"https?://[^\s@]+", url):
-        raise SettingsError(f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}.")
+        raise SettingsError(
+            f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as "
+            f"{key_name}."
+        )
     stream = environ.get(f"{root}_STREAM", "").strip()
     if stream not in ("", "0", "1"):
-        raise SettingsError(f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them come whole, or unset it.")
-    return Endpoint(url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None)
+        raise SettingsError(
+            f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them "
+            "come whole, or unset it."
+        )
+    return Endpoint(
+        url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None
+    )

@@ -2,8 +2,9 @@
 
     python examples/own_policy.py FOLDER [MODEL]
 
-The policy is a function of messages and tools in OpenAI's form. With MODEL, OPENAI_BASE_URL and OPENAI_API_KEY set, it asks that
-server. Without a model it looks around once and gives up, so it should earn nothing.
+The policy is a function of messages and tools in OpenAI's form. With MODEL, OPENAI_BASE_URL and
+OPENAI_API_KEY set, it asks that server. Without a model it looks around once and gives up, so it
+should earn nothing.
 """
 
 import sys
@@ -26,7 +27,11 @@ def ask_model(model: str) -> Any:
     client = OpenAI()
 
     def respond(messages: list[Any], tools: list[Any]) -> dict[str, Any]:
-        return client.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message.model_dump()
+        return (
+            client.chat.completions.create(model=model, messages=messages, tools=tools)
+            .choices[0]
+            .message.model_dump()
+        )
 
     return respond
 
@@ -35,8 +40,14 @@ def main() -> None:
     policy = ask_model(sys.argv[2]) if len(sys.argv) > 2 else give_up
     with envmill.open_environment(sys.argv[1]) as environment:
         for scenario in environment.scenarios:
-            own, script = environment.play(scenario, policy), environment.play(scenario, "reference")
-            print(f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; reference {script.outcome}")
+            own, script = (
+                environment.play(scenario, policy),
+                environment.play(scenario, "reference"),
+            )
+            print(
+                f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; "
+                f"reference {script.outcome}"
+            )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Open an environment, call one of its tools, and let the verifier judge an attempt that does nothing else.
+"""Open an environment, call one of its tools, and let the verifier judge an attempt that does
+nothing else.
 
     python examples/play_by_hand.py FOLDER
 
-FOLDER is a bundle folder, as `examples/run_a_recipe.py` or `envmill export --exporter bundle` writes it, or an id of the lake.
+FOLDER is a bundle folder, as `examples/run_a_recipe.py` or `envmill export --exporter bundle`
+writes it, or an id of the lake.
 """
 
 import json
@@ -18,7 +20,11 @@ def main() -> None:
         with environment.start(scenario) as session:
             for message in session.messages:
                 print(f"{message['role']}: {message['content']}")
-            tool = next(tool for tool in session.tools if tool.effect == "query" and not tool.parameters.get("required"))
+            tool = next(
+                tool
+                for tool in session.tools
+                if tool.effect == "query" and not tool.parameters.get("required")
+            )
             seen = session.call(tool.name)
             print(f"{tool.name}: {seen.outcome}, {json.dumps(seen.parts)[:200]}")
             session.say("I looked around and changed nothing.")

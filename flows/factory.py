@@ -13,5 +13,6 @@ from schemas.run import RunConfig
 
 @flow(name="factory", flow_run_name=run_name, persist_result=False, validate_parameters=True)
 async def factory(config: RunConfig) -> None:
-    """Seeds in, verified environments, scenarios and training data out. Retry goes on where it stopped."""
+    """Seeds in, verified environments, scenarios and training data out. Retry goes on where it
+    stopped."""
     await walk_rounds(config)

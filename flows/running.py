@@ -31,13 +31,15 @@ from tasks.walking import WALK
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PAUSES = (15.0, 30.0, 60.0, 120.0)
-"""Seconds before a server that had no slot to give is asked again; each asking has lasted two minutes by itself."""
+"""Seconds before a server that had no slot to give is asked again; each asking has lasted two
+minutes by itself."""
 _LOGGED = 50
 """Most items of a step whose failure becomes a line of the log; its page has them all."""
 
 
 async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = ()) -> None:
-    """Walk the steps of a run one after the other, all unless some are named; the first that fails ends it. What was made is judged once
+    """Walk the steps of a run one after the other, all unless some are named; the first that fails
+    ends it. What was made is judged once
     its calls are sealed."""
     async with _opened(config) as walk:
         board = RunArtifacts(walk)
@@ -54,11 +56,14 @@ async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = ()) -> Non
 
 
 async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
-    """All buckets that lack something, at once; then fail with every item and reason, if any, or with the promises that are broken."""
+    """All buckets that lack something, at once; then fail with every item and reason, if any, or
+    with the promises that are broken."""
     walk, task = board.walk, TASKS[step.stage]
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
-    if step.stage == "export" and (buckets or not await asyncio.to_thread(is_judged, walk)):  # a night that kept nothing is judged, too
+    if step.stage == "export" and (
+        buckets or not await asyncio.to_thread(is_judged, walk)
+    ):  # a night that kept nothing is judged, too
         await check_night()
     advance = board.begin(step, len(buckets))
 
@@ -79,7 +84,8 @@ async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
 
 
 async def start_task(task: Any, step: PipelineStep, bucket: int) -> State[Any]:
-    """The task's end. A server too busy to hand out a slot is asked again: nothing of the task has begun."""
+    """The task's end. A server too busy to hand out a slot is asked again: nothing of the task has
+    begun."""
     for pause in PAUSES:
         try:
             return await task(step.name, bucket, return_state=True)
@@ -90,7 +96,8 @@ async def start_task(task: Any, step: PipelineStep, bucket: int) -> State[Any]:
 
 
 def run_name() -> str:
-    """The run's name in the UI: which run, and what it makes. A step's page also says which step."""
+    """The run's name in the UI: which run, and what it makes. A step's page also says which
+    step."""
     config: RunConfig = flow_run.get_parameters()["config"]
     run = config.run or flow_run.get_id() or "run"
     named = run[:8] if _UUID.fullmatch(run) else run
@@ -98,16 +105,25 @@ def run_name() -> str:
     if flow != "factory":
         return f"{flow} of {named}"
     wanted = f"until {config.target} are kept" if config.target else f"× {config.scenarios}"
-    return named if config.run else f"{named} {config.recipe} by {config.model or config.provider}: {config.environments} {wanted}"
+    return (
+        named
+        if config.run
+        else f"{named} {config.recipe} by {config.model or config.provider}: "
+        f"{config.environments} {wanted}"
+    )
 
 
 @asynccontextmanager
 async def _opened(config: RunConfig) -> AsyncGenerator[Runner]:
-    """The run id is the flow run's own, so that Retry goes on with it. Without a seed the scheduled date becomes one."""
+    """The run id is the flow run's own, so that Retry goes on with it. Without a seed the scheduled
+    date becomes one."""
     run = config.run or str(flow_run.get_id())
     config = config.opened_on(flow_run.get_scheduled_start_time())
     settings: Settings = read_settings()
-    async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
+    async with (
+        hold_lease(settings.home, str(flow_run.get_id())),
+        open_walk(run, config, settings) as walk,
+    ):
         for warning in find_warnings(walk.context.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):
@@ -140,18 +156,34 @@ async def _failure_of(state: State[Any]) -> BaseException | None:
     if state.is_completed():
         return None
     result = await state.aresult(raise_on_failure=False)
-    return result if isinstance(result, BaseException) else StepFailed(f"a task ended {state.name}: {state.message}")
+    return (
+        result
+        if isinstance(result, BaseException)
+        else StepFailed(f"a task ended {state.name}: {state.message}")
+    )
 
 
 def _merge(step: PipelineStep, failures: Sequence[BaseException]) -> BaseException:
     foreign = [failure for failure in failures if not isinstance(failure, StepFailed)]
     if foreign:
         return foreign[0]
-    items = sorted(item for failure in failures if isinstance(failure, StepFailed) for item in failure.facts.get("items", []))
+    items = sorted(
+        item
+        for failure in failures
+        if isinstance(failure, StepFailed)
+        for item in failure.facts.get("items", [])
+    )
     reasons = {
-        item: why for failure in failures if isinstance(failure, StepFailed) for item, why in failure.facts.get("reasons", {}).items()
+        item: why
+        for failure in failures
+        if isinstance(failure, StepFailed)
+        for item, why in failure.facts.get("reasons", {}).items()
     }
     for item, why in sorted(reasons.items())[:_LOGGED]:
         get_run_logger().error("%s: %s", item, why)
     told = "\n".join(str(failure) for failure in failures)
-    return StepFailed(f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}", items=items)
+    return StepFailed(
+        f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run "
+        f"again.\n{told}",
+        items=items,
+    )

@@ -14,22 +14,32 @@ def write_blueprint(domain: Domain) -> BlueprintReply:
         summary=" ".join([domain.text, *domain.features.values()]),
         collections={name: ["id", *each.attributes] for name, each in domain.collections.items()},
         rules=list_rules(domain),
-        tools=[ToolPlan(name=name, description=each.does, effect=each.effect) for name, each in domain.operations.items()],
+        tools=[
+            ToolPlan(name=name, description=each.does, effect=each.effect)
+            for name, each in domain.operations.items()
+        ],
         policy=write_policy(domain),
     )
 
 
 def list_rules(domain: Domain) -> list[str]:
     """Every rule once, limits filled in, in the order of the operations."""
-    return list(dict.fromkeys(rule for each in domain.operations.values() for rule in _render_rules(each, domain)))
+    return list(
+        dict.fromkeys(
+            rule for each in domain.operations.values() for rule in _render_rules(each, domain)
+        )
+    )
 
 
 def write_policy(domain: Domain) -> str:
     """The few lines a person in this job would be given."""
     told = (
-        f"You are {domain.role}. Look people and things up before you change anything, do exactly what is asked and nothing besides, "
-        "and leave the records alone when a rule forbids the change; say which rule it is. Where a request fits several records, or lacks "
-        f"something that cannot be looked up, ask before you change anything. {write_clauses(domain)}"
+        f"You are {domain.role}. Look people and things up before you change anything, do exactly "
+        "what is asked and nothing besides, "
+        "and leave the records alone when a rule forbids the change; say which rule it is. Where "
+        "a request fits several records, or lacks "
+        "something that cannot be looked up, ask before you change anything. "
+        f"{write_clauses(domain)}"
     )
     return f"{told} {consent}" if (consent := write_consent(domain)) else told
 

@@ -1,4 +1,5 @@
-"""What only the person who asks may do: one change of a domain, taken from the agent and told so wherever the change is spoken of.
+"""What only the person who asks may do: one change of a domain, taken from the agent and told so
+wherever the change is spoken of.
 
 domain ─► one of its changes that people ask for ─► theirs: in its description, the policy, the program and every call of it
 """
@@ -28,15 +29,24 @@ def hand_over(domain: Domain, number: int, seed: int) -> Domain:
 
 def write_consent(domain: Domain) -> str:
     """The sentence of the policy; empty where the agent may do everything."""
-    theirs = [each.name.replace("_", " ") for each in domain.operations.values() if each.actor != "agent"]
+    theirs = [
+        each.name.replace("_", " ") for each in domain.operations.values() if each.actor != "agent"
+    ]
     if not theirs:
         return ""
-    return f"One thing only the person who asks can do, and nobody for them: {', '.join(theirs)}. Ask them to when it is due."
+    return (
+        f"One thing only the person who asks can do, and nobody for them: {', '.join(theirs)}. "
+        "Ask them to when it is due."
+    )
 
 
 def lead(domain: Domain, steps: list[str], number: int) -> tuple[str, ...]:
     """What the n-th scenario is to begin with: in some, what is the user's to do."""
-    theirs = [each.name for each in domain.operations.values() if each.actor != "agent"] if number % OFTEN == 0 else []
+    theirs = (
+        [each.name for each in domain.operations.values() if each.actor != "agent"]
+        if number % OFTEN == 0
+        else []
+    )
     return (*theirs, *(name for name in steps if name not in theirs))
 
 
@@ -47,4 +57,8 @@ def sign_calls(calls: Iterable[Call], domain: Domain) -> list[Call]:
 
 def sign_call(call: Call, domain: Domain) -> Call:
     operation = domain.operations.get(call.name)
-    return call if operation is None or operation.actor == call.actor else call.model_copy(update={"actor": operation.actor})
+    return (
+        call
+        if operation is None or operation.actor == call.actor
+        else call.model_copy(update={"actor": operation.actor})
+    )

@@ -1,4 +1,5 @@
-"""States of many rows: populations that lived through a past each, stamped out under new ids and names until there are enough.
+"""States of many rows: populations that lived through a past each, stamped out under new ids and
+names until there are enough.
 
 populations ──copies, each row under another id, each unique value with a word of its own──► rows of first days ──► exactly so many
 """
@@ -28,14 +29,21 @@ STRIDE = 787_781
 
 
 def widen(domain: Domain, rows: int) -> Domain:
-    """The same domain for many rows: nothing is found by listing everything, and a query gives a page."""
+    """The same domain for many rows: nothing is found by listing everything, and a query gives a
+    page."""
     lists = {name: each for name, each in domain.collections.items() if not each.lookup.using}
     found = {each.lookup.call: _find_instead(name, each, domain) for name, each in lists.items()}
     operations = dict(found.get(name, (name, each)) for name, each in domain.operations.items())
     collections = {
-        name: replace(each, lookup=_find_lookup(each, domain)) if name in lists else each for name, each in domain.collections.items()
+        name: replace(each, lookup=_find_lookup(each, domain)) if name in lists else each
+        for name, each in domain.collections.items()
     }
-    return replace(domain, rows=rows, collections=collections, operations={name: _turn_pages(each) for name, each in operations.items()})
+    return replace(
+        domain,
+        rows=rows,
+        collections=collections,
+        operations={name: _turn_pages(each) for name, each in operations.items()},
+    )
 
 
 def settle(domain: Domain, key: str) -> DomainWorld:
@@ -48,14 +56,20 @@ def settle_core(domain: Domain, key: str) -> DomainWorld:
     """The part of a state that a request is about: all of it, unless many rows are wanted."""
     core = add_doubles(populate(domain, key), domain.doubles)
     if domain.rows:
-        core.state = stamp(core, dict(_list_names(core, list_marks(_make_dice(core), 0))), None, set())
+        core.state = stamp(
+            core, dict(_list_names(core, list_marks(_make_dice(core), 0))), None, set()
+        )
     return core
 
 
 def surround(core: DomainWorld) -> DomainWorld:
-    """The core among as many rows as the domain wants; nothing refers from one population to another."""
+    """The core among as many rows as the domain wants; nothing refers from one population to
+    another."""
     dice, whole = _make_dice(core), core.copy()
-    marks, taken = list_marks(dice, WORDS // 2), {row_id for rows in core.state.values() for row_id in rows}
+    marks, taken = (
+        list_marks(dice, WORDS // 2),
+        {row_id for rows in core.state.values() for row_id in rows},
+    )
     bases = [populate(core.domain, f"{core.key}/{each}") for each in range(POPULATIONS)]
     left = core.domain.rows - _count(core.state)
     while left >= max(_count(each.state) for each in bases):
@@ -67,7 +81,9 @@ def surround(core: DomainWorld) -> DomainWorld:
     return whole
 
 
-def rename_core(core: DomainWorld, marks: Iterator[tuple[str, str]], taken: set[str]) -> DomainWorld:
+def rename_core(
+    core: DomainWorld, marks: Iterator[tuple[str, str]], taken: set[str]
+) -> DomainWorld:
     """The same population under ids and unique names that no other one has."""
     renamed = core.copy()
     renamed.state = stamp(core, dict(_list_names(core, marks)), _make_dice(core), taken)
@@ -78,7 +94,9 @@ def _make_dice(core: DomainWorld) -> random.Random:
     return make_dice("crowd", core.domain.theme, core.key)
 
 
-def _stamp(base: DomainWorld, marks: Iterator[tuple[str, str]], dice: random.Random, taken: set[str]) -> State:
+def _stamp(
+    base: DomainWorld, marks: Iterator[tuple[str, str]], dice: random.Random, taken: set[str]
+) -> State:
     return stamp(base, dict(_list_names(base, marks)), dice, taken)
 
 
@@ -109,7 +127,10 @@ def list_marks(dice: random.Random, skipped: int) -> Iterator[tuple[str, str]]:
     for place in range(skipped, WORDS):
         number = (first + place * STRIDE) % WORDS
         syllables = (divmod(number // 100**each % 100, len(VOWELS)) for each in range(3))
-        yield "".join(CONSONANTS[high] + VOWELS[low] for high, low in syllables).capitalize(), f"{number:06d}"
+        yield (
+            "".join(CONSONANTS[high] + VOWELS[low] for high, low in syllables).capitalize(),
+            f"{number:06d}",
+        )
 
 
 def _check_size(world: DomainWorld) -> None:
@@ -119,7 +140,8 @@ def _check_size(world: DomainWorld) -> None:
     if size > MAX_STATE:
         fit = rows * MAX_STATE // size // 1000 * 1000
         raise SettingsError(
-            f"{rows} rows of {world.domain.theme} are {size} bytes, more than the {MAX_STATE} a state may have. Ask for {fit} rows."
+            f"{rows} rows of {world.domain.theme} are {size} bytes, more than the {MAX_STATE} a "
+            f"state may have. Ask for {fit} rows."
         )
 
 
@@ -141,11 +163,16 @@ def _find_lookup(collection: Collection, domain: Domain) -> Lookup:
         if f"{each}_id" in collection.attributes:
             return Lookup(call, {f"{each}_id": f"{each}_id"})
     raise SettingsError(
-        f"Domain {domain.theme}: {collection.noun} has no name to be found by among many. Give its label a unique attribute."
+        f"Domain {domain.theme}: {collection.noun} has no name to be found by among many. Give "
+        "its label a unique attribute."
     )
 
 
 def _turn_pages(operation: Operation) -> Operation:
     if not operation.gives.startswith("rows("):
         return operation
-    return replace(operation, gives=f"page({operation.gives}, {PAGE})", does=f"{operation.does} At most {PAGE} are given.")
+    return replace(
+        operation,
+        gives=f"page({operation.gives}, {PAGE})",
+        does=f"{operation.does} At most {PAGE} are given.",
+    )

@@ -1,4 +1,5 @@
-"""Themes: what environment a text comes from, judged by the words it shares with the domains that are known.
+"""Themes: what environment a text comes from, judged by the words it shares with the domains that
+are known.
 
 text ─► nearest domain by words ─► a theme that can be made, or: nothing is kept there, or: work nobody here knows
 """
@@ -16,15 +17,21 @@ from schemas.seed import Brief
 
 TEXTS = ROOT / "data/seeds/tasks.jsonl"
 NEAR = 4.5
-"""Weight of the words a text must share with a domain to be taken to come from it; below, it could be about anything."""
+"""Weight of the words a text must share with a domain to be taken to come from it; below, it could
+be about anything."""
 GOOD, POOR = 8, 3
 
 
 def judge_text(text: str) -> ThemeReply:
-    """A text of a domain that is known is worth building; one of other work cannot be modelled by whoever does not know it."""
+    """A text of a domain that is known is worth building; one of other work cannot be modelled by
+    whoever does not know it."""
     theme, likeness = find_domain(text)
     if not theme:
-        return ThemeReply(reason="The text asks for words alone; nothing would have to be kept or changed.", stateful=False, specific=False)
+        return ThemeReply(
+            reason="The text asks for words alone; nothing would have to be kept or changed.",
+            stateful=False,
+            specific=False,
+        )
     known = dict(read_themes())
     if theme not in known:
         said = theme.replace("_", " ")
@@ -49,7 +56,8 @@ def judge_text(text: str) -> ThemeReply:
 
 
 def place_text(text: str) -> Brief:
-    """The brief of the domain a text comes from; of the first one where it comes from none that can be made."""
+    """The brief of the domain a text comes from; of the first one where it comes from none that can
+    be made."""
     known = dict(read_themes())
     theme = find_domain(text)[0]
     theme = theme if theme in known else next(iter(known))
@@ -58,12 +66,20 @@ def place_text(text: str) -> Brief:
 
 @cache
 def find_domain(text: str) -> tuple[str, float]:
-    """(domain, likeness): as the text's own row says where it is one of ours, or the one that shares most words; empty where none does."""
+    """(domain, likeness): as the text's own row says where it is one of ours, or the one that
+    shares most words; empty where none does."""
     if text in (own := _read_own()):
         return own[text], NEAR
     words, domains = _stem(text), _stem_domains()
-    weights = {word: log(len(domains) / count) for word in words if (count := sum(word in known for known in domains.values()))}
-    near = ((sum(weight for word, weight in weights.items() if word in known), name) for name, known in sorted(domains.items()))
+    weights = {
+        word: log(len(domains) / count)
+        for word in words
+        if (count := sum(word in known for known in domains.values()))
+    }
+    near = (
+        (sum(weight for word, weight in weights.items() if word in known), name)
+        for name, known in sorted(domains.items())
+    )
     likeness, name = max(near, default=(0.0, ""))
     return (name, likeness) if likeness >= NEAR else ("", likeness)
 
@@ -82,10 +98,18 @@ def _stem_domains() -> dict[str, frozenset[str]]:
 
 def _describe(name: str, text: str) -> str:
     domain = load_domain(name)
-    said = (phrase for each in domain.operations.values() for phrase in (each.does, *each.asks, *each.tells))
-    return " ".join([name, text, *(each.noun for each in domain.collections.values()), *said]).replace("_", " ")
+    said = (
+        phrase
+        for each in domain.operations.values()
+        for phrase in (each.does, *each.asks, *each.tells)
+    )
+    return " ".join(
+        [name, text, *(each.noun for each in domain.collections.values()), *said]
+    ).replace("_", " ")
 
 
 def _stem(text: str) -> frozenset[str]:
     """Beginnings of words, so that their forms meet."""
-    return frozenset(word[:5] for word in re.findall(r"[a-z]{4,}", re.sub(r"\{.*?\}", " ", text.lower())))
+    return frozenset(
+        word[:5] for word in re.findall(r"[a-z]{4,}", re.sub(r"\{.*?\}", " ", text.lower()))
+    )

@@ -1,4 +1,5 @@
-"""How a domain is rendered, by kind: state as attributes of the program, or as tables of a database."""
+"""How a domain is rendered, by kind: state as attributes of the program, or as tables of a
+database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,14 +33,18 @@ class Rendering:
 
 
 def _write_constructor(domain: Domain) -> Lines:
-    rows = [f'    self.{name}: dict[str, dict[str, Any]] = copy.deepcopy(state.get("{name}", {{}}))' for name in domain.collections]
+    rows = [
+        f'    self.{name}: dict[str, dict[str, Any]] = copy.deepcopy(state.get("{name}", {{}}))'
+        for name in domain.collections
+    ]
     return ["def __init__(self, state: dict[str, Any]) -> None:", *rows]
 
 
 _FINDER: Lines = [
     "def _find(self, rows: dict[str, dict[str, Any]], row_id: str, noun: str) -> dict[str, Any]:",
     "    if row_id not in rows:",
-    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; look the id up first.")',
+    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; '
+    'look the id up first.")',
     "    return rows[row_id]",
 ]
 
@@ -55,7 +60,13 @@ def _render_result(operation: Operation, domain: Domain) -> str:
 
 RENDERINGS: Mapping[str, Rendering] = {
     "stateful": Rendering(
-        _write_constructor, _FINDER, lambda name: f"self.{name}", _write_steps, _render_result, lambda _: "", lambda _, state: state
+        _write_constructor,
+        _FINDER,
+        lambda name: f"self.{name}",
+        _write_steps,
+        _render_result,
+        lambda _: "",
+        lambda _, state: state,
     ),
     "sql": Rendering(
         lambda _: tables.CONSTRUCTOR,

@@ -1,4 +1,5 @@
-"""The rendering over tables: what differs in a program that keeps its state in a database, effects above all.
+"""The rendering over tables: what differs in a program that keeps its state in a database, effects
+above all.
 
 loan.status = 'returned'                                     a row in hand is changed, then written where it stands
 for row in each(holds, row.tool_id == tool.id): row.…        one statement on all rows of a condition
@@ -20,7 +21,8 @@ FINDER: Lines = [
     "def _find(self, table: str, row_id: str, noun: str) -> dict[str, Any]:",
     "    rows = self._db.query(f'SELECT * FROM \"{table}\" WHERE id = ?', (row_id,))",
     "    if not rows:",
-    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; look the id up first.")',
+    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; '
+    'look the id up first.")',
     "    return rows[0]",
 ]
 
@@ -35,12 +37,16 @@ def render_result(operation: Operation, domain: Domain) -> str:
     rows = list_rows(operation)
     if operation.effect == "change" and operation.gives in rows:
         collection = rows[operation.gives]
-        return f'self._find("{collection}", {operation.gives}["id"], "{domain.collections[collection].noun}")'
+        return (
+            f'self._find("{collection}", {operation.gives}["id"], '
+            f'"{domain.collections[collection].noun}")'
+        )
     return render(parse_expression(operation.gives), domain)
 
 
 class _Effects:
-    """Effects of one operation; attributes of one row that are set one after the other are written together."""
+    """Effects of one operation; attributes of one row that are set one after the other are written
+    together."""
 
     def __init__(self, operation: Operation, domain: Domain) -> None:
         self._rows, self._domain = list_rows(operation), domain
@@ -53,11 +59,17 @@ class _Effects:
 
     def _write(self, node: ast.stmt) -> Lines:
         match node:
-            case ast.Assign(targets=[ast.Name(id=local)], value=ast.Call(func=ast.Name(id="new")) as call):
+            case ast.Assign(
+                targets=[ast.Name(id=local)], value=ast.Call(func=ast.Name(id="new")) as call
+            ):
                 return self._insert(local, call)
             case ast.Assign(targets=[ast.Name(id=local)], value=value):
                 return [f"{local} = {render(value, self._domain)}"]
-            case ast.For(target=ast.Name(id=local), iter=ast.Call(args=[ast.Name(id=table), where]) as rows, body=body):
+            case ast.For(
+                target=ast.Name(id=local),
+                iter=ast.Call(args=[ast.Name(id=table), where]) as rows,
+                body=body,
+            ):
                 return self._update(table, local, where, body) or [
                     f"for {local} in {render(rows, self._domain)}:",
                     *self._indent(body),
@@ -84,19 +96,30 @@ class _Effects:
 
     def _insert(self, local: str, call: ast.Call) -> Lines:
         collection, values = new_row(call, self._domain)
-        pairs = [f'    "{attribute}": {render(value, self._domain)},' for attribute, value in values.items()]
+        pairs = [
+            f'    "{attribute}": {render(value, self._domain)},'
+            for attribute, value in values.items()
+        ]
         columns = ", ".join(name(each) for each in ("id", *values))
         marks = ", ".join("?" * (len(values) + 1))
         prefix = self._domain.collections[collection].prefixes[0]
         insert = quote(f"INSERT INTO {name(collection)} ({columns}) VALUES ({marks})")
-        return [f"{local} = {{", f'    "id": new_id("{prefix}"),', *pairs, "}", f"self._db.execute({insert}, tuple({local}.values()))"]
+        return [
+            f"{local} = {{",
+            f'    "id": new_id("{prefix}"),',
+            *pairs,
+            "}",
+            f"self._db.execute({insert}, tuple({local}.values()))",
+        ]
 
     def _update(self, table: str, local: str, where: ast.expr, body: list[ast.stmt]) -> Lines:
         """One statement for all rows; none where a loop has to look at each."""
         if len(body) != 1 or not isinstance(body[0], ast.Assign | ast.AugAssign):
             return []
         attribute, _, value = _read_setting(body[0])
-        if _owner(body[0]) != local or any(isinstance(each, ast.Call | ast.IfExp) for each in ast.walk(value)):
+        if _owner(body[0]) != local or any(
+            isinstance(each, ast.Call | ast.IfExp) for each in ast.walk(value)
+        ):
             return []
         clause = Clause(table, lambda each: render(each, self._domain))
         setting = clause.render(_Renamed(local).visit(value) if local != "row" else value)
@@ -135,7 +158,10 @@ def _gather(nodes: Sequence[ast.stmt]) -> Iterator[tuple[str, list[ast.stmt]]]:
 def _owner(node: ast.stmt) -> str:
     """Name of the row a statement sets an attribute of."""
     match node:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))]) | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner))):
+        case (
+            ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))])
+            | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner)))
+        ):
             return owner
         case _:
             return ""
@@ -143,7 +169,11 @@ def _owner(node: ast.stmt) -> str:
 
 def _asks(node: ast.stmt) -> bool:
     """Whether its value is read from tables, which must hold by then what came before."""
-    words = {each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+    words = {
+        each.func.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
     return bool(words & {"get", "count", "total", "highest", "some", "rows", "each"})
 
 

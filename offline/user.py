@@ -1,4 +1,5 @@
-"""The person who asks: what their first message leaves out, who they are, what they want, and when they are content.
+"""The person who asks: what their first message leaves out, who they are, what they want, and when
+they are content.
 
 wishes ──► facts, some of them hidden ──► the same request with those left vague: the opening of a conversation
 """
@@ -24,13 +25,21 @@ HIDDEN = 0.5
 
 
 def instruct_user(
-    reply: ScenarioReply, wishes: list[WantedChange], domain: Domain, state: State, write: Callable[[list[WantedChange]], str]
+    reply: ScenarioReply,
+    wishes: list[WantedChange],
+    domain: Domain,
+    state: State,
+    write: Callable[[list[WantedChange]], str],
 ) -> ScenarioReply:
     """The scenario with a person behind it. `write` words wishes as the request was worded."""
     dice = make_dice("user", reply.request)
     hidden = _choose_hidden(wishes, domain, state, dice)
     opening = write(leave_vague(wishes, hidden, domain, state)) if hidden else ""
-    left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
+    left = [
+        name
+        for name, value in reply.facts.items()
+        if name in hidden and not is_told(value, opening)
+    ]
     told: dict[str, Json] = {
         "goals": [name_goal(wish, domain, state) for wish in wishes],
         "hidden": left,
@@ -41,7 +50,8 @@ def instruct_user(
 
 
 def _render_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
-    """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any member then."""
+    """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any
+    member then."""
     spelled = [render_name(name, reply.facts) for name in names]
     listed = " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
     return load_sayings().sample("will_tell", dice).format(facts=listed)
@@ -54,33 +64,48 @@ def _ask_for(name: str, reply: ScenarioReply, dice: random.Random) -> list[str]:
     return [*asked]
 
 
-def list_vague(wishes: list[WantedChange], domain: Domain, state: State, hidden: Sequence[str]) -> list[str]:
+def list_vague(
+    wishes: list[WantedChange], domain: Domain, state: State, hidden: Sequence[str]
+) -> list[str]:
     """As many facts as can be left untold at first: those that are, and of each other sort one."""
     able = _find_able(wishes, domain, state)
     taken = {able[name] for name in hidden if name in able}
     return [*hidden, *{sort: name for name, sort in able.items() if sort not in taken}.values()]
 
 
-def leave_vague(wishes: list[WantedChange], hidden: frozenset[str], domain: Domain, state: State) -> list[WantedChange]:
+def leave_vague(
+    wishes: list[WantedChange], hidden: frozenset[str], domain: Domain, state: State
+) -> list[WantedChange]:
     """The wishes with these facts said as no more than what sort of thing they are."""
-    return [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
+    return [
+        _leave_vague(wish, number, hidden, domain, state, wishes)
+        for number, wish in enumerate(wishes)
+    ]
 
 
 def introduce_user(reply: ScenarioReply) -> ScenarioReply:
-    """Who they are, what they say when they do not know, and when they stop; unless told, they want what the request says."""
+    """Who they are, what they say when they do not know, and when they stop; unless told, they want
+    what the request says."""
     sayings, dice = load_sayings(), make_dice("persona", reply.request)
     told: dict[str, Json] = {
         "persona": sayings.sample("persona", dice),
         "goals": reply.goals or [reply.request],
-        "fallbacks": {"": sayings.sample("unknown", dice), "id": sayings.sample("unknown_id", dice)},
+        "fallbacks": {
+            "": sayings.sample("unknown", dice),
+            "id": sayings.sample("unknown_id", dice),
+        },
         "stop": sayings.sample(f"content_{reply.polarity}", dice),
     }
     return reply.model_copy(update=told)
 
 
-def _choose_hidden(wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random) -> frozenset[str]:
-    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. Of a sort at most one, and none
-    that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not be asked about.
+def _choose_hidden(
+    wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random
+) -> frozenset[str]:
+    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort
+    alone. Of a sort at most one, and none
+    that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not
+    be asked about.
     """
     able = _find_able(wishes, domain, state)
     names = [*able]
@@ -101,17 +126,30 @@ def _find_able(wishes: list[WantedChange], domain: Domain, state: State) -> dict
 
 
 def _can_be_vague(wish: WantedChange, parameter: OperationParameter) -> bool:
-    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a day" is no way to ask.
+    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a
+    day" is no way to ask.
 
-    Where a number or a noun comes before the name, an article cannot: "put 13 a part into the store".
+    Where a number or a noun comes before the name, an article cannot: "put 13 a part into the
+    store".
     """
     phrases = (*wish.operation.asks, *wish.operation.tells)
-    bound = re.compile(rf"\{{{parameter.local}\.|(\}}|\b(?:the|an?|this) [\w-]+) \{{{parameter.local}\}}")
+    bound = re.compile(
+        rf"\{{{parameter.local}\.|(\}}|\b(?:the|an?|this) [\w-]+) \{{{parameter.local}\}}"
+    )
     return bool(parameter.day) or (bool(parameter.row) and not any(map(bound.search, phrases)))
 
 
 def _leave_vague(
-    wish: WantedChange, number: int, hidden: frozenset[str], domain: Domain, state: State, wishes: list[WantedChange]
+    wish: WantedChange,
+    number: int,
+    hidden: frozenset[str],
+    domain: Domain,
+    state: State,
+    wishes: list[WantedChange],
 ) -> WantedChange:
-    locals_ = [parameter.local for name, _, place, parameter in name_facts(wishes, domain, state) if place == number and name in hidden]
+    locals_ = [
+        parameter.local
+        for name, _, place, parameter in name_facts(wishes, domain, state)
+        if place == number and name in hidden
+    ]
     return replace(wish, unsaid=frozenset(locals_))

@@ -1,4 +1,5 @@
-"""Witnesses: the same calls played in the jail on two versions, and the first place where these part.
+"""Witnesses: the same calls played in the jail on two versions, and the first place where these
+part.
 
 pairs of plays ──jail──► seen, seen ──first difference──► witness, or none: then the fault is called equivalent and does not count
 """
@@ -17,7 +18,8 @@ from schemas.base import canonical_json
 from schemas.environment import Call, Effect, Tool
 
 SEED = 7
-"""Of every session's ids and randomness: both versions get the same, so only what they do can differ."""
+"""Of every session's ids and randomness: both versions get the same, so only what they do can
+differ."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Trace:
     later: float = 0.0
     """Seconds by which the session's clock moves on before the first call."""
     ends: bool = False
-    """Whether only the end counts, the ids of new rows aside: two paths to one end are no fault of either."""
+    """Whether only the end counts, the ids of new rows aside: two paths to one end are no fault of
+    either."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,10 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
         return [f"does not build: {error.message}"]
     files = {"office.py": version.source} | ({SCHEMA: version.schema} if version.schema else {})
     program = Program(files, f"office:{version.class_name}", tools)
-    begin: list[Step] = [Reset(trace.state, CLOCK, SEED), *([Advance(trace.later)] if trace.later else [])]
+    begin: list[Step] = [
+        Reset(trace.state, CLOCK, SEED),
+        *([Advance(trace.later)] if trace.later else []),
+    ]
     steps = [*begin, *map(Invoke, trace.calls)]
     if trace.ends:
         *_, final = await sandbox.play(program, [*steps, Look()], hashes="none")
@@ -116,14 +122,23 @@ def erase_new_ids(state: State, start: State) -> list[str]:
     """Rows in an order of their own; ids of new rows are chance, wherever they stand."""
     new = {row_id for name, rows in state.items() for row_id in rows if row_id not in start[name]}
     return sorted(
-        canonical_json([name, {key: "new" if isinstance(value, str) and value in new else value for key, value in row.items()}])
+        canonical_json(
+            [
+                name,
+                {
+                    key: "new" if isinstance(value, str) and value in new else value
+                    for key, value in row.items()
+                },
+            ]
+        )
         for name, rows in state.items()
         for row in rows.values()
     )
 
 
 def _render(seen: Observation) -> str:
-    # Messages are left out: a crash quotes line numbers, which differ without any difference in what is done.
+    # Messages are left out: a crash quotes line numbers, which differ without any difference in
+    # what is done.
     return canonical_json([seen.outcome, seen.code, seen.parts, seen.state_hash])
 
 

@@ -1,4 +1,5 @@
-"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise` says what each of them is."""
+"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise`
+says what each of them is."""
 
 # pyright: reportUnknownMemberType=false
 # (duckdb's cursors give untyped rows)
@@ -22,17 +23,38 @@ def make_relations(
 ) -> None:
     """For judging these steps and tables; all tables when none are named."""
     asked = _list(steps)
-    at = f"step in ({asked})" if tables is not None else f"(step in ({asked}) or step not in ({_list(fingerprints)}))"
-    _make_table_views(connection, f"fingerprint in ({_list(('', *fingerprints.values()))})", at, TABLES if tables is None else tables)
+    at = (
+        f"step in ({asked})"
+        if tables is not None
+        else f"(step in ({asked}) or step not in ({_list(fingerprints)}))"
+    )
+    _make_table_views(
+        connection,
+        f"fingerprint in ({_list(('', *fingerprints.values()))})",
+        at,
+        TABLES if tables is None else tables,
+    )
     made = (
         ("asked", "judges_calls", f"select {tables is None}"),
         ("raw_made", "step, bucket, try_number", _unite(map(_raw_rows, steps), "'', 0, 0")),
         ("made_by", "who, there", _unite(map(_seen_rows, steps), "0::ubigint, 0")),
     )
     waiting = [pool.submit(_make_table, connection, *one) for one in made]
-    _make_table(connection, "finals", "who, step, subject, bucket, outcome, reason, children, try_number, by_quality", _FINALS)
-    _make_table(connection, "expected", "who, step, subject", _unite(map(_expect, steps), "0::ubigint, '', ''"))  # stands on finals
-    connection.execute(f"create or replace view new_finals as select * from finals where step in ({asked})")
+    _make_table(
+        connection,
+        "finals",
+        "who, step, subject, bucket, outcome, reason, children, try_number, by_quality",
+        _FINALS,
+    )
+    _make_table(
+        connection,
+        "expected",
+        "who, step, subject",
+        _unite(map(_expect, steps), "0::ubigint, '', ''"),
+    )  # stands on finals
+    connection.execute(
+        f"create or replace view new_finals as select * from finals where step in ({asked})"
+    )
     for one in waiting:
         one.result()
 
@@ -42,14 +64,29 @@ def _make_table(connection: DuckDBPyConnection, name: str, columns: str, questio
         cursor.execute(f"create or replace table {name}({columns}) as {question}")
 
 
-def _make_table_views(connection: DuckDBPyConnection, known: str, at: str, judged: Collection[str]) -> None:
-    aside = {row[0] for row in connection.execute("select distinct table_name from raw_quarantine").fetchall()}
+def _make_table_views(
+    connection: DuckDBPyConnection, known: str, at: str, judged: Collection[str]
+) -> None:
+    aside = {
+        row[0]
+        for row in connection.execute("select distinct table_name from raw_quarantine").fetchall()
+    }
     for table in TABLES:
-        left = f"""id not in (select "row" from raw_quarantine where table_name = '{table}')""" if table in aside else "true"
-        seen = "true" if table == "attrition" else left  # the ledger stays whole: a bad line of it still counts a subject
-        connection.execute(f"create or replace view {table} as select * from raw_{table} where {known} and {seen}")
+        left = (
+            f"""id not in (select "row" from raw_quarantine where table_name = '{table}')"""
+            if table in aside
+            else "true"
+        )
+        seen = (
+            "true" if table == "attrition" else left
+        )  # the ledger stays whole: a bad line of it still counts a subject
+        connection.execute(
+            f"create or replace view {table} as select * from raw_{table} where {known} and {seen}"
+        )
         if table in judged:
-            connection.execute(f"create or replace view new_{table} as select * from {table} where {at} and {left}")
+            connection.execute(
+                f"create or replace view new_{table} as select * from {table} where {at} and {left}"
+            )
 
 
 _FINALS = """
@@ -63,20 +100,32 @@ _FINALS = """
 
 
 def _raw_rows(step: str) -> str:
-    return f"select distinct step, bucket, try_number from raw_{PRODUCTS[step]} where step = '{step}'" if step in PRODUCTS else ""
+    return (
+        f"select distinct step, bucket, try_number from raw_{PRODUCTS[step]} where step = '{step}'"
+        if step in PRODUCTS
+        else ""
+    )
 
 
 def _seen_rows(step: str) -> str:
-    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in the first bucket."""
+    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in
+    the first bucket."""
     if step not in PRODUCTS:
         return ""
     table = PRODUCTS[step]
     maker = f"max_by(hash('{step}', {PROMISES[table].maker}), try_number * 100 - bucket)"
-    return f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' group by hash(id)) group by who"
+    return (
+        f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' "
+        "group by hash(id)) group by who"
+    )
 
 
 def _expect(step: str) -> str:
-    return f"select hash('{step}', one), '{step}', one from ({UPSTREAM[step]}) found(one)" if step in UPSTREAM else ""
+    return (
+        f"select hash('{step}', one), '{step}', one from ({UPSTREAM[step]}) found(one)"
+        if step in UPSTREAM
+        else ""
+    )
 
 
 def _unite(questions: Iterable[str], shape: str) -> str:

@@ -1,4 +1,5 @@
-"""`task.toml` of a Harbor folder, version 1.4: what may stand in it. A key that is not here is refused; Harbor passes it over."""
+"""`task.toml` of a Harbor folder, version 1.4: what may stand in it. A key that is not here is
+refused; Harbor passes it over."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -107,7 +108,9 @@ class McpServer(Contract):
     @model_validator(mode="after")
     def _check_address(self) -> "McpServer":
         if not (self.command if self.transport == "stdio" else self.url):
-            raise ValueError(f"{self.transport} needs {'command' if self.transport == 'stdio' else 'url'}")
+            raise ValueError(
+                f"{self.transport} needs {'command' if self.transport == 'stdio' else 'url'}"
+            )
         return self
 
 
@@ -176,7 +179,9 @@ class Judging(Policed):
     @model_validator(mode="after")
     def _check_mode(self) -> "Judging":
         if self.environment_mode == "shared" and self.environment is not None:
-            raise ValueError("environment_mode = 'shared' has no [verifier.environment]: leave one of them out")
+            raise ValueError(
+                "environment_mode = 'shared' has no [verifier.environment]: leave one of them out"
+            )
         return self
 
 

@@ -7,12 +7,24 @@ from schemas.environment import Call
 
 Lap = Literal["environments", "scenarios"]
 Stage = Literal["mine", "generate", "build", "verify", "filter", "collect", "export"]
-GateOutcome = Literal["kept", "suspected", "cleared", "corrected", "observed", "dropped", "error", "not_measured", "not_applicable"]
-"""`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`. `cleared`: a suspicion that the judge did not
-confirm. `corrected`: derived metadata that was incomplete and has been corrected. `observed`: the gate would have dropped it, and the run
-only observes; the item goes on in tier `observed`."""
+GateOutcome = Literal[
+    "kept",
+    "suspected",
+    "cleared",
+    "corrected",
+    "observed",
+    "dropped",
+    "error",
+    "not_measured",
+    "not_applicable",
+]
+"""`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`.
+`cleared`: a suspicion that the judge did not confirm. `corrected`: derived metadata that was
+incomplete and has been corrected. `observed`: the gate would have dropped it, and the run only
+observes; the item goes on in tier `observed`."""
 ReasonClass = Literal["proof", "suspicion", "bookkeeping"]
-"""What a reason code rests on: an executed witness, a reading of natural language, or incomplete derived metadata."""
+"""What a reason code rests on: an executed witness, a reading of natural language, or incomplete
+derived metadata."""
 Exit = Literal["kept", "dropped", "error"]
 Role = Literal["author", "critic", "judge", "policy", "user"]
 
@@ -66,7 +78,8 @@ class Attrition(Record):
     theme: str
     """Domain of its lineage."""
     seconds: float
-    """Elapsed seconds while it was worked on; subjects share the machine, so sums exceed the wall clock."""
+    """Elapsed seconds while it was worked on; subjects share the machine, so sums exceed the wall
+    clock."""
     tokens: int
     """Model tokens spent on it here, replies that were reused not counted."""
     cost: float | None
@@ -89,7 +102,8 @@ class Evidence(Record):
 
 
 class Attack(Record):
-    """A sequence of calls that a search found to be paid, kept to be tried on every other scenario of its environment."""
+    """A sequence of calls that a search found to be paid, kept to be tried on every other scenario
+    of its environment."""
 
     table: ClassVar[str] = "attacks"
     prefix: ClassVar[str] = "atk"
@@ -108,7 +122,8 @@ class Attack(Record):
     reward: float
     """What was paid."""
     solves: bool | None
-    """Whether it ends where the reference path does: then it is a solution; null where there is no such path."""
+    """Whether it ends where the reference path does: then it is a solution; null where there is no
+    such path."""
     final_state_hash: str
     """Hash of the state it ends in."""
 
@@ -145,13 +160,16 @@ class ModelCall(Record):
     served_model: str = ""
     """Model as the server named it; empty when it did not."""
     family: str = ""
-    """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial to it."""
+    """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial
+    to it."""
     kin: bool = False
     """Whether it judges the work of a model of its own family."""
     repair: bool = False
-    """Whether it asked again after a reply that was no use or that a gate complained about; false in rows before version 4."""
+    """Whether it asked again after a reply that was no use or that a gate complained about; false
+    in rows before version 4."""
     outcome: Literal["reply", "part", "failure", "outage", "refused"]
-    """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage, or a request the provider refused."""
+    """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage,
+    or a request the provider refused."""
     error: str = ""
     """What was wrong with the reply, or why none came; empty for a usable one."""
     reused: bool
@@ -175,16 +193,19 @@ class ModelCall(Record):
     cost: float | None
     """Money; null when the price is unknown."""
     possibly_paid: int = 0
-    """Sendings that the server had whole and gave no usable answer to, the last one of an outage included; the vendor may charge for
+    """Sendings that the server had whole and gave no usable answer to, the last one of an outage
+    included; the vendor may charge for
     each. They are part of no other column."""
     possibly_paid_tokens: int = 0
-    """Tokens those may have taken, foreseen from the characters sent and from earlier replies to the prompt."""
+    """Tokens those may have taken, foreseen from the characters sent and from earlier replies to
+    the prompt."""
     possibly_paid_cost: float | None = 0.0
     """Money those may have taken; null when the price is unknown."""
     price_source: str = ""
     """Where its price was read, and when; empty when the price is unknown or nothing was billed."""
     waited: float = 0.0
-    """Seconds it was held back before it was first sent, by limits or a budget; not part of latency."""
+    """Seconds it was held back before it was first sent, by limits or a budget; not part of
+    latency."""
     latency: float
     """Seconds from the first sending to the outcome, retries included."""
     asked_at: str
@@ -209,4 +230,6 @@ class ModelCall(Record):
     @property
     def answers(self) -> bool:
         """Whether the same question need not be asked again."""
-        return self.outcome in ("reply", "part", "failure") and (not self.reused or self.reused_from != "")
+        return self.outcome in ("reply", "part", "failure") and (
+            not self.reused or self.reused_from != ""
+        )

@@ -1,4 +1,5 @@
-"""Statements on what holds before and after a tool, where they name a column: these can be compared with what a call does.
+"""Statements on what holds before and after a tool, where they name a column: these can be compared
+with what a call does.
 
 "tools.status is free"   "loans.returned_on is null"   "loans.status is not lost or broken"      anything else is prose
 """
@@ -9,7 +10,10 @@ from dataclasses import dataclass
 
 from schemas.base import Json
 
-_STATEMENT = re.compile(r"(?P<table>[a-z][a-z0-9_]*)\.(?P<column>[a-z][a-z0-9_]*) is (?P<other>not )?(?P<values>\S.*?)\.?")
+_STATEMENT = re.compile(
+    r"(?P<table>[a-z][a-z0-9_]*)\.(?P<column>[a-z][a-z0-9_]*) is (?P<other>not "
+    r")?(?P<values>\S.*?)\.?"
+)
 _NULL = "null"
 
 
@@ -28,7 +32,8 @@ class Statement:
         return f"{self.table}.{self.column}"
 
     def holds(self, value: Json) -> bool:
-        """Whether a value is as stated. An empty text counts as null; numbers are compared as they are written."""
+        """Whether a value is as stated. An empty text counts as null; numbers are compared as they
+        are written."""
         met = _render(value) in self.values if self.values else value in (None, "")
         return met is not self.negated
 

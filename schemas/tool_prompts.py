@@ -1,8 +1,16 @@
-"""What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
+"""What the prompts of recipes that begin with tools are given and must answer, beside those that
+all recipes share."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 
 from schemas.base import Contract, Json, is_object
 from schemas.calls import WrittenCall
@@ -24,7 +32,8 @@ class ToolsetInput(Contract):
 
 
 _Named = Annotated[Mention, WithJsonSchema({"type": "string"})]
-"""A column that an author names, `loans.member_id`; what it holds stands in the reply's `columns`."""
+"""A column that an author names, `loans.member_id`; what it holds stands in the reply's
+`columns`."""
 
 
 class PromisedTool(ToolPlan, Promise):
@@ -161,7 +170,9 @@ class DebugReply(Contract):
     def _bring_what_is_mended(self) -> Self:
         if any(one.blame == "tool" for one in self.verdicts) and not self.source.strip():
             raise ValueError("the tool is blamed and `source` is empty: send its method, mended")
-        if lacking := [one.number for one in self.verdicts if one.blame == "instance" and one.mended is None]:
+        if lacking := [
+            one.number for one in self.verdicts if one.blame == "instance" and one.mended is None
+        ]:
             raise ValueError(f"test {lacking[0]} is blamed and not mended: send it in `mended`")
         return self
 
@@ -181,7 +192,8 @@ class SampledReply(ScenarioReply):
     """A scenario, or why none can follow the sampled chain."""
 
     infeasible: Infeasible | None = None
-    """In place of a scenario: the node of a binding chain that no scenario can carry out, and why. Null otherwise."""
+    """In place of a scenario: the node of a binding chain that no scenario can carry out, and why.
+    Null otherwise."""
 
     @model_validator(mode="before")
     @classmethod
@@ -197,7 +209,8 @@ class SampledReply(ScenarioReply):
 
 
 class ChainInput(SampledInput):
-    """Write one scenario whose reference path is a program over the tools: data, with values that flow from call to call."""
+    """Write one scenario whose reference path is a program over the tools: data, with values that
+    flow from call to call."""
 
 
 class ChainReply(SampledReply):
@@ -213,8 +226,13 @@ class ChainReply(SampledReply):
     @model_validator(mode="before")
     @classmethod
     def _read_older(cls, given: Any) -> Any:
-        """Replies to earlier prompts counted the nodes that they began with; an expansion is asked for by itself now."""
-        return {name: value for name, value in given.items() if name != "core"} if is_object(given) else given
+        """Replies to earlier prompts counted the nodes that they began with; an expansion is asked
+        for by itself now."""
+        return (
+            {name: value for name, value in given.items() if name != "core"}
+            if is_object(given)
+            else given
+        )
 
     @classmethod
     def _nothing(cls) -> dict[str, Json]:
@@ -226,9 +244,11 @@ class DagInput(ChainInput):
 
 
 class DagReply(ChainReply):
-    """A scenario whose chain is a graph in which every node is needed, with what its author worked out for it."""
+    """A scenario whose chain is a graph in which every node is needed, with what its author worked
+    out for it."""
 
     claims: dict[str, Json] = {}
     """Id of each `reason` → what it gives."""
     needed: dict[str, list[str]] = {}
-    """Table → ids of the rows without which the graph cannot be carried out. All other rows are distractors."""
+    """Table → ids of the rows without which the graph cannot be carried out. All other rows are
+    distractors."""

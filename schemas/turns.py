@@ -1,4 +1,5 @@
-"""What the models of a rollout are given besides its messages, and what a simulated user answers."""
+"""What the models of a rollout are given besides its messages, and what a simulated user
+answers."""
 
 from typing import Literal
 
@@ -59,7 +60,17 @@ class FaultInput(Contract):
 class FaultReply(Contract):
     """Whether the user did something in a conversation that it should not have done."""
 
-    fault: Literal["none", "withheld", "contradicted", "ended_early", "told_unasked", "invented", "acted_unasked", "repeated", "went_on"]
+    fault: Literal[
+        "none",
+        "withheld",
+        "contradicted",
+        "ended_early",
+        "told_unasked",
+        "invented",
+        "acted_unasked",
+        "repeated",
+        "went_on",
+    ]
     """What the user did."""
     fact: str = ""
     """Name of the fact or of the deed, where the fault is about one."""
@@ -80,3 +91,6 @@ class UserReply(Contract):
     """Whether they are done with the conversation."""
     does: list[str] = []
     """Which of their deeds they do now, before they say it."""
+    why: Literal["content", "handed_over", "out_of_scope"] = "content"
+    """Why they stop: they are satisfied or were refused, somebody else takes over, or nothing that
+    they know tells how to go on."""

@@ -1,4 +1,5 @@
-"""What the prompts of recipes with typed tools and rewritten requests are given and must answer, beside those that all recipes share."""
+"""What the prompts of recipes with typed tools and rewritten requests are given and must answer,
+beside those that all recipes share."""
 
 from typing import Any, Literal, Self
 
@@ -16,7 +17,9 @@ from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
 from schemas.tool_prompts import ChainInput, ChainReply
 
-Operator = Literal["goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"]
+Operator = Literal[
+    "goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"
+]
 
 
 class SketchInput(Contract):
@@ -85,8 +88,14 @@ class TypedTool(PlannedTool):
         """With what its sketch says, where nothing else is said."""
         if sketch is None:
             return self
-        kept = {"description": sketch.description, "inputs": sketch.inputs, "outputs": sketch.outputs}
-        return self.model_copy(update={name: value for name, value in kept.items() if not getattr(self, name)})
+        kept = {
+            "description": sketch.description,
+            "inputs": sketch.inputs,
+            "outputs": sketch.outputs,
+        }
+        return self.model_copy(
+            update={name: value for name, value in kept.items() if not getattr(self, name)}
+        )
 
     @property
     def signature(self) -> Signature:
@@ -129,9 +138,11 @@ class TopologyReply(ChainReply):
     request: str = ""
     """What the person asks for. Left out where `requests` holds several."""
     requests: list[WrittenRequest] = []
-    """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for one."""
+    """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for
+    one."""
     identities: list[ClaimedIdentity] = []
-    """Of several servers: what the state holds of the shared identities, and which servers know it."""
+    """Of several servers: what the state holds of the shared identities, and which servers know
+    it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -143,7 +154,11 @@ class TopologyReply(ChainReply):
         return given | {
             "request": "\n\n".join(one.request for one in written),
             "say": " ".join(one.say for one in written if one.say),
-            "tell": [fact.model_copy(update={"asked": place, "where": "any"}) for place, one in enumerate(written, 1) for fact in one.tell],
+            "tell": [
+                fact.model_copy(update={"asked": place, "where": "any"})
+                for place, one in enumerate(written, 1)
+                for fact in one.tell
+            ],
         }
 
     @model_serializer(mode="wrap")
@@ -155,12 +170,15 @@ class TopologyReply(ChainReply):
         if not self.request.strip() and self.infeasible is None:
             raise ValueError("`request` is empty, and so is `requests`")
         if self.requests and (self.hidden or self.polarity != "achieve"):
-            raise ValueError("a scenario of several requests hides no facts, and its polarity is `achieve`")
+            raise ValueError(
+                "a scenario of several requests hides no facts, and its polarity is `achieve`"
+            )
         return self
 
 
 class RewordInput(Contract):
-    """Word a request otherwise, so that it asks for the same and leaves more to whoever reads it."""
+    """Word a request otherwise, so that it asks for the same and leaves more to whoever reads
+    it."""
 
     brief: Brief
     name: str
@@ -197,7 +215,8 @@ class RewordReply(Contract):
     hidden: list[str] = []
     goals: list[str] = []
     chain: Chain | None = None
-    """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were; nothing otherwise."""
+    """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were;
+    nothing otherwise."""
     filling: Filling | None = None
     """Its values, the old ones among them."""
     variants: dict[str, list[str]] = {}

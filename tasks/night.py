@@ -1,4 +1,5 @@
-"""Task `night`: before a run exports, its rows go through the suites; what they do not expect holds the export back until a review."""
+"""Task `night`: before a run exports, its rows go through the suites; what they do not expect holds
+the export back until a review."""
 
 import asyncio
 from collections.abc import Mapping
@@ -50,7 +51,9 @@ async def check_night() -> None:
     run = walk.context.run
     dossier = Evidence(gate=GATE, subject=f"run:{run}", finding=found.to_json())
     walk.lake.put(Evidence, [dossier], f"{GATE}-{dossier.id}", walk.stamp(GATE, "", 0, 1))
-    await acreate_markdown_artifact(found.to_markdown(), key=GATE, description=f"What run {run} is expected to be like.")
+    await acreate_markdown_artifact(
+        found.to_markdown(), key=GATE, description=f"What run {run} is expected to be like."
+    )
     if not found.passes:
         raise StepFailed(describe(run, found.broken))
 
@@ -60,13 +63,17 @@ def describe(run: str, broken: Mapping[str, str]) -> str:
     told = "\n".join(f"  {name}: {said}" for name, said in broken.items())
     return (
         f"Run {run} is not exported, because its rows are not as expected:\n{told}\n"
-        f"Read `envmill report {run}`. If the night is right as it is: `envmill review {run} --accept --note WHY`, then Retry or export it."
+        f"Read `envmill report {run}`. If the night is right as it is: `envmill review {run} "
+        "--accept --note WHY`, then Retry or export it."
     )
 
 
 def _judge(walk: Runner) -> JudgedNight:
     lake, run = walk.lake, walk.context.run
-    given = [*walk.context.config.environments_of.split(","), *walk.context.config.harden.split(",")]
+    given = [
+        *walk.context.config.environments_of.split(","),
+        *walk.context.config.harden.split(","),
+    ]
     with open_views(lake, list_latest(lake, run, *given)) as connection:
         return judge_night(connection, run, find_family(walk.context.config))
 
@@ -78,6 +85,7 @@ def list_latest(lake: Lake, run: str, *given: str) -> list[str]:
 
 
 def find_family(config: RunConfig) -> str:
-    """What was changed on purpose is no drift: nights are compared with those of the same settings. A setting that a later version
+    """What was changed on purpose is no drift: nights are compared with those of the same settings.
+    A setting that a later version
     adds, and that is left alone, changes no family."""
     return digest(config.model_dump(mode="json", exclude=_OWN, exclude_defaults=True), 12)

@@ -37,9 +37,12 @@ _ROUNDS = 8
 
 @task(name="quality", task_run_name="quality-{step}", cache_policy=NO_CACHE, persist_result=False)
 async def check_step(step: str) -> int:
-    """Breaches set aside at the end of a step. A broken invariant fails it, and the suites say so on its page."""
+    """Breaches set aside at the end of a step. A broken invariant fails it, and the suites say so
+    on its page."""
     walk = WALK.get()
-    found, aside = await hold_to_promises(walk, [step], {"attrition", "gate_evidence", *STEP[step].makes})
+    found, aside = await hold_to_promises(
+        walk, [step], {"attrition", "gate_evidence", *STEP[step].makes}
+    )
     if found.invariants:
         await _publish(walk, found)
         raise fail(step, found.invariants)
@@ -48,7 +51,8 @@ async def check_step(step: str) -> int:
 
 @task(name="quality", task_run_name="quality-of-run", cache_policy=NO_CACHE, persist_result=False)
 async def check_run(last: str) -> int:
-    """The whole run up to a step, through every suite; the report goes to the run's page and into its dossiers."""
+    """The whole run up to a step, through every suite; the report goes to the run's page and into
+    its dossiers."""
     walk = WALK.get()
     names = [step.name for step in walk.line]
     found, aside = await hold_to_promises(walk, names[: names.index(last) + 1], None)
@@ -58,8 +62,11 @@ async def check_run(last: str) -> int:
     return aside
 
 
-async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> tuple[Survey, int]:
-    """Set aside what can be set aside until nothing is broken or an invariant is; the last survey, and how many breaches that took."""
+async def hold_to_promises(
+    walk: Runner, steps: Sequence[str], tables: set[str] | None
+) -> tuple[Survey, int]:
+    """Set aside what can be set aside until nothing is broken or an invariant is; the last survey,
+    and how many breaches that took."""
     aside, found = 0, Survey((), ())
     async with hold(walk.context.settings.home / "leases" / walk.context.run / GATE):
         for _ in range(_ROUNDS):
@@ -68,12 +75,17 @@ async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] 
                 return found, aside
             await _set_all_aside(walk, found.breaches)
             aside += len(found.breaches)
-    raise StepFailed(f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did not help.")
+    raise StepFailed(
+        f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did "
+        "not help."
+    )
 
 
 def _check(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> Survey:
     with open_rows(walk.lake, walk.context.run) as connection:
-        return survey(connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables)
+        return survey(
+            connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables
+        )
 
 
 async def _set_all_aside(walk: Runner, breaches: Sequence[BrokenPromise]) -> None:
@@ -90,5 +102,7 @@ async def _publish(walk: Runner, found: Survey) -> Report:
     report = await asyncio.to_thread(judge, found.tallies, aside)
     dossier = Evidence(gate=GATE, subject=f"run:{run}", finding=report.to_json())
     walk.lake.put(Evidence, [dossier], f"{GATE}-{dossier.id}", walk.stamp(GATE, "", 0, 1))
-    await acreate_markdown_artifact(report.to_markdown(), key=GATE, description=f"Promises of run {run}, table by table.")
+    await acreate_markdown_artifact(
+        report.to_markdown(), key=GATE, description=f"Promises of run {run}, table by table."
+    )
     return report

@@ -2,8 +2,9 @@
 
     python -m tests.again CODE CACHE
 
-Four tests at a time on two cores: what a test does in a second may then take five. A fault fails alone too; whatever passes alone is named,
-so that somebody makes it wait for what it needs. More than three failures are no accident of timing and are not tried again.
+Four tests at a time on two cores: what a test does in a second may then take five. A fault fails
+alone too; whatever passes alone is named, so that somebody makes it wait for what it needs. More
+than three failures are no accident of timing and are not tried again.
 """
 
 import json
@@ -21,7 +22,9 @@ def main(code: int, cache: Path) -> int:
     if code != _FAILED or not 0 < len(failed) <= MOST:
         return code
     _tell(f"{len(failed)} failed beside other tests and run again alone:", failed)
-    again = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *failed], check=False).returncode
+    again = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *failed], check=False
+    ).returncode
     if again == 0:
         _tell("UNSTEADY, passed alone:", failed)
     return again

@@ -33,7 +33,8 @@ def find_policy(name: str) -> Policy | ModelPolicy:
     family, _, degree = name.partition("@")
     if family not in POLICIES or (degree and family != "skilled"):
         raise SettingsError(
-            f"There is no policy {name!r}: use one of reference, careless, model, or skilled@0.7 with a degree from 0 to 1."
+            f"There is no policy {name!r}: use one of reference, careless, model, or skilled@0.7 "
+            "with a degree from 0 to 1."
         )
     return POLICIES[family](degree)
 
@@ -49,5 +50,8 @@ def _read_degree(text: str) -> float:
     except ValueError:
         degree = -1.0
     if not 0 <= degree <= 1:
-        raise SettingsError(f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the oracle), like skilled@0.7.")
+        raise SettingsError(
+            f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the "
+            "oracle), like skilled@0.7."
+        )
     return degree

@@ -1,4 +1,5 @@
-"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never depends on who answers first.
+"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never
+depends on who answers first.
 
 numbers ─► a round side by side ─► its rollouts, in order ─► enough? ─no─► the next round
 """
@@ -13,6 +14,7 @@ from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import choose_manner
 from envmill.errors import Outage
 from envmill.models.session import ModelSession, name_judge
 from envmill.sandbox import Sandbox
@@ -30,12 +32,18 @@ Enough: TypeAlias = Callable[[Sequence[Rollout]], bool]
 ROUND = 4
 
 
-async def attempt(play: Play, enough: Enough, most: int, *, first: int = 0, side_by_side: int = ROUND) -> AsyncGenerator[Rollout]:
-    """Attempts `first`, `first + 1`, … until they are enough or `most` were made. Stops after a round that met an outage."""
+async def attempt(
+    play: Play, enough: Enough, most: int, *, first: int = 0, side_by_side: int = ROUND
+) -> AsyncGenerator[Rollout]:
+    """Attempts `first`, `first + 1`, … until they are enough or `most` were made. Stops after a
+    round that met an outage."""
     made: list[Rollout] = []
     while len(made) < most and not enough(made) and not _is_cut_off(made):
         start = first + len(made)
-        ended = await asyncio.gather(*map(play, range(start, min(first + most, start + side_by_side))), return_exceptions=True)
+        ended = await asyncio.gather(
+            *map(play, range(start, min(first + most, start + side_by_side))),
+            return_exceptions=True,
+        )
         # Only now: those beside a broken one have been paid for, and their replies are journalled.
         if broken := next((one for one in ended if isinstance(one, BaseException)), None):
             raise broken
@@ -49,10 +57,14 @@ def _is_cut_off(made: Sequence[Rollout]) -> bool:
 
 
 def require_reached(rollouts: Sequence[Rollout]) -> None:
-    """Outage when a model could not be reached in one of them: the scenario is tried again, and pays for no reply twice."""
+    """Outage when a model could not be reached in one of them: the scenario is tried again, and
+    pays for no reply twice."""
     lost = [one for one in rollouts if one.termination == "outage"]
     if lost:
-        raise Outage(f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} broke off: {lost[0].detail}")
+        raise Outage(
+            f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} "
+            f"broke off: {lost[0].detail}"
+        )
 
 
 def make_player(
@@ -65,7 +77,8 @@ def make_player(
     config: RunConfig,
     bench: CalibratedJudge | None = None,
 ) -> Play:
-    """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
+    """What makes attempts as a run wants them: in its form, with its user, within its limits,
+    before its judge if it has one."""
     limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
     if config.token_ids and isinstance(policy, ModelPolicy):
         policy = policy.keep_tokens()
@@ -82,6 +95,9 @@ def make_player(
             models=models,
             form=form,
             user=config.person,
+            manner=choose_manner(scenario.split, _count_talks(config, scenario, number))
+            if config.manners == "split"
+            else "",
             limits=limits,
             bench=bench,
             umpire=umpire,
@@ -90,8 +106,14 @@ def make_player(
     return play
 
 
+def _count_talks(config: RunConfig, scenario: Scenario, number: int) -> int:
+    """Conversations before this attempt: in a mixed run it is every other one."""
+    return number if needs_user(scenario) or config.form != "mixed" else number // 2
+
+
 def choose_form(config: RunConfig, scenario: Scenario, number: int) -> Form:
-    """In a mixed run every other attempt is a conversation; where the user has nothing to tell later, none is. What the
+    """In a mixed run every other attempt is a conversation; where the user has nothing to tell
+    later, none is. What the
     user has to do themselves is always one."""
     if needs_user(scenario):
         return "conversation"

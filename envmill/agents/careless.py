@@ -1,4 +1,5 @@
-"""The careless policy: plays the oracle, and by seed skips a call or mixes up an argument. Plumbing, not difficulty."""
+"""The careless policy: plays the oracle, and by seed skips a call or mixes up an argument.
+Plumbing, not difficulty."""
 
 import random
 
@@ -10,7 +11,8 @@ from schemas.scenario import Scenario
 
 _SLIP = 0.16
 _MOST_SLIPS = 0.7
-"""Of a path, on average: one of twenty calls would hardly ever be walked to its end otherwise, and none of its length ever be solved."""
+"""Of a path, on average: one of twenty calls would hardly ever be walked to its end otherwise, and
+none of its length ever be solved."""
 
 
 class Careless:
@@ -24,7 +26,11 @@ class Careless:
         slip = min(_SLIP, _MOST_SLIPS / max(1, len(scenario.oracle)))
         for call in scenario.oracle:
             fate = dice.random() / slip
-            made.append([mix_up(call, scenario.initial_state, dice) if fate < 1 else call] if fate >= 0.5 else [])
+            made.append(
+                [mix_up(call, scenario.initial_state, dice) if fate < 1 else call]
+                if fate >= 0.5
+                else []
+            )
         return script(scenario, made)
 
 

@@ -16,7 +16,8 @@ class RolloutLimits:
     tokens: int | None = None
     """Output tokens of a model, reasoning included."""
     seconds: float | None = None
-    """Virtual time: waits, and what the weather took. Real time is the door's affair, and an outage when it is over."""
+    """Virtual time: waits, and what the weather took. Real time is the door's affair, and an outage
+    when it is over."""
     errors: int = 3
     """Turns in a row whose calls could not be read."""
 
@@ -26,5 +27,11 @@ class RolloutLimits:
 
     def describe(self) -> dict[str, float]:
         """As they are stored with a rollout."""
-        told = {"steps": self.steps, "turns": self.turns, "tokens": self.tokens, "seconds": self.seconds, "errors": self.errors}
+        told = {
+            "steps": self.steps,
+            "turns": self.turns,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+            "errors": self.errors,
+        }
         return {name: float(value) for name, value in told.items() if value is not None}

@@ -1,4 +1,5 @@
-"""The reference policy: plays the oracle and says its last words. Right by construction: its pass rate is no difficulty."""
+"""The reference policy: plays the oracle and says its last words. Right by construction: its pass
+rate is no difficulty."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,13 @@ class ScriptedPart:
 
 
 class ScriptedPolicy:
-    """Plays calls in order, then says what there is to say, as often as it is spoken to; of a later request, once it is made. A call that
+    """Plays calls in order, then says what there is to say, as often as it is spoken to; of a later
+    request, once it is made. A call that
     needs the result of one that was not made, or was refused, is left out."""
 
-    def __init__(self, calls: Sequence[Call], words: str, later: Sequence[ScriptedPart] = ()) -> None:
+    def __init__(
+        self, calls: Sequence[Call], words: str, later: Sequence[ScriptedPart] = ()
+    ) -> None:
         self._calls, self._words, self._later = iter(calls), words or _DONE, list(later)
         self._label, self._results = 0, dict[int, Json]()
         self._asked: Call | None = None
@@ -64,16 +68,23 @@ class ReferencePolicy:
         return script(scenario, [[call] for call in scenario.oracle])
 
 
-def script(scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str] = str) -> ScriptedPolicy:
-    """What was made of each call of the reference path, request by request; `word` changes what is said."""
+def script(
+    scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str] = str
+) -> ScriptedPolicy:
+    """What was made of each call of the reference path, request by request; `word` changes what is
+    said."""
     if not scenario.parts:
         return ScriptedPolicy([*chain(*made)], word(scenario.say))
     first, *later = _share(scenario, made, word)
     return ScriptedPolicy(first.calls, first.words, later)
 
 
-def _share(scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str]) -> Iterator[ScriptedPart]:
+def _share(
+    scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str]
+) -> Iterator[ScriptedPart]:
     place = 0
     for part in scenario.parts:
-        yield ScriptedPart(part.request, [*chain(*made[place : place + part.calls])], word(part.say))
+        yield ScriptedPart(
+            part.request, [*chain(*made[place : place + part.calls])], word(part.say)
+        )
         place += part.calls

@@ -1,4 +1,5 @@
-"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data, not a crash.
+"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data,
+not a crash.
 
 policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict (─► ruling) ─► rollout
 """
@@ -6,7 +7,13 @@ policy, user ─► rehearsed and played as one plan, or live ─► scene ─�
 from dataclasses import dataclass, replace
 from typing import Any
 
-from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
+from envmill.agents.backend import (
+    LiveBackend,
+    RecordingBackend,
+    RolloutBackend,
+    TurnRecorder,
+    play_plan,
+)
 from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
 from envmill.agents.function import FunctionPolicy
@@ -48,9 +55,11 @@ async def play_scenario(
     weather: Json = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
 ) -> Rollout:
-    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
+    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail,
+    a spent budget, a refused key."""
     return await play_on(
         RolloutSetup.of(scenario, environment, weather),
         policy,
@@ -60,6 +69,7 @@ async def play_scenario(
         models=models,
         form=form,
         user=user,
+        manner=manner,
         limits=limits,
     )
 
@@ -74,13 +84,16 @@ async def play_on(
     models: ModelSession | None = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
     bench: CalibratedJudge | None = None,
     umpire: bool = False,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
-    judge is asked of each conversation that failed or whose user is suspected whether that user is to blame."""
-    show = _Show(ground, policy, sandbox, attempt, models, form, user, limits)
+    """The same for those who make many attempts on one ground. With a bench, what passes is ruled
+    on by a model, too; with an umpire, a
+    judge is asked of each conversation that failed or whose user is suspected whether that user is
+    to blame."""
+    show = _Show(ground, policy, sandbox, attempt, models, form, user, manner, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
     end, verdict, suspected = await _settle(show, scene, end, verdict, ruling, umpire)
@@ -99,31 +112,54 @@ async def play_on(
         reason=verdict.reason,
         evidence=verdict.evidence,
         weather=ground.reset.weather,
-        form=form,
-        checkpoint=models.name_model("policy") if models and isinstance(policy, ModelPolicy) else "",
-        limits=limits.describe(),
+        **show.describe(),
+        checkpoint=models.name_model("policy")
+        if models and isinstance(policy, ModelPolicy)
+        else "",
         **_describe(ground, scene.tape, end, seen, suspected),
     )
 
 
 async def _settle(
-    show: "_Show", scene: RolloutLoop, end: RolloutEnd, verdict: Verdict, ruling: Ruling | None, umpire: bool
+    show: "_Show",
+    scene: RolloutLoop,
+    end: RolloutEnd,
+    verdict: Verdict,
+    ruling: Ruling | None,
+    umpire: bool,
 ) -> tuple[RolloutEnd, Verdict, list[Suspected]]:
-    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is
+    shown to be at fault an error. Of a
     conversation that passed the judge decides only what is suspected."""
     suspected = scene.suspected
     if ruling and ruling.outcome == "unreached":
         return replace(end, termination="outage", detail=verdict.reason), verdict, suspected
     doubtful = verdict.outcome == "fail" or (verdict.outcome == "pass" and bool(suspected))
+    if verdict.outcome == "fail" and scene.pretended:
+        # Judged as it is, the agent would answer for a deed that its user called done.
+        ruled = [
+            one.model_copy(update={"ruling": "confirmed"}) if one.misstep == "pretends" else one
+            for one in suspected
+        ]
+        return (
+            RolloutEnd("user_fault", f"pretends: {scene.pretended}", "pretends"),
+            make_error(MASKED["user_fault"]),
+            ruled,
+        )
     if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt)
+        fault = await find_user_fault(show.knowledge, scene.dialogue, show.models, show.attempt)
     except Outage as error:
         return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
-    ruled = [one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"}) for one in suspected]
-    if fault is None or (verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}):
+    ruled = [
+        one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"})
+        for one in suspected
+    ]
+    if fault is None or (
+        verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}
+    ):
         return end, verdict, ruled
     return RolloutEnd("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"]), ruled
 
@@ -139,7 +175,27 @@ class _Show:
     models: ModelSession | None
     form: Form
     user: str
+    manner: str
     limits: RolloutLimits
+
+    @property
+    def person(self) -> str:
+        """Who plays the user; empty without one."""
+        return "" if self.form == "single" else self.user
+
+    @property
+    def knowledge(self) -> UserKnowledge:
+        return UserKnowledge.of(self.ground.scenario, self.manner)
+
+    def describe(self) -> dict[str, Any]:
+        """What is stored of who was asked, and how."""
+        manner = self.manner if self.person else ""
+        return {
+            "form": self.form,
+            "person": self.person,
+            "manner": manner,
+            "limits": self.limits.describe(),
+        }
 
     @property
     def seed(self) -> int:
@@ -154,17 +210,26 @@ class _Show:
                 return await self._run(speaker, person, LiveBackend(session, reset))
         rehearsal, noted = RecordingBackend(), TurnRecorder(speaker, person)
         await self._run(noted, person and noted, rehearsal)
-        written, recital = await play_plan(self.sandbox, program, reset, rehearsal.steps), noted.recite()
+        written, recital = (
+            await play_plan(self.sandbox, program, reset, rehearsal.steps),
+            noted.recite(),
+        )
         return await self._run(recital, person and recital, written)
 
-    async def _run(self, speaker: Speaker, person: Person | None, stage: RolloutBackend) -> tuple[RolloutLoop, RolloutEnd, Observation]:
-        scene = RolloutLoop(speaker, person, UserKnowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
+    async def _run(
+        self, speaker: Speaker, person: Person | None, stage: RolloutBackend
+    ) -> tuple[RolloutLoop, RolloutEnd, Observation]:
+        scene = RolloutLoop(speaker, person, self.knowledge, stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
         return scene, end, await stage.observe()
 
     @property
     def opening(self) -> str:
-        return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
+        return (
+            self.ground.scenario.user.opening
+            if self.form == "conversation"
+            else self.ground.scenario.request
+        )
 
     def _open_tape(self) -> RolloutLog:
         told = brief_agent(self.ground.environment, self.ground.scenario.clock)
@@ -173,27 +238,52 @@ class _Show:
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
-                raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
-            return self.policy.open(self.ground.environment, self.ground.scenario.clock, self.models, self.attempt, self.limits.tokens)
+                raise SettingsError(
+                    "The policy is a model, and there is nobody to ask: give play_scenario an "
+                    "account of the door."
+                )
+            return self.policy.open(
+                self.ground.environment,
+                self.ground.scenario.clock,
+                self.models,
+                self.attempt,
+                self.limits.tokens,
+            )
         if isinstance(self.policy, FunctionPolicy):
             return self.policy.open(self.ground.environment, self.ground.scenario.clock)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
-        return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
+        return Scripted(
+            Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor
+        )
 
     def _open_person(self) -> Person | None:
         if self.form == "single":
             if needs_user(self.ground.scenario):
-                raise SettingsError("The user acts here, or makes several requests in turn: play it as a conversation (form=conversation).")
+                raise SettingsError(
+                    "The user acts here, or makes several requests in turn: play it as a "
+                    "conversation (form=conversation)."
+                )
             return None
         return make_in_turn(
-            UserKnowledge.of(self.ground.scenario), lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
+            self.knowledge, lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
         )
 
 
-def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
+def _describe(
+    ground: RolloutSetup,
+    tape: RolloutLog,
+    end: RolloutEnd,
+    seen: Observation,
+    suspected: list[Suspected],
+) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
     usage = tape.usage
-    took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
+    took = {
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+    }
     return {
         "verifier_version": find_verifier_version(),
         "steps": len(tape.deeds),
@@ -215,15 +305,25 @@ def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Obs
 def _share(ground: RolloutSetup, tape: RolloutLog, verdict: Verdict) -> dict[str, float]:
     if verdict.outcome == "error":
         return {}
-    return share_steps(ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread)
+    return share_steps(
+        ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread
+    )
 
 
 def _list_changes(ground: RolloutSetup, state: dict[str, Json]) -> list[Json]:
-    return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
+    return [
+        change.model_dump()
+        for change in diff_states(ground.scenario.initial_state, state, ground.spelled)
+    ]
 
 
 async def _judge_end(
-    ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, sandbox: Sandbox, bench: CalibratedJudge | None
+    ground: RolloutSetup,
+    tape: RolloutLog,
+    end: RolloutEnd,
+    seen: Observation,
+    sandbox: Sandbox,
+    bench: CalibratedJudge | None,
 ) -> tuple[Verdict, Ruling | None]:
     """The verifier's verdict; what it passes goes before the judge, if there is one."""
     if end.termination in MASKED:
@@ -233,7 +333,9 @@ async def _judge_end(
     scenario = ground.scenario
     ended = count_said(tape.messages, scenario.user.later)
     answers = read_answers(tape.messages)
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers)
+    ending = Ending(
+        scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers
+    )
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":
         return verdict, None

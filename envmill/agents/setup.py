@@ -1,4 +1,5 @@
-"""What all attempts at a scenario stand on, made once: the program, its start, and the start's bytes to compare ends with."""
+"""What all attempts at a scenario stand on, made once: the program, its start, and the start's
+bytes to compare ends with."""
 
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,14 @@ class RolloutSetup:
     spelled: Spelled
 
     @classmethod
-    def of(cls, scenario: Scenario, environment: Environment, weather: Json = None) -> "RolloutSetup":
+    def of(
+        cls, scenario: Scenario, environment: Environment, weather: Json = None
+    ) -> "RolloutSetup":
         reset = replace(start(scenario), weather=weather)
-        return cls(scenario, environment, Program.shown(environment), reset, render_state(scenario.initial_state))
+        return cls(
+            scenario,
+            environment,
+            Program.shown(environment),
+            reset,
+            render_state(scenario.initial_state),
+        )

@@ -1,6 +1,8 @@
-"""How many cases are really faulty, when the one who judges them is known to err: Rogan and Gladen's estimate with an interval.
+"""How many cases are really faulty, when the one who judges them is known to err: Rogan and
+Gladen's estimate with an interval.
 
-The interval is Lang and Reiczigel's (2014): it allows for sensitivity and false alarms being measured themselves, on few cases.
+The interval is Lang and Reiczigel's (2014): it allows for sensitivity and false alarms being
+measured themselves, on few cases.
 """
 
 from dataclasses import dataclass
@@ -31,7 +33,8 @@ class Estimate:
 
 
 def correct(flagged: Proportion, caught: Proportion, alarms: Proportion) -> Estimate:
-    """The share of faulty cases behind that of flagged ones, from a judge who caught so many known faults and flagged so many right cases.
+    """The share of faulty cases behind that of flagged ones, from a judge who caught so many known
+    faults and flagged so many right cases.
 
     ValueError where the judge guesses.
     """
@@ -47,7 +50,10 @@ def _interval(flagged: Proportion, caught: Proportion, alarms: Proportion) -> tu
     sensitivity, false = (caught.hits + 1) / (caught.n + 2), (alarms.hits + 1) / (alarms.n + 2)
     gain = max(sensitivity - false, 1e-9)
     share = (seen - false) / gain
-    missed, rung = sensitivity * (1 - sensitivity) / (caught.n + 2), false * (1 - false) / (alarms.n + 2)
+    missed, rung = (
+        sensitivity * (1 - sensitivity) / (caught.n + 2),
+        false * (1 - false) / (alarms.n + 2),
+    )
     shift = 2 * _Z**2 * (share * missed - (1 - share) * rung)
     spread = _Z * sqrt(seen * (1 - seen) / n + share**2 * missed + (1 - share) ** 2 * rung) / gain
     return _clip(share + shift - spread), _clip(share + shift + spread)

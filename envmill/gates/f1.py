@@ -14,7 +14,8 @@ _LEAST_FAULTS = 2
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
-    """A probe that ended in error is no evidence either way; where all did, whoever failed them fails whoever plays."""
+    """A probe that ended in error is no evidence either way; where all did, whoever failed them
+    fails whoever plays."""
     if fault := find_user_fault(probes):
         return fault
     judged = [probe for probe in probes if probe.outcome != "error"]
@@ -22,17 +23,31 @@ def require_solved(probes: Sequence[Rollout]) -> Finding:
         return _blame(probes)
     passed = sum(probe.outcome == "pass" for probe in judged)
     seen = {"policy": name_actor(judged[0]), "passed": passed, "attempts": len(judged)}
-    return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen)
+    return (
+        keep(GATE, seen)
+        if passed
+        else drop(
+            GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen
+        )
+    )
 
 
 def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
-    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their simulated user."""
+    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their
+    simulated user."""
     talks = [probe for probe in probes if probe.form == "conversation"]
     faults = [probe for probe in talks if probe.termination == "user_fault"]
     if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):
         return None
-    words = f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, last by: {faults[-1].misstep}"
-    seen: Json = {"conversations": len(talks), "user_faults": len(faults), "last": faults[-1].detail}
+    words = (
+        f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, "
+        f"last by: {faults[-1].misstep}"
+    )
+    seen: Json = {
+        "conversations": len(talks),
+        "user_faults": len(faults),
+        "last": faults[-1].detail,
+    }
     return drop(GATE, "user_fails", words, seen)
 
 
@@ -45,7 +60,12 @@ def _blame(probes: Sequence[Rollout]) -> Finding:
     faults = [probe for probe in probes if probe.termination == "user_fault"]
     if faults and len(faults) == len(probes):
         words = (
-            f"in all {len(probes)} probes the simulated user broke its contract, last by: {faults[-1].misstep} {faults[-1].detail}".strip()
-        )
+            f"in all {len(probes)} probes the simulated user broke its contract, last by: "
+            f"{faults[-1].misstep} {faults[-1].detail}"
+        ).strip()
         return drop(GATE, "user_fails", words)
-    return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment or its user")
+    return drop(
+        GATE,
+        "environment_fails",
+        f"all {len(probes)} probes ended in a failure of the environment or its user",
+    )

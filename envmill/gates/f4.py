@@ -1,4 +1,5 @@
-"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the same way to do it, or of the same records.
+"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the
+same way to do it, or of the same records.
 
 words ─► repeat, near_repeat        records changed, or told about ─► same_errand        first state ─► same_state
 """
@@ -14,16 +15,21 @@ from schemas.scenario import Check, Scenario
 GATE = "F4"
 RUN = 3
 NEAR = 0.7
-"""Share of runs of three words from which two requests are worded alike. In a request of thirty words one other word leaves 0.8, two 0.65.
-Of 820 offline requests no two share 0.3."""
+"""Share of runs of three words from which two requests are worded alike. In a request of thirty
+words one other word leaves 0.8, two 0.65. Of 820 offline requests no two share 0.3."""
 SAME = 0.9
-"""Share of records, their ids apart, from which two first states are one. Of 168 pairs of offline states in one environment none shares
+"""Share of records, their ids apart, from which two first states are one. Of 168 pairs of offline
+states in one environment none shares
 0.12, of 18 that a real model wrote none 0.18."""
 
 
-def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept. Only what was
-    planned together has to differ in records and first states. `earlier` are those that other runs kept of the same environments."""
+def find_repeats(
+    scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
+) -> Mapping[str, Finding]:
+    """A decision over the whole set, in id order: the first is kept, and each later one is compared
+    with what was kept. Only what was
+    planned together has to differ in records and first states. `earlier` are those that other runs
+    kept of the same environments."""
     kept = _Kept(planned)
     for scenario in sorted(earlier, key=lambda one: one.id):
         words = split_words(scenario.request)
@@ -33,11 +39,15 @@ def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlie
         words = split_words(scenario.request)
         runs = list_runs(words, RUN)
         if twin := kept.find_same(scenario, words):
-            findings[scenario.id] = drop(GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0})
+            findings[scenario.id] = drop(
+                GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0}
+            )
         elif found := kept.find_near(scenario, runs):
             twin, alike = found
             said = f"{alike:.0%} of the wording of {twin}, and the same calls lead to it"
-            findings[scenario.id] = drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)})
+            findings[scenario.id] = drop(
+                GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)}
+            )
         elif again := kept.find_again(scenario):
             findings[scenario.id] = again
         else:
@@ -47,7 +57,8 @@ def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlie
 
 
 class _Kept:
-    """What was kept so far. The index is asked well below what decides, so that chance in it decides nothing."""
+    """What was kept so far. The index is asked well below what decides, so that chance in it
+    decides nothing."""
 
     def __init__(self, planned: bool) -> None:
         self._planned = planned
@@ -63,21 +74,30 @@ class _Kept:
         self._near.add(scenario.id, runs)
         if self._planned:
             self._targets[_name_errand(scenario)] = scenario.id
-            self._states[scenario.environment].append((scenario.id, _Records(scenario.initial_state).describe_all()))
+            self._states[scenario.environment].append(
+                (scenario.id, _Records(scenario.initial_state).describe_all())
+            )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
-        """Words are compared within an environment: elsewhere the same words are about other things."""
+        """Words are compared within an environment: elsewhere the same words are about other
+        things."""
         return self._first.get(_render_place(scenario, words), "")
 
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
-        """Here and elsewhere: the same tools called with the same arguments' names are the same thing wherever they stand."""
+        """Here and elsewhere: the same tools called with the same arguments' names are the same
+        thing wherever they stand."""
         way = describe_way(scenario)
-        alike = {one: share(runs, self._known[one][0]) for one in self._near.find(runs) if self._known[one][1] == way}
+        alike = {
+            one: share(runs, self._known[one][0])
+            for one in self._near.find(runs)
+            if self._known[one][1] == way
+        }
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
     def find_again(self, scenario: Scenario) -> Finding | None:
-        """Within an environment: the same records under the same polarity, or nearly the same first state."""
+        """Within an environment: the same records under the same polarity, or nearly the same first
+        state."""
         if not self._planned:
             return None
         errand, state = _name_errand(scenario), _Records(scenario.initial_state).describe_all()
@@ -96,14 +116,30 @@ def _name_errand(scenario: Scenario) -> tuple[str, str, frozenset[str]]:
 
 
 def name_targets(scenario: Scenario) -> frozenset[str]:
-    """The records that its path changed or made, by what stands in them: ids are left out, since each state has its own. Where nothing is
-    changed, the records that its calls name and what must be told. Empty where this is not known."""
+    """The records that its path changed or made, by what stands in them: ids are left out, since
+    each state has its own. Where nothing is
+    changed, the records that its calls name and what must be told. Empty where this is not
+    known."""
     records = _Records(scenario.initial_state)
     if scenario.polarity == "achieve":
-        changed = {found for path in scenario.verifier.frame if (found := records.describe_path(path))}
-        return frozenset(changed | {found for check in scenario.verifier.goals if (found := records.describe_target(check))})
+        changed = {
+            found for path in scenario.verifier.frame if (found := records.describe_path(path))
+        }
+        return frozenset(
+            changed
+            | {
+                found
+                for check in scenario.verifier.goals
+                if (found := records.describe_target(check))
+            }
+        )
     calls = [*scenario.oracle, *(predicate.call for predicate in scenario.verifier.harm)]
-    named = {found for call in calls for value in call.arguments.values() if (found := records.describe_id(value))}
+    named = {
+        found
+        for call in calls
+        for value in call.arguments.values()
+        if (found := records.describe_id(value))
+    }
     told = {canonical_json([fact.name, fact.value]) for fact in scenario.verifier.facts}
     return frozenset(named | told) if named else frozenset()
 
@@ -113,7 +149,12 @@ class _Records:
 
     def __init__(self, state: Mapping[str, Json]) -> None:
         tables = {name: rows for name, rows in state.items() if is_object(rows)}
-        self._found = {key: (name, row) for name, rows in tables.items() for key, row in rows.items() if is_object(row)}
+        self._found = {
+            key: (name, row)
+            for name, rows in tables.items()
+            for key, row in rows.items()
+            if is_object(row)
+        }
 
     def describe_all(self) -> frozenset[str]:
         """Every record."""
@@ -124,7 +165,8 @@ class _Records:
         return self.describe_id(path[1]) if len(path) > 1 else ""
 
     def describe_target(self, check: Check) -> str:
-        """The record below a check's path; a record that is made, by what it holds and whom it names."""
+        """The record below a check's path; a record that is made, by what it holds and whom it
+        names."""
         if found := self.describe_path(check.path):
             return found
         if check.op == "present" and check.path:
@@ -149,7 +191,8 @@ class _Records:
 
 
 def _render_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:
-    """A request and its twin of another polarity, which differ in a fact of the state, are two scenarios."""
+    """A request and its twin of another polarity, which differ in a fact of the state, are two
+    scenarios."""
     return scenario.environment, scenario.polarity, *words
 
 

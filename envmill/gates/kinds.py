@@ -1,4 +1,5 @@
-"""Gates as kinds answer them: their own check, a reason why a gate does not apply, or the check that all others get.
+"""Gates as kinds answer them: their own check, a reason why a gate does not apply, or the check
+that all others get.
 
 Gate.check ──kind_of(subject)──► its own check ─► finding        a reason ─► not applicable        neither ─► the common check
 """
@@ -14,7 +15,9 @@ from schemas.ledger import ReasonClass
 T = TypeVar("T", EnvironmentCase, ScenarioCase)
 
 
-def by_kind(name: str, check: Callable[[T, GateContext], Awaitable[Finding]]) -> Callable[[T, GateContext], Awaitable[Finding]]:
+def by_kind(
+    name: str, check: Callable[[T, GateContext], Awaitable[Finding]]
+) -> Callable[[T, GateContext], Awaitable[Finding]]:
     """A gate that asks the subject's kind first."""
 
     @wraps(check)

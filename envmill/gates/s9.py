@@ -1,4 +1,5 @@
-"""S9: no leak: the request names no tool, no hidden id, no expected value and no field of the state."""
+"""S9: no leak: the request names no tool, no hidden id, no expected value and no field of the
+state."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,29 +28,41 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _GENERATED = re.compile(
-    r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"
+    r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"
+    r"(?=[0-9a-f]*\d)[0-9a-f]{12,}"
 )
 """Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
 _MACHINE_MADE = re.compile(r"[a-z][a-z0-9_]*_(?=[0-9a-f]*\d)[0-9a-f]{8}")
 """Ids as a session makes them: `loan_3f9c1a2b`."""
 _QUESTIONS = {
-    "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as a word of everyday language?",
-    "id_like": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, and no number or code on paper?",
-    "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather than a word that people use?",
-    "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to find out?",
+    "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as "
+    "a word of everyday language?",
+    "id_like": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, "
+    "and no number or code on paper?",
+    "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather "
+    "than a word that people use?",
+    "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to "
+    "find out?",
 }
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Every leak found; those that the replay shows come first."""
-    found = [*[("expected_value", value) for value in await list_expected(subject, means)], *list_leaks(subject)]
+    found = [
+        *[("expected_value", value) for value in await list_expected(subject, means)],
+        *list_leaks(subject),
+    ]
     evidence: Json = [{"leak": each, "value": leaked} for each, leaked in found]
-    return gather(GATE, [describe_leak(code, value, evidence) for code, value in dict.fromkeys(found)])
+    return gather(
+        GATE, [describe_leak(code, value, evidence) for code, value in dict.fromkeys(found)]
+    )
 
 
 def describe_leak(code: str, value: str, evidence: Json) -> Finding:
-    finding = drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
+    finding = drop(
+        GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence
+    )
     return replace(finding, question=_QUESTIONS.get(code, "").format(value=value))
 
 
@@ -70,17 +83,25 @@ def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
         if "_" in name and is_said(name, said):
             yield "state_key", name
     for fact in scenario.verifier.facts:
-        if fact.kind != "pattern" and communicates(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
+        if fact.kind != "pattern" and communicates(
+            fact.model_copy(update={"rivals": []}), scenario.request[:4000]
+        ):
             yield "answer", str(fact.value)
     yield from (("answer", name) for name in list_given(scenario))
 
 
 def list_given(scenario: Scenario) -> Iterator[str]:
-    """Facts that no verifier asks for because the user says them. Who wants something done may say more than he must; else nothing is left
+    """Facts that no verifier asks for because the user says them. Who wants something done may say
+    more than he must; else nothing is left
     to find out."""
     refused: Json = scenario.features.get("facts_refused", [])
     if scenario.polarity != "achieve" and is_array(refused):
-        yield from (name for each in refused for name, _, reason in [str(each).rpartition(": ")] if reason == GIVEN)
+        yield from (
+            name
+            for each in refused
+            for name, _, reason in [str(each).rpartition(": ")]
+            if reason == GIVEN
+        )
 
 
 async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
@@ -91,11 +112,21 @@ async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
     if ending is None:
         return []
     said = describe_all(subject)
-    stamps = {str(leaf) for leaf in list_leaves(ending.final) if isinstance(leaf, str) and _TIME.match(leaf)}
+    stamps = {
+        str(leaf)
+        for leaf in list_leaves(ending.final)
+        if isinstance(leaf, str) and _TIME.match(leaf)
+    }
     # A time that a call is given is wished for; nobody but the program makes the others.
     given = [leaf for call in subject.scenario.oracle for leaf in list_leaves(call.arguments)]
-    stamps -= {str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)}
-    return sorted(value for value in list_generated(ending.initial, ending.final) | stamps if is_said(value, said))
+    stamps -= {
+        str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)
+    }
+    return sorted(
+        value
+        for value in list_generated(ending.initial, ending.final) | stamps
+        if is_said(value, said)
+    )
 
 
 def describe_all(subject: ScenarioCase) -> str:
@@ -127,9 +158,15 @@ def _is_row_key(key: str, value: Json) -> bool:
 
 
 def _names_tool(name: str, said: str) -> bool:
-    """A name of one word is a word of everyday language too: it leaks only where it is called a tool."""
+    """A name of one word is a word of everyday language too: it leaks only where it is called a
+    tool."""
     if "_" in name or re.search(r"[a-z][A-Z]", name):
         return is_said(name, said)
     return (
-        name in said and re.search(rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b", said) is not None
+        name in said
+        and re.search(
+            rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b",
+            said,
+        )
+        is not None
     )

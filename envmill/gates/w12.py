@@ -20,11 +20,13 @@ CODES: Mapping[str, ReasonClass] = {
     "every_row_changed": "proof",
     # The call names a row and the value that it is to hold, and every other row comes to hold it.
     "value_set_elsewhere": "proof",
-    # Several values that rows show, and the filter that is named like their field does the same with each.
+    # Several values that rows show, and the filter that is named like their field does the same
+    # with each.
     "filter_inverted": "proof",
     "filter_ignored": "proof",
     "filter_finds_nothing": "proof",
-    # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
+    # Conventions of ours, or relations that are read from names and words: a program may be right
+    # and do otherwise.
     **dict.fromkeys(relations.ASKED, "suspicion"),
 }
 
@@ -42,16 +44,32 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     for finding in tour.heed(map(_judge, breaches), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     found = sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof")
-    return gather(GATE, found[:_MOST], {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
+    return gather(
+        GATE,
+        found[:_MOST],
+        {
+            "echoes": len(tour.echoes),
+            "twins": len(tour.twins),
+            "writes": sum(1 for _ in tour.writes()),
+        },
+    )
 
 
 def _judge(breach: relations.BrokenRelation) -> Finding:
     if CODES[breach.reason] == "proof":
         return drop(GATE, breach.reason, breach.words, breach.evidence)
-    return doubt(GATE, breach.reason, breach.words, f"{breach.words}. {relations.ASKED[breach.reason]}", breach.evidence)
+    return doubt(
+        GATE,
+        breach.reason,
+        breach.words,
+        f"{breach.words}. {relations.ASKED[breach.reason]}",
+        breach.evidence,
+    )
 
 
-RELATIONS: tuple[Callable[[EnvironmentCase, ExplorationRun], Iterator[relations.BrokenRelation]], ...] = (
+RELATIONS: tuple[
+    Callable[[EnvironmentCase, ExplorationRun], Iterator[relations.BrokenRelation]], ...
+] = (
     relations.reads_change_nothing,
     relations.order_of_rows_is_nothing,
     relations.writes_are_visible,

@@ -1,4 +1,5 @@
-"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones that hold."""
+"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones
+that hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,11 +16,13 @@ GATE = "W6"
 CODES: Mapping[str, ReasonClass] = {
     "crashes": "proof",
     "hangs": "proof",
-    # A plain sentence such as "From 1 to 100." says where the parameter goes; numbers within a longer one may mean something else.
+    # A plain sentence such as "From 1 to 100." says where the parameter goes; numbers within a
+    # longer one may mean something else.
     "limit_ignored": "proof",
     "limit_missed": "proof",
     "limit_doubted": "suspicion",
-    # That every id names a row is our convention: a parameter may hold somebody else's id, or the id of a row that is to be made.
+    # That every id names a row is our convention: a parameter may hold somebody else's id, or the
+    # id of a row that is to be made.
     "stranger_taken": "suspicion",
 }
 
@@ -32,14 +35,26 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first([*_find_limits(tour), *_find_strangers(tour)], tour, means)
-    evidence: Json = {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)}
+    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first(
+        [*_find_limits(tour), *_find_strangers(tour)], tour, means
+    )
+    evidence: Json = {
+        "odd": sum(stop.why == "odd" for stop in tour.stops),
+        "limits": sum(stop.why == "limit" for stop in tour.stops),
+    }
     return gather(GATE, sorted(found, key=lambda one: CODES[one.reason] != "proof"), evidence)
 
 
-def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext) -> list[Finding]:
-    """One finding for each parameter and reason: the first that an open probe made, or else the first."""
-    told = [(tool, name, heeded) for tool, name, finding in found for heeded in tour.heed([finding], means)]
+def _keep_first(
+    found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext
+) -> list[Finding]:
+    """One finding for each parameter and reason: the first that an open probe made, or else the
+    first."""
+    told = [
+        (tool, name, heeded)
+        for tool, name, finding in found
+        for heeded in tour.heed([finding], means)
+    ]
     firsts: dict[tuple[str, str, str], Finding] = {}
     for tool, name, finding in sorted(told, key=lambda one: one[2].sealed):
         firsts.setdefault((tool, name, finding.reason), finding)
@@ -51,7 +66,10 @@ def _list_failures(tour: ExplorationRun) -> list[Finding]:
     failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
     # What no time was left for is not blamed beside what took the time.
     failed = [stop for stop in failed if stop.seen.code != PLAN_OVER] or failed
-    sorts = [[stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed] for sealed in (False, True)]
+    sorts = [
+        [stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed]
+        for sealed in (False, True)
+    ]
     return [_name_worst(stops) for stops in sorts if stops]
 
 
@@ -75,7 +93,8 @@ def _describe(stop: ObservedCall) -> Json:
 
 
 def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
+    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own
+    name while its neighbours pass."""
     told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
         for name, limit in told.get(stop.call.name, {}).items():
@@ -86,13 +105,29 @@ def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
             if tour.tools[stop.call.name].parameters["properties"][name].get("default") == value:
                 continue
             if stop.seen.outcome == "ok" and not limit.low <= value <= limit.high:
-                yield stop.call.name, name, _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour)
-            refused = stop.seen.outcome == "rejection" and name in stop.seen.code and "range" in stop.seen.code
+                yield (
+                    stop.call.name,
+                    name,
+                    _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour),
+                )
+            refused = (
+                stop.seen.outcome == "rejection"
+                and name in stop.seen.code
+                and "range" in stop.seen.code
+            )
             if refused and limit.low <= value <= limit.high:
-                yield stop.call.name, name, _judge_limit("limit_missed", stop, f"refuses {name}={value}", name, limit, tour)
+                yield (
+                    stop.call.name,
+                    name,
+                    _judge_limit(
+                        "limit_missed", stop, f"refuses {name}={value}", name, limit, tour
+                    ),
+                )
 
 
-def _judge_limit(reason: str, stop: ObservedCall, did: str, name: str, limit: Limit, tour: ExplorationRun) -> Finding:
+def _judge_limit(
+    reason: str, stop: ObservedCall, did: str, name: str, limit: Limit, tour: ExplorationRun
+) -> Finding:
     """A proof where the description says the limits in a sentence of their own."""
     said = tour.tools[stop.call.name].parameters["properties"][name]["description"]
     words = f"{stop.call.name} {did}; its description says: {said!r}"
@@ -104,10 +139,17 @@ def _judge_limit(reason: str, stop: ObservedCall, did: str, name: str, limit: Li
 
 
 def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool with several actions may be given it."""
+    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool
+    with several actions may be given it."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
-        if stop.why != "odd" or tool is None or tool.effect != "change" or stop.seen.outcome != "ok" or not stop.moved:
+        if (
+            stop.why != "odd"
+            or tool is None
+            or tool.effect != "change"
+            or stop.seen.outcome != "ok"
+            or not stop.moved
+        ):
             continue
         for name, value in stop.call.arguments.items():
             if not name.endswith("id") or not isinstance(value, str | int) or value == "":
@@ -115,9 +157,14 @@ def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
             pointed = tour.offers.points(tool.name, name)
             if pointed and not _is_known(str(value), pointed, stop, tour):
                 words = f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
-                asked = f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} before the call?"
+                asked = (
+                    f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} "
+                    "before the call?"
+                )
                 yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _describe(stop))
 
 
 def _is_known(value: str, collection: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
-    return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(collection, ())
+    return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(
+        collection, ()
+    )

@@ -1,8 +1,10 @@
-"""What every kind of environment must be able to do: one object with all that depends on what an environment is.
+"""What every kind of environment must be able to do: one object with all that depends on what an
+environment is.
 
 blueprint ─► find_plan_faults, try_plan ─► build ─► environment ─► compose_scenario, or an author ─► derive_verifier ─► gates, forms
 
-A kind is given what it works with: the sandbox, a workshop to build in, what checks look at. It never asks for the recipe or the run.
+A kind is given what it works with: the sandbox, a workshop to build in, what checks look at. It
+never asks for the recipe or the run.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -28,8 +30,21 @@ from schemas.prompts import ScenarioReply
 from schemas.run import Reward
 from schemas.scenario import Draft, Scenario
 
-FORBIDDEN_NAMES = frozenset(("reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"))
-"""Tool names that collide with the methods of the consumers' frameworks; so do `_x` and anything with `__`."""
+FORBIDDEN_NAMES = frozenset(
+    (
+        "reset",
+        "step",
+        "state",
+        "close",
+        "get_reward",
+        "verify",
+        "seed_session",
+        "aggregate_metrics",
+        "mcp",
+    )
+)
+"""Tool names that collide with the methods of the consumers' frameworks; so do `_x` and anything
+with `__`."""
 
 Policies: TypeAlias = Mapping[str, Policy | float]
 """`table.column` → its policy, or a tolerance."""
@@ -75,8 +90,11 @@ class PartAuthor(Protocol):
     """Who writes the parts that a kind asks for by name."""
 
     @property
-    def write_part(self) -> Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]]:
-        """The part as text: a module, or the JSON of an image or of commands. The third argument holds the parts there are, the part's
+    def write_part(
+        self,
+    ) -> Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]]:
+        """The part as text: a module, or the JSON of an image or of commands. The third argument
+        holds the parts there are, the part's
         failed version too."""
         ...
 
@@ -104,7 +122,9 @@ class BuildContext(Protocol):
         """A program and its tests by the author, in the repair loop that all programs share."""
         ...
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: ModelSession) -> CompositionFindings:
+    async def judge_scenario(
+        self, environment: Environment, reply: ScenarioReply, models: ModelSession
+    ) -> CompositionFindings:
         """Execute a scenario on an environment that is being built, and put it to the gates."""
         ...
 
@@ -118,7 +138,8 @@ class Kind(Protocol):
     resets_in_place: bool
     """Whether a session may be served by a process that served another."""
     looks_freely: bool
-    """Whether a look at the state costs so little that it is taken after every step of a person's session."""
+    """Whether a look at the state costs so little that it is taken after every step of a person's
+    session."""
     keeps_clock: bool
     """Whether programs see the time of the session, which the scenario sets."""
     takes_checklists: bool
@@ -126,7 +147,8 @@ class Kind(Protocol):
     knows_near_misses: bool
     """Whether wrong ends near the reference path can be made, by which a judge is calibrated."""
     gates: Mapping[str, Look | str]
-    """Gate → the kind's own check, or why the gate does not apply; other gates look as they do everywhere."""
+    """Gate → the kind's own check, or why the gate does not apply; other gates look as they do
+    everywhere."""
     codes: Mapping[str, Mapping[str, ReasonClass]]
     """Gate → class of the reason codes that only the kind's own check reports."""
 
@@ -135,7 +157,8 @@ class Kind(Protocol):
         ...
 
     async def try_plan(self, plan: Blueprint, sandbox: Sandbox) -> list[str]:
-        """What goes wrong when the settled parts of a blueprint are tried, before anything is written for it."""
+        """What goes wrong when the settled parts of a blueprint are tried, before anything is
+        written for it."""
         ...
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
@@ -150,20 +173,27 @@ class Kind(Protocol):
         """The file that an environment with this entry cannot do without."""
         ...
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
-        """Read the interface out of the source, or raise BuildError. The source is never executed."""
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
+        """Read the interface out of the source, or raise BuildError. The source is never
+        executed."""
         ...
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
-        """Tables of the state with each column's policy, or BuildError; none where states are not tables."""
+        """Tables of the state with each column's policy, or BuildError; none where states are not
+        tables."""
         ...
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:
         """The tools, each with the tables it may touch, or BuildError."""
         ...
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:
-        """The policies that make these tables out of their schema; None where a folder has no place for them."""
+        """The policies that make these tables out of their schema; None where a folder has no place
+        for them."""
         ...
 
     def list_sources(self, environment: Environment) -> Sources:
@@ -174,14 +204,18 @@ class Kind(Protocol):
         """How many scenarios an environment is asked for."""
         ...
 
-    async def compose_scenario(self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox) -> Composition | None:
-        """The n-th scenario, composed; another one with another seed or turn. None where an author is asked."""
+    async def compose_scenario(
+        self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
+    ) -> Composition | None:
+        """The n-th scenario, composed; another one with another seed or turn. None where an author
+        is asked."""
         ...
 
     async def derive_verifier(
         self, draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox
     ) -> ComposedVerifier:
-        """The verifier of a draft whose reference path ended so, here and elsewhere; BuildError where nothing would be proved."""
+        """The verifier of a draft whose reference path ended so, here and elsewhere; BuildError
+        where nothing would be proved."""
         ...
 
     def choose_reward(self, asked: Reward) -> Reward:
@@ -197,11 +231,13 @@ class Kind(Protocol):
         ...
 
     def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:
-        """What the verifier asks for, one sentence a demand, for a reader who looks for the words that ask for it."""
+        """What the verifier asks for, one sentence a demand, for a reader who looks for the words
+        that ask for it."""
         ...
 
     def describe(self, environment: Environment) -> Iterator[str]:
-        """What a person reads first of an environment: what its state is, and what may be done there."""
+        """What a person reads first of an environment: what its state is, and what may be done
+        there."""
         ...
 
 

@@ -1,4 +1,5 @@
-"""Where chance enters an environment: each source is varied alone, and what differs then is named after it.
+"""Where chance enters an environment: each source is varied alone, and what differs then is named
+after it.
 
 the plan ─► played ─► again            differs: the machine's own clock, its entropy, or addresses, told apart by the values
                    ─► shaken memory    differs: addresses
@@ -50,11 +51,17 @@ class Chance:
         return self.source not in UNCONTROLLED
 
     def __str__(self) -> str:
-        return f"{self.source} at step {self.step}, {'.'.join(self.path)}: {str(self.seen[0])[:80]!r} or {str(self.seen[1])[:80]!r}"
+        return (
+            f"{self.source} at step {self.step}, {'.'.join(self.path)}: "
+            f"{str(self.seen[0])[:80]!r} or {str(self.seen[1])[:80]!r}"
+        )
 
 
-async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, away: Sandbox) -> list[Chance]:
-    """Every source the plan meets. `away` is a sandbox with another hash seed; the plan begins with a Reset."""
+async def find_chance(
+    program: Program, steps: Sequence[Step], home: Sandbox, away: Sandbox
+) -> list[Chance]:
+    """Every source the plan meets. `away` is a sandbox with another hash seed; the plan begins with
+    a Reset."""
     plan = [*steps, Look()]
     start = plan[0]
     if not isinstance(start, Reset):
@@ -70,9 +77,16 @@ async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, aw
         shaken |= _differ(base, await play(home, replace(start, shaken=number)))
     hashed = _differ(base, await play(away, start))
     # Another hash seed lays memory out anew, where shaking it may have missed.
-    shaken |= {path: pair for path, pair in hashed.items() if all(_ADDRESS.search(repr(value)) for value in pair)}
+    shaken |= {
+        path: pair
+        for path, pair in hashed.items()
+        if all(_ADDRESS.search(repr(value)) for value in pair)
+    }
     elsewhere = await play(home, replace(start, clock=_ELSEWHERE))
-    clocked, seeded = _differ(base, elsewhere), _differ(base, await play(home, replace(start, seed=start.seed + 1)))
+    clocked, seeded = (
+        _differ(base, elsewhere),
+        _differ(base, await play(home, replace(start, seed=start.seed + 1))),
+    )
     wall = {path: pair for path, pair in again.items() if _is_wall(pair)} | _stale(elsewhere)
     moved = _moved(again)
     entropy = _without(again, wall, moved)
@@ -96,7 +110,8 @@ def _differ(one: Json, other: Json) -> Differences:
 
 
 def _without(differences: Differences, *known: Differences) -> Differences:
-    """What differs here and nowhere else. A hash differs whenever anything does, so it counts only while nothing is known."""
+    """What differs here and nowhere else. A hash differs whenever anything does, so it counts only
+    while nothing is known."""
     named = any(known)
     return {
         path: pair
@@ -106,9 +121,12 @@ def _without(differences: Differences, *known: Differences) -> Differences:
 
 
 def _elsewhere(differences: Differences, known: Differences) -> Differences:
-    """What differs outside the lists in which something known does: an order of addresses leaves one place or another as it was."""
+    """What differs outside the lists in which something known does: an order of addresses leaves
+    one place or another as it was."""
     lists = {_broad(path) for path in known}
-    return _without({path: pair for path, pair in differences.items() if _broad(path) not in lists}, known)
+    return _without(
+        {path: pair for path, pair in differences.items() if _broad(path) not in lists}, known
+    )
 
 
 def _broad(path: Path) -> Path:
@@ -122,7 +140,8 @@ def _name(source: Source, differences: Differences) -> Chance:
 
 
 def _moved(differences: Differences) -> Differences:
-    """What two plays of one process tree give in another order, or as an address: memory was laid out otherwise, nothing was drawn."""
+    """What two plays of one process tree give in another order, or as an address: memory was laid
+    out otherwise, nothing was drawn."""
     groups: dict[Path, Differences] = {}
     for path, pair in differences.items():
         groups.setdefault(tuple("*" if part.isdigit() else part for part in path), {})[path] = pair
@@ -140,7 +159,9 @@ def _uses(observations: Json, source: str) -> int:
 
 def _stale(observations: Json) -> Differences:
     """Values that read as the machine's own time, though the session's clock stood elsewhere."""
-    return {path: (value, value) for path, value in _leaves(observations, ()) if _reads_as_now(value)}
+    return {
+        path: (value, value) for path, value in _leaves(observations, ()) if _reads_as_now(value)
+    }
 
 
 def _leaves(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
@@ -159,7 +180,8 @@ def _is_wall(pair: tuple[Json, Json]) -> bool:
 
 
 def _reads_as_now(value: Json) -> bool:
-    """Whether a value is a date or a time of this very day: ISO text, or seconds, milli-, micro- or nanoseconds since 1970."""
+    """Whether a value is a date or a time of this very day: ISO text, or seconds, milli-, micro- or
+    nanoseconds since 1970."""
     today = datetime.datetime.now(datetime.UTC)
     if isinstance(value, str):
         near = {(today + datetime.timedelta(days=days)).date().isoformat() for days in (-1, 0, 1)}

@@ -1,4 +1,5 @@
-"""A tool's docstring: what it says of the tool, and what its Google-style `Args:` section says about each parameter."""
+"""A tool's docstring: what it says of the tool, and what its Google-style `Args:` section says
+about each parameter."""
 
 import ast
 import re
@@ -23,23 +24,41 @@ class ToolWords(NamedTuple):
 
 
 def fill_docstrings(source: str, class_name: str, plans: Mapping[str, ToolWords]) -> str:
-    """The program, in which each tool's docstring describes the tool and all its parameters. A docstring that does so stays. Another gets
-    the words of the plan, and those of a parameter's name where the plan has none. A program that cannot be parsed stays as it is."""
+    """The program, in which each tool's docstring describes the tool and all its parameters. A
+    docstring that does so stays. Another gets
+    the words of the plan, and those of a parameter's name where the plan has none. A program that
+    cannot be parsed stays as it is."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
     owners = [node for node in body if isinstance(node, ast.ClassDef) and node.name == class_name]
-    methods = [node for owner in owners for node in owner.body if isinstance(node, ast.FunctionDef) and node.name in plans]
+    methods = [
+        node
+        for owner in owners
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and node.name in plans
+    ]
     lines = source.split("\n")
     for method in sorted(methods, key=lambda method: -method.lineno):
         told = ast.get_docstring(method) or ""
-        taken = [argument.arg for argument in (*method.args.args, *method.args.kwonlyargs) if argument.arg != "self"]
+        taken = [
+            argument.arg
+            for argument in (*method.args.args, *method.args.kwonlyargs)
+            if argument.arg != "self"
+        ]
         described = described_parameters(told)
         if not read_description(told) or not all(described.get(name) for name in taken):
             planned = plans[method.name]
-            words = {name: described.get(name) or planned.parameters.get(name) or _read_name(name) for name in taken}
-            _put_docstring(lines, method, ToolWords(join_descriptions(planned.description, read_description(told)), words))
+            words = {
+                name: described.get(name) or planned.parameters.get(name) or _read_name(name)
+                for name in taken
+            }
+            _put_docstring(
+                lines,
+                method,
+                ToolWords(join_descriptions(planned.description, read_description(told)), words),
+            )
     return "\n".join(lines)
 
 
@@ -48,19 +67,28 @@ def read_words(inputs: Json) -> dict[str, str]:
     properties: Json = inputs.get("properties") if is_object(inputs) else None
     if not is_object(properties):
         return {}
-    return {name: str(part["description"]) for name, part in properties.items() if is_object(part) and part.get("description")}
+    return {
+        name: str(part["description"])
+        for name, part in properties.items()
+        if is_object(part) and part.get("description")
+    }
 
 
 def _read_name(parameter: str) -> str:
     """What the name alone says: `loan_ids` is `Ids of loan records.`"""
     thing, _, last = parameter.rpartition("_")
     if thing and last in ("id", "ids"):
-        return f"Id of the {thing.replace('_', ' ')}." if last == "id" else f"Ids of {thing.replace('_', ' ')} records."
+        return (
+            f"Id of the {thing.replace('_', ' ')}."
+            if last == "id"
+            else f"Ids of {thing.replace('_', ' ')} records."
+        )
     return f"{parameter.replace('_', ' ').strip().capitalize()}."
 
 
 def _put_docstring(lines: list[str], method: ast.FunctionDef, words: ToolWords) -> None:
-    """In front of the first statement, or in place of a docstring. What else stands on those lines moves to lines of its own."""
+    """In front of the first statement, or in place of a docstring. What else stands on those lines
+    moves to lines of its own."""
     first = method.body[0]
     row = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))]) - 1
     line = lines[row].encode()
@@ -71,15 +99,23 @@ def _put_docstring(lines: list[str], method: ast.FunctionDef, words: ToolWords) 
         end = (first.end_lineno or first.lineno) - 1
         after = lines[end].encode()[first.end_col_offset or 0 :].decode().lstrip("; ")
     told = [f"{margin}{text}" if text else "" for text in _render_docstring(words)]
-    lines[row : end + 1] = [*([before] if before else []), *told, *([f"{margin}{after}"] if after.strip() else [])]
+    lines[row : end + 1] = [
+        *([before] if before else []),
+        *told,
+        *([f"{margin}{after}"] if after.strip() else []),
+    ]
 
 
 def _render_docstring(words: ToolWords) -> list[str]:
-    """Lines without their margin. Backslashes and quotes are escaped, so that the text stays what it is."""
+    """Lines without their margin. Backslashes and quotes are escaped, so that the text stays what
+    it is."""
     entries = [f"    {name}: {' '.join(told.split())}" for name, told in words.parameters.items()]
     lines = [" ".join(words.description.split()), *(["", "Args:", *entries, ""] if entries else [])]
     first, *others = [
-        line.replace("\\", "\\\\").replace('"', '\\"') if '"""' in line or line.endswith('"') or "\\" in line else line for line in lines
+        line.replace("\\", "\\\\").replace('"', '\\"')
+        if '"""' in line or line.endswith('"') or "\\" in line
+        else line
+        for line in lines
     ]
     return [f'"""{first}', *others[:-1], '"""'] if others else [f'"""{first}"""']
 
@@ -98,10 +134,15 @@ def read_description(docstring: str) -> str:
 
 
 def join_descriptions(planned: str, written: str) -> str:
-    """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose words the plan has says nothing new."""
+    """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose
+    words the plan has says nothing new."""
     plan, said = (" ".join(text.split()) for text in (planned, written))
     known = _find_words(plan)
-    new = [sentence for sentence in _SENTENCE.split(said) if len(_find_words(sentence) - known) > _ALIKE * len(_find_words(sentence))]
+    new = [
+        sentence
+        for sentence in _SENTENCE.split(said)
+        if len(_find_words(sentence) - known) > _ALIKE * len(_find_words(sentence))
+    ]
     return " ".join([plan, *new]) if plan else said
 
 
@@ -125,7 +166,8 @@ def described_parameters(docstring: str) -> dict[str, str]:
         elif depth == 0:
             inside = bool(_SECTION.match(line))
         else:
-            # Entries stand at the section's first indent; what is deeper goes on with the entry above.
+            # Entries stand at the section's first indent; what is deeper goes on with the entry
+            # above.
             indent = indent or depth
             entry = _ENTRY.match(line.strip()) if depth <= indent else None
             if entry:

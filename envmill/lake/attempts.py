@@ -1,8 +1,10 @@
-"""Attempts at a batch: numbered and claimed, and ended in the order of their numbers, by however many machines.
+"""Attempts at a batch: numbered and claimed, and ended in the order of their numbers, by however
+many machines.
 
 claim n ─► every earlier attempt has ended, or is ended for it ─► what still lacks is known ─► files ─► commit n
 
-So no two commits of a batch hold work on the same subject: each was made by somebody who saw all commits before it.
+So no two commits of a batch hold work on the same subject: each was made by somebody who saw all
+commits before it.
 """
 
 import asyncio
@@ -19,7 +21,9 @@ from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
 from schemas.tables import TABLES
 
-PATIENCE = 5.0  # seconds for an earlier attempt to end: a writer publishes within that, or was killed and never will
+# seconds for an earlier attempt to end: a writer publishes within that, or was killed and never
+# will
+PATIENCE = 5.0
 _PAUSE = 0.1
 
 
@@ -33,19 +37,28 @@ class Attempts:
         """One more than any attempt ever claimed, those of killed writers included."""
         claimed = (BatchName.parse(entry.stem) for entry in self._store.entries(_claims(run)))
         seen = (*claimed, *(BatchName.parse(stem) for stem in self.ended(run)))
-        return 1 + max((name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)), default=0)
+        return 1 + max(
+            (name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)),
+            default=0,
+        )
 
     def claim(self, stamp: Stamp, tables: Iterable[str]) -> BatchName | None:
-        """The attempt, if nobody had it. The tables are those its batch will have files in: others can then tell its commit's name."""
+        """The attempt, if nobody had it. The tables are those its batch will have files in: others
+        can then tell its commit's name."""
         holds = tuple(sorted(TABLES[table].prefix for table in tables))
         batch = BatchName(stamp.step, stamp.bucket, stamp.fingerprint[:8], stamp.try_number, holds)
         claim = orjson.dumps({"writer": uuid.uuid4().hex, "holds": holds})
-        return batch if self._store.put_if_absent(f"{_claims(stamp.run)}/{batch.stem}.json", claim) else None
+        return (
+            batch
+            if self._store.put_if_absent(f"{_claims(stamp.run)}/{batch.stem}.json", claim)
+            else None
+        )
 
     async def take_turn(
         self, make_stamp: Callable[[int], Stamp], tables: Iterable[str], patience: float = PATIENCE
     ) -> tuple[Stamp, BatchName]:
-        """Claim the next attempt and see every earlier one ended. What lacks must be asked for after this."""
+        """Claim the next attempt and see every earlier one ended. What lacks must be asked for
+        after this."""
         first, tables = make_stamp(0), list(tables)
         while True:
             stamp = make_stamp(self.next(first.run, first.step, first.bucket))
@@ -55,7 +68,10 @@ class Attempts:
 
     def ended(self, run: str) -> set[str]:
         """Stems of attempts that are over: committed, merged or void."""
-        return find_ended(self._store.entries(folder_of("attrition", run)), self._merges.read(self._merges.names(run)))
+        return find_ended(
+            self._store.entries(folder_of("attrition", run)),
+            self._merges.read(self._merges.names(run)),
+        )
 
     def void(self, run: str, batch: BatchName) -> bool:
         """End an attempt without a commit. False when it had ended."""
@@ -70,15 +86,30 @@ class Attempts:
             await asyncio.sleep(_PAUSE)
 
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:
-        """Earlier attempts at the same that are claimed and not over, named as their commits would be."""
+        """Earlier attempts at the same that are claimed and not over, named as their commits would
+        be."""
         ended = self.ended(run)
-        claimed = [one for entry in self._store.entries(_claims(run)) if (one := BatchName.parse(entry.stem)) and one.stem not in ended]
+        claimed = [
+            one
+            for entry in self._store.entries(_claims(run))
+            if (one := BatchName.parse(entry.stem)) and one.stem not in ended
+        ]
         same = (batch.step, batch.bucket, batch.fp8)
-        return [self._with_holds(run, one) for one in claimed if (one.step, one.bucket, one.fp8) == same and one.attempt < batch.attempt]
+        return [
+            self._with_holds(run, one)
+            for one in claimed
+            if (one.step, one.bucket, one.fp8) == same and one.attempt < batch.attempt
+        ]
 
     def _with_holds(self, run: str, claimed: BatchName) -> BatchName:
         claim = orjson.loads(self._store.read(f"{_claims(run)}/{claimed.stem}.json"))
-        return BatchName(claimed.step, claimed.bucket, claimed.fp8, claimed.attempt, tuple(claim.get("holds", ())))
+        return BatchName(
+            claimed.step,
+            claimed.bucket,
+            claimed.fp8,
+            claimed.attempt,
+            tuple(claim.get("holds", ())),
+        )
 
 
 def _claims(run: str) -> str:

@@ -1,7 +1,8 @@
 """Names of lake files: what made a file can be read off its name.
 
 <table>/run=<run>/<step>-<bucket>-<fp8>-a<n>.parquet              a batch; counts once its commit is there
-attrition/run=<run>/<step>-<bucket>-<fp8>-a<n>-<prefixes>.parquet its commit; names the tables it has files in by their id prefixes
+attrition/run=<run>/<step>-<bucket>-<fp8>-a<n>-<prefixes>.parquet its commit; names the tables it
+has files in by their id prefixes
 <table>/run=<run>/merged-<n>-<writer>-<k>.parquet                 made by compaction; counts once record n names it
 <table>/run=<run>/<anything else>.parquet                         run events, sealed journals; counts at once
 """
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 
 from schemas.tables import TABLES
 
-_STEM = re.compile(r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)")
+_STEM = re.compile(
+    r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)"
+)
 _MERGED = re.compile(r"merged-(?P<number>\d{6})-(?P<writer>[0-9a-f]{8})-(?P<part>\d+)")
 
 
@@ -37,7 +40,8 @@ class BatchName:
     fp8: str
     attempt: int
     holds: tuple[str, ...] = ()
-    """Id prefixes of the tables it has files in besides attrition; only its commit and its claim know."""
+    """Id prefixes of the tables it has files in besides attrition; only its commit and its claim
+    know."""
 
     @property
     def stem(self) -> str:
@@ -59,7 +63,13 @@ class BatchName:
         found = _STEM.fullmatch(stem)
         if not found:
             return None
-        return cls(found["step"], int(found["bucket"]), found["fp8"], int(found["attempt"]), tuple(found["holds"].split("-")[1:]))
+        return cls(
+            found["step"],
+            int(found["bucket"]),
+            found["fp8"],
+            int(found["attempt"]),
+            tuple(found["holds"].split("-")[1:]),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""The journal: model calls on local disk before anyone uses their replies, so that a kill repeats only calls in flight.
+"""The journal: model calls on local disk before anyone uses their replies, so that a kill repeats
+only calls in flight.
 
 append ─► waiting list ─► one write + fsync for all that wait ─► every append returns
 seal   ─► journals of ended processes become `model_calls` files of the lake; replies stay in their rows, which zstd packs
@@ -33,7 +34,10 @@ class Journal:
             make_folder(folder)
             self._file = _create_locked(self.path)
         except OSError as error:
-            raise LakeError(f"No journal can be opened in {folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere.") from error
+            raise LakeError(
+                f"No journal can be opened in {folder} ({error}). Make it writable, or set "
+                "ENVMILL_HOME elsewhere."
+            ) from error
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
         self._lines = self._good = 0
@@ -47,7 +51,9 @@ class Journal:
     async def append(self, call: ModelCall) -> None:
         """Return once the call is on disk. Calls that arrive meanwhile share the next fsync."""
         if self._closed:
-            raise LakeError(f"The journal {self.path} is closed: the run has ended in this process.")
+            raise LakeError(
+                f"The journal {self.path} is closed: the run has ended in this process."
+            )
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((call.model_dump_json().encode() + b"\n", done))
         if self._flusher is None or self._flusher.done():
@@ -73,12 +79,16 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._good)
-            return LakeError(f"The journal {self.path} cannot be written ({error}). Free space there, then run again.")
+            return LakeError(
+                f"The journal {self.path} cannot be written ({error}). Free space there, then run "
+                "again."
+            )
         self._good += len(lines)
         return None
 
     async def close(self) -> None:
-        """Let the last commit finish and give up the lock. Later appends are refused: the number of the closed file is soon another's."""
+        """Let the last commit finish and give up the lock. Later appends are refused: the number of
+        the closed file is soon another's."""
         self._closed = True
         if self._flusher is not None:
             await self._flusher
@@ -86,9 +96,12 @@ class Journal:
 
 
 def _create_locked(path: Path) -> int:
-    """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for a dead one's and removed."""
+    """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for
+    a dead one's and removed."""
     young = path.with_suffix(".young")
-    handle = os.open(young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    handle = os.open(
+        young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
+    )
     fcntl.flock(handle, fcntl.LOCK_EX)
     young.rename(path)
     sync_folder(path.parent)
@@ -96,14 +109,16 @@ def _create_locked(path: Path) -> int:
 
 
 def read_calls(folder: Path) -> Iterator[ModelCall]:
-    """Calls of every journal in the folder, live ones too; a line torn by a kill was never returned to anyone."""
+    """Calls of every journal in the folder, live ones too; a line torn by a kill was never returned
+    to anyone."""
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(FileNotFoundError):
             yield from _read_journal(path)
 
 
 def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
-    """Turn journals that nobody holds any more into lake files; sealing twice gives the same file."""
+    """Turn journals that nobody holds any more into lake files; sealing twice gives the same
+    file."""
     sealed = 0
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(FileNotFoundError), path.open("r+b") as file:
@@ -118,11 +133,16 @@ def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
 
 def _read_journal(path: Path) -> Iterator[ModelCall]:
     lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is torn or empty
+    for number, line in enumerate(
+        lines[:-1], start=1
+    ):  # what follows the last newline is torn or empty
         try:
             yield ModelCall.model_validate(_renew(orjson.loads(line)))
         except (ValueError, KeyError, TypeError) as error:
-            raise LakeError(f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again.") from error
+            raise LakeError(
+                f"{path}, line {number} is damaged ({error}). Delete that line: only its call is "
+                "then asked again."
+            ) from error
 
 
 def _renew(row: Row) -> Row:

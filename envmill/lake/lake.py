@@ -1,4 +1,5 @@
-"""The lake: the only truth about progress. Which files count, what they say, and how a batch is added.
+"""The lake: the only truth about progress. Which files count, what they say, and how a batch is
+added.
 
 claim of the attempt ─► files of each table ─► attrition file, which commits the batch
 """
@@ -32,7 +33,8 @@ T = TypeVar("T")
 _Exits = list[tuple[Fingerprint, str, Exit, int]]
 """Step, subject, outcome and attempt."""
 
-_LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
+# a file that went between listing and reading was replaced: the next listing names its successor
+_LISTINGS = 3
 
 
 class Lake:
@@ -52,7 +54,12 @@ class Lake:
 
     def runs(self) -> list[str]:
         """Runs that ever started, oldest first."""
-        return [entry.stem for entry in sorted(self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name))]
+        return [
+            entry.stem
+            for entry in sorted(
+                self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name)
+            )
+        ]
 
     def runs_with(self, record: type[Record]) -> list[str]:
         """Runs that may have rows in a table: one listing, however many runs there are."""
@@ -63,13 +70,16 @@ class Lake:
         return take_snapshot(self.store, self.merges, run, tables)
 
     def files(self, table: str, run: str, mark: Fingerprint | None = None) -> list[str]:
-        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged files hold rows of many."""
+        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged
+        files hold rows of many."""
         return [self.store.locate(name) for name in self._names(table, run, mark)]
 
     def read(self, record: type[R], run: str, mark: Fingerprint | None = None) -> list[R]:
         """Rows in id order; of a row written twice the latest attempt counts."""
         latest: dict[str, dict[str, Any]] = {}
-        for table in self._read_each(record.table, run, mark, lambda name: read_file(self.store, name, record)):
+        for table in self._read_each(
+            record.table, run, mark, lambda name: read_file(self.store, name, record)
+        ):
             for row in (table if mark is None else _keep_mark(table, mark)).to_pylist():
                 if row["id"] not in latest or row["try_number"] > latest[row["id"]]["try_number"]:
                     latest[row["id"]] = row
@@ -89,15 +99,25 @@ class Lake:
         return self.attempts.next(run, step, bucket)
 
     def publish(self, rows: Iterable[Record], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
-        """Claim an attempt and add its batch. False when another writer took the attempt, or ended it."""
+        """Claim an attempt and add its batch. False when another writer took the attempt, or ended
+        it."""
         by_table = group_rows(rows)
         batch = self.attempts.claim(stamp, by_table)
         return batch is not None and self.commit(batch, by_table, attrition, stamp)
 
-    def commit(self, batch: BatchName, by_table: Mapping[str, Sequence[Record]], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
-        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
+    def commit(
+        self,
+        batch: BatchName,
+        by_table: Mapping[str, Sequence[Record]],
+        attrition: Sequence[Attrition],
+        stamp: Stamp,
+    ) -> bool:
+        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False
+        when somebody ended the attempt."""
         for table, record in TABLES.items():
-            if batch.is_in(table) and not self.put(record, by_table.get(table, ()), batch.stem, stamp):
+            if batch.is_in(table) and not self.put(
+                record, by_table.get(table, ()), batch.stem, stamp
+            ):
                 return False
         return self.put(Attrition, attrition, batch.commit, stamp)
 
@@ -105,7 +125,9 @@ class Lake:
         """Publish one file under a name of its own."""
         if record is RunEvent:
             self._enlist(stamp.run)
-        return self.store.put_if_absent(file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp)))
+        return self.store.put_if_absent(
+            file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp))
+        )
 
     def fix(self, run: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """Decide something once for a run: the first writer's value holds for everybody."""
@@ -134,19 +156,30 @@ class Lake:
         return [entry.name for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
     def _read_exits(self, name: str) -> "_Exits":
-        """Exits of one attrition file, kept: a step asks for its outcomes once per bucket, and files never change."""
+        """Exits of one attrition file, kept: a step asks for its outcomes once per bucket, and
+        files never change."""
         if name not in self._exits:
             from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for
 
-            rows = read_file(self.store, name, Attrition, ["gate", "step", "fingerprint", "subject", "outcome", "try_number"])
-            columns = (rows.filter(field("gate") == "exit")[column].to_pylist() for column in rows.column_names[1:])
+            rows = read_file(
+                self.store,
+                name,
+                Attrition,
+                ["gate", "step", "fingerprint", "subject", "outcome", "try_number"],
+            )
+            columns = (
+                rows.filter(field("gate") == "exit")[column].to_pylist()
+                for column in rows.column_names[1:]
+            )
             self._exits[name] = [
                 (Fingerprint(step, fingerprint), subject, outcome, number)
                 for step, fingerprint, subject, outcome, number in zip(*columns, strict=True)
             ]
         return self._exits[name]
 
-    def _read_each(self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]) -> list[T]:
+    def _read_each(
+        self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]
+    ) -> list[T]:
         """What was read of each file that counts, all of one listing."""
         gone: FileNotFoundError | None = None
         for _ in range(_LISTINGS):
@@ -177,4 +210,6 @@ def _keep_mark(table: pa.Table, mark: Fingerprint) -> pa.Table:
     from pyarrow.compute import field
 
     made = field("step") == mark.step
-    return table.filter(made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made)
+    return table.filter(
+        made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made
+    )

@@ -2,8 +2,9 @@
 
     _rollup/run=<run>/<view>-<digest>.parquet
 
-The digest covers the names of every file of the run that counts and the SQL of the views: a new event, batch or merge makes
-a rollup stale by itself, and nobody has to remember which runs are settled.
+The digest covers the names of every file of the run that counts and the SQL of the views: a new
+event, batch or merge makes a rollup stale by itself, and nobody has to remember which runs are
+settled.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -24,21 +25,32 @@ from schemas.tables import TABLES
 
 
 def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
-    """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL) has one."""
+    """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL)
+    has one."""
     wanted = _name_all(snapshot, views)
     found = {
-        wanted[entry.name]: lake.store.locate(entry.name) for entry in lake.store.entries(_folder(snapshot.run)) if entry.name in wanted
+        wanted[entry.name]: lake.store.locate(entry.name)
+        for entry in lake.store.entries(_folder(snapshot.run))
+        if entry.name in wanted
     }
     return found if len(found) == len(views) else {}
 
 
 def find_stale(lake: Lake, views: Mapping[str, str]) -> list[str]:
-    """Runs that have rollups none of which holds: they are asked live until somebody compacts them again."""
-    return [run for run in lake.runs() if lake.store.entries(_folder(run)) and not find_rollups(lake, lake.snapshot(run), views)]
+    """Runs that have rollups none of which holds: they are asked live until somebody compacts them
+    again."""
+    return [
+        run
+        for run in lake.runs()
+        if lake.store.entries(_folder(run)) and not find_rollups(lake, lake.snapshot(run), views)
+    ]
 
 
-def write_rollups(lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]) -> int:
-    """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved while the views were asked."""
+def write_rollups(
+    lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]
+) -> int:
+    """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved
+    while the views were asked."""
     snapshot = lake.snapshot(run)
     if find_rollups(lake, snapshot, views):
         return 0
@@ -46,14 +58,20 @@ def write_rollups(lake: Lake, run: str, views: Mapping[str, str], answer: Callab
     if lake.snapshot(run) != snapshot:
         return 0
     names = _name_all(snapshot, views)
-    return sum(lake.store.put_if_absent(name, encode(answers[view])) for name, view in names.items())
+    return sum(
+        lake.store.put_if_absent(name, encode(answers[view])) for name, view in names.items()
+    )
 
 
 def delete_stale(lake: Lake, run: str, views: Mapping[str, str], before: float) -> int:
     """Remove rollups that no longer hold and are older than that."""
     snapshot = lake.snapshot(run)
     valid = _name_all(snapshot, views)
-    stale = [entry for entry in lake.store.entries(_folder(run)) if entry.name not in valid and entry.modified < before]
+    stale = [
+        entry
+        for entry in lake.store.entries(_folder(run))
+        if entry.name not in valid and entry.modified < before
+    ]
     for entry in stale:
         lake.store.delete(entry.name)
     return len(stale)
@@ -74,7 +92,8 @@ def _name_all(snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str
 
 @cache
 def _digest_views(views: tuple[tuple[str, str], ...]) -> str:
-    """Of what every rollup depends on beside the files: the views, and the versions of the tables they read."""
+    """Of what every rollup depends on beside the files: the views, and the versions of the tables
+    they read."""
     return digest([views, {table: version_of(record) for table, record in TABLES.items()}])
 
 

@@ -1,4 +1,5 @@
-"""Openings that leave to the agent what the person hides: who reads "any of them will do" has no reason to ask which one is meant."""
+"""Openings that leave to the agent what the person hides: who reads "any of them will do" has no
+reason to ask which one is meant."""
 
 import re
 from collections.abc import Iterator
@@ -9,37 +10,59 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json
 
 _HANDED_OVER = re.compile(
-    r"\b(?:you (?:may |can |should )?(?:choose|decide|pick|select)|(?:your|the) choice(?: is yours)?|up to you|"
-    r"whichever (?:you|one you|suits)|whatever you (?:like|think|prefer)|any (?:one )?(?:of them |of these )?(?:will|would) do|"
-    r"(?:does not|doesn't) matter (?:to me )?which|(?:do not|don't) (?:mind|care) which|as you (?:like|please|see fit))\b"
+    r"\b(?:you (?:may |can |should )?(?:choose|decide|pick|select)|(?:your|the) choice(?: is "
+    r"yours)?|up to you|"
+    r"whichever (?:you|one you|suits)|whatever you (?:like|think|prefer)|any (?:one )?(?:of them |"
+    r"of these )?(?:will|would) do|"
+    r"(?:does not|doesn't) matter (?:to me )?which|(?:do not|don't) (?:mind|care) which|as you "
+    r"(?:like|please|see fit))\b"
 )
 _ANY = re.compile(r"\b(?:one of (?!our\b|my\b)|another\b|any\b|some other\b|either\b)")
 """`One of our shops rang` is a certain one; `one of the ovens` may be any."""
 _TOKEN = re.compile(r"\S+")
 _AROUND, _MOST = 2, 10
-"""Words beside a replaced span that are read with it, and the most words of a span that was put in a value's place."""
+"""Words beside a replaced span that are read with it, and the most words of a span that was put in
+a value's place."""
 
 
 def find_handed_over(request: str, opening: str) -> str:
-    """The words with which an opening hands a choice over that the request does not hand over; empty where it does not."""
+    """The words with which an opening hands a choice over that the request does not hand over;
+    empty where it does not."""
     known = normalise(request)
-    return next((one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), "")
+    return next(
+        (one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), ""
+    )
 
 
-def list_delegations(request: str, opening: str, hidden: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    """(fact, words) where the opening is the request with the fact's value replaced by words that may leave it to the agent."""
+def list_delegations(
+    request: str, opening: str, hidden: dict[str, Json]
+) -> Iterator[tuple[str, str]]:
+    """(fact, words) where the opening is the request with the fact's value replaced by words that
+    may leave it to the agent."""
     asked, opened = _TOKEN.findall(request), _TOKEN.findall(opening)
     for (start, end), (first, last) in _list_changed(asked, opened):
         if last - first > _MOST or not _ANY.search(normalise(" ".join(opened[first:last]))):
             continue
-        said, put = " ".join(asked[start:end]), " ".join(opened[max(0, first - _AROUND) : last + _AROUND])
-        yield from ((name, put) for name, value in hidden.items() if is_told(value, said) or find_words(normalise(said), str(value)))
+        said, put = (
+            " ".join(asked[start:end]),
+            " ".join(opened[max(0, first - _AROUND) : last + _AROUND]),
+        )
+        yield from (
+            (name, put)
+            for name, value in hidden.items()
+            if is_told(value, said) or find_words(normalise(said), str(value))
+        )
 
 
-def _list_changed(asked: list[str], opened: list[str]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of the others`."""
+def _list_changed(
+    asked: list[str], opened: list[str]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of
+    the others`."""
     spans = list[tuple[tuple[int, int], tuple[int, int]]]()
-    for op, start, end, first, last in SequenceMatcher(None, asked, opened, autojunk=False).get_opcodes():
+    for op, start, end, first, last in SequenceMatcher(
+        None, asked, opened, autojunk=False
+    ).get_opcodes():
         if op == "equal":
             continue
         if spans and start - spans[-1][0][1] <= _AROUND:

@@ -1,4 +1,5 @@
-"""Numbers in a message, in the spellings people use; never a part of another number, a date, a time or a code.
+"""Numbers in a message, in the spellings people use; never a part of another number, a date, a time
+or a code.
 
 1,200.50   1200.5   $1 200.50   1.200,50   -3   12 %   twelve   twenty-three   two hundred and five
 """
@@ -14,14 +15,34 @@ from envmill.language.words import Span, blank, normalise
 from schemas.base import Json
 
 _SMALL = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {name: value for value, name in enumerate(_SMALL)} | {name: 10 * (place + 2) for place, name in enumerate(_TENS)}
-_BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|(?:{'|'.join(reversed(_SMALL))}))"
+_WORDS = {name: value for value, name in enumerate(_SMALL)} | {
+    name: 10 * (place + 2) for place, name in enumerate(_TENS)
+}
+_BELOW_HUNDRED = (
+    rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|"
+    rf"(?:{'|'.join(reversed(_SMALL))}))"
+)
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
-# Six groups at most: a longer row of digits is no number, and would be tried from every one of its places.
+# Six groups at most: a longer row of digits is no number, and would be tried from every one of its
+# places.
 _GROUPED = (
     r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?: \d{3}){1,6}(?:[.,]\d+)?(?!\d)|"
     r"\d{1,3}(?:'\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d+|\d{1,3}(?:\.\d{3}){2,6}"
@@ -30,16 +51,25 @@ _PLAIN = r"\d+(?:[.,]\d+)?"
 # Times, versions, fractions, ranges, telephone numbers: digits joined by what joins no number.
 _JOINED = re.compile(r"(?<!\d)(?:\d+(?:[:/–-]\d+)+|\d+(?:\.\d+){2,}(?![\d,]))")
 _NUMBER = re.compile(
-    rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|{_PLAIN})"
-    rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|-(?![a-z]{{3}})[^\W_])"
+    rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|"
+    rf"{_PLAIN})"
+    rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|"
+    rf"-(?![a-z]{{3}})[^\W_])"
 )
 _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
 # Atomic: of "forty two thousand" no part is a number of its own.
 _NO_PART = r"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )"
-_SPELLED = re.compile(rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)")
+_SPELLED = re.compile(
+    rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|"
+    r"thousand|million)s?\b)"
+)
 # A pronoun is no number.
-_PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$")
-_PRONOUN_AFTER = re.compile(r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b")
+_PRONOUN_BEFORE = re.compile(
+    r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$"
+)
+_PRONOUN_AFTER = re.compile(
+    r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +107,8 @@ def read_number(value: Json) -> Decimal | None:
 
 
 def is_same_number(said: Number, wanted: Decimal) -> bool:
-    """Equal; or rounded to as many decimals as were said, two at least; or a share told in percent."""
+    """Equal; or rounded to as many decimals as were said, two at least; or a share told in
+    percent."""
     readings = [said.value, said.value / 100] if said.percent else [said.value]
     return wanted in readings or (said.places >= 2 and _is_rounded(said, wanted))
 
@@ -85,24 +116,39 @@ def is_same_number(said: Number, wanted: Decimal) -> bool:
 def _is_rounded(said: Number, wanted: Decimal) -> bool:
     unit = Decimal(1).scaleb(-said.places)
     try:
-        return said.value in (wanted.quantize(unit, ROUND_HALF_UP), wanted.quantize(unit, ROUND_HALF_EVEN))
+        return said.value in (
+            wanted.quantize(unit, ROUND_HALF_UP),
+            wanted.quantize(unit, ROUND_HALF_EVEN),
+        )
     except InvalidOperation:
         return False
 
 
 def _find_digits(text: str) -> Iterator[Number]:
     for match in _NUMBER.finditer(text):
-        negative = match["minus"] or (match["sign"] and not text[: match.start()].rstrip(" ").endswith(tuple("0123456789")))
+        negative = match["minus"] or (
+            match["sign"] and not text[: match.start()].rstrip(" ").endswith(tuple("0123456789"))
+        )
         value = _read(match["digits"])
         yield Number(-value if negative else value, match.span(), match["percent"] is not None)
 
 
 def _find_spelled(text: str) -> Iterator[Number]:
     for match in _SPELLED.finditer(text):
-        before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 12]
-        if match[0] != "one" or not (_PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)):
+        before, after = (
+            text[max(0, match.start() - 24) : match.start()],
+            text[match.end() : match.end() + 12],
+        )
+        if match[0] != "one" or not (
+            _PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)
+        ):
             yield Number(
-                Decimal(_sum_words(match["hundreds"]) * 100 + _sum_words(match["rest"]) + _sum_words(match["alone"])), match.span()
+                Decimal(
+                    _sum_words(match["hundreds"]) * 100
+                    + _sum_words(match["rest"])
+                    + _sum_words(match["alone"])
+                ),
+                match.span(),
             )
 
 
@@ -112,7 +158,8 @@ def _sum_words(words: str | None) -> int:
 
 
 def _read(digits: str) -> Decimal:
-    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless three digits follow."""
+    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless
+    three digits follow."""
     bare = digits.replace(" ", "").replace("'", "")
     point, comma = bare.rfind("."), bare.rfind(",")
     if point >= 0 and comma >= 0:

@@ -1,4 +1,5 @@
-"""Texts compared by their words: runs of words, what is left when names and numbers are masked, and an index of those worth comparing.
+"""Texts compared by their words: runs of words, what is left when names and numbers are masked, and
+an index of those worth comparing.
 
 text ─► words ─► runs of n ─► share in common         (exact)
                           └─► MinHash ─► Near index   (finds candidates; whoever asks compares them exactly)
@@ -28,7 +29,8 @@ def split_words(text: str) -> list[str]:
 
 
 def mask_words(text: str) -> list[str]:
-    """The same, with numbers and names masked, since clones exchange them. A name has a capital where no sentence begins; masks in a row
+    """The same, with numbers and names masked, since clones exchange them. A name has a capital
+    where no sentence begins; masks in a row
     are one."""
     words: list[str] = []
     begins = True
@@ -36,7 +38,9 @@ def mask_words(text: str) -> list[str]:
         if token in ".!?:\n":
             begins = True
             continue
-        masked = bool(_HAS_DIGIT.search(token)) or (token[0].isupper() and not begins and token != "I")
+        masked = bool(_HAS_DIGIT.search(token)) or (
+            token[0].isupper() and not begins and token != "I"
+        )
         begins = False
         if not (masked and words and words[-1] == MASK):
             words.append(MASK if masked else token.casefold())
@@ -46,13 +50,22 @@ def mask_words(text: str) -> list[str]:
 def list_runs(words: Sequence[str], size: int) -> Runs:
     """Every run of so many words; a shorter text is one run. Nothing has none."""
     last = max(1, len(words) - size + 1)
-    return frozenset(" ".join(words[place : place + size]) for place in range(last)) if words else frozenset()
+    return (
+        frozenset(" ".join(words[place : place + size]) for place in range(last))
+        if words
+        else frozenset()
+    )
 
 
 def list_pairs(words: Sequence[str]) -> Runs:
-    """Every two words that stand side by side or with one between them. Where one word of twelve is left out or is another, half of the
+    """Every two words that stand side by side or with one between them. Where one word of twelve is
+    left out or is another, half of the
     pairs of both texts together are still in both; of runs of three words, a third."""
-    near = ((first, second) for reach in (1, 2) for first, second in zip(words, words[reach:], strict=False))
+    near = (
+        (first, second)
+        for reach in (1, 2)
+        for first, second in zip(words, words[reach:], strict=False)
+    )
     return frozenset(f"{first} {second}" for first, second in near)
 
 
@@ -63,10 +76,12 @@ def share(one: Runs, other: Runs) -> float:
 
 
 class Near:
-    """An index that finds what may be alike. It is made of fixed permutations: the same texts are found in every process."""
+    """An index that finds what may be alike. It is made of fixed permutations: the same texts are
+    found in every process."""
 
     def __init__(self, threshold: float) -> None:
-        """Take one well below what decides: a candidate too many costs a comparison, one too few is never seen."""
+        """Take one well below what decides: a candidate too many costs a comparison, one too few is
+        never seen."""
         # Imported late: a second, of scipy and redis, that only those pay who compare.
         from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 

@@ -1,4 +1,5 @@
-"""A provider that answers later: what it does not know yet waits for the next batch, and the step ends pending.
+"""A provider that answers later: what it does not know yet waits for the next batch, and the step
+ends pending.
 
 complete ─► slip of a batch that ended ─► completion
         ├─► slip of a batch under way  ─► Pending
@@ -47,7 +48,8 @@ class Waiting:
 
 
 class Batch:
-    """Answers single prompts through a carrier. What is sent and what came of it is known by the run's slips, in every process."""
+    """Answers single prompts through a carrier. What is sent and what came of it is known by the
+    run's slips, in every process."""
 
     def __init__(
         self,
@@ -73,7 +75,8 @@ class Batch:
         self._expected: dict[str, tuple[Amount, bool]] = {}
 
     def bind(self, budget: Budget | None, is_read: Callable[[str, int], bool]) -> None:
-        """Hold what is handed in to a budget; `is_read` says whether the ledger has the reply of a key and sample."""
+        """Hold what is handed in to a budget; `is_read` says whether the ledger has the reply of a
+        key and sample."""
         self._budget, self._is_read = budget, is_read
 
     def expect(self, request: Request, foreseen: Amount, guessed: bool) -> None:
@@ -101,11 +104,14 @@ class Batch:
         self._check_tries(request, name, outcome)
         written = self._dialect.write(request, self._asked, self._terms)
         if name not in self._waiting:
-            self._waiting[name] = Waiting(BatchItem(name, written.body), request.step, request.subject, self._set_aside(name))
+            self._waiting[name] = Waiting(
+                BatchItem(name, written.body), request.step, request.subject, self._set_aside(name)
+            )
         raise Pending(f"{request.subject} goes out with the next batch.", slip="")
 
     async def hand_in(self) -> tuple[RunningBatch, ...]:
-        """Send what waits, and say what is under way. The next question looks at every batch anew."""
+        """Send what waits, and say what is under way. The next question looks at every batch
+        anew."""
         async with self._lock:
             self._looked = False
             if self._waiting:
@@ -114,9 +120,12 @@ class Batch:
             return self._watch.underway
 
     async def _send_waiting(self) -> None:
-        """In as few batches as the carrier takes. Of two machines that hand in at once one is first, and the other looks again."""
+        """In as few batches as the carrier takes. Of two machines that hand in at once one is
+        first, and the other looks again."""
         await self._poll()
-        while lacking := [one for name, one in self._waiting.items() if self._watch.is_lacking(name)]:
+        while lacking := [
+            one for name, one in self._waiting.items() if self._watch.is_lacking(name)
+        ]:
             chunk = next(_split(lacking, self._carrier))
             slip = self._make_slip(chunk)
             self._commit(slip.name, slip.foreseen.values())
@@ -137,7 +146,10 @@ class Batch:
         await self._watch.poll()
         if self._budget is not None:
             for slip, items in self._watch.list_open().items():
-                self._commit(slip, [took for item, took in items.items() if not self._is_read(*_split_name(item))])
+                self._commit(
+                    slip,
+                    [took for item, took in items.items() if not self._is_read(*_split_name(item))],
+                )
 
     def _commit(self, slip: str, amounts: Iterable[Sequence[float]]) -> None:
         if self._budget is not None:
@@ -156,7 +168,8 @@ class Batch:
                 one.hold.settle(Amount())
 
     async def close(self) -> None:
-        """Requests that nobody handed in are asked again by the next process: nothing was paid for them."""
+        """Requests that nobody handed in are asked again by the next process: nothing was paid for
+        them."""
         self._let_go(list(self._waiting.values()))
         await self._carrier.close()
 
@@ -166,24 +179,42 @@ class Batch:
                 async with hold(self._lease):
                     await self._poll()
                 self._looked = True
-                self._terms = replace(self._terms, dropped=self._terms.dropped | self._watch.dropped())
+                self._terms = replace(
+                    self._terms, dropped=self._terms.dropped | self._watch.dropped()
+                )
             filed = self._watch.find(name)
             if filed is not None and not filed.closed:
-                raise Pending(f"{subject} waits for {self.name} {filed.id or filed.slip.name}.", slip=filed.slip.name)
+                raise Pending(
+                    f"{subject} waits for {self.name} {filed.id or filed.slip.name}.",
+                    slip=filed.slip.name,
+                )
             return await self._watch.fetch(name)
 
     def _concede(self, request: Request, name: str, outcome: Outcome) -> None:
-        """A request refused for an optional field goes out again without it; any other would be refused again."""
-        refused = BadRequest(f"{self.name} refused {request.prompt.name} for {request.subject}: {outcome.said}", param=outcome.param)
+        """A request refused for an optional field goes out again without it; any other would be
+        refused again."""
+        refused = BadRequest(
+            f"{self.name} refused {request.prompt.name} for {request.subject}: {outcome.said}",
+            param=outcome.param,
+        )
         filed = self._watch.find(name)
-        sent = replace(self._terms, dropped=frozenset(filed.slip.dropped) if filed else frozenset[str]())
-        granted = concede(refused, self._dialect.write(request, self._asked, sent), sent, self._dialect.optional)
+        sent = replace(
+            self._terms, dropped=frozenset(filed.slip.dropped) if filed else frozenset[str]()
+        )
+        granted = concede(
+            refused, self._dialect.write(request, self._asked, sent), sent, self._dialect.optional
+        )
         if granted is None:
             raise refused
-        self._terms = replace(self._terms, dropped=self._terms.dropped | granted.dropped, most_output=granted.most_output)
+        self._terms = replace(
+            self._terms,
+            dropped=self._terms.dropped | granted.dropped,
+            most_output=granted.most_output,
+        )
 
     def _check_tries(self, request: Request, name: str, outcome: Outcome | None) -> None:
-        """Enough is enough for this process; whoever retries the run gives the item as many batches again."""
+        """Enough is enough for this process; whoever retries the run gives the item as many batches
+        again."""
         if name not in self._given_up:
             if self._watch.count_tries(name) < _TRIES:
                 return
@@ -191,7 +222,8 @@ class Batch:
             self._watch.excuse(name)
         said = outcome.said if outcome else "nothing"
         raise BadRequest(
-            f"{_TRIES} batches in a row brought nothing back for {request.subject} ({request.prompt.name}); the last one said: {said}. "
+            f"{_TRIES} batches in a row brought nothing back for {request.subject} "
+            f"({request.prompt.name}); the last one said: {said}. "
             "Retry the run for as many more, or start one with a direct provider."
         )
 
@@ -205,7 +237,11 @@ class Batch:
             host=socket.gethostname(),
             step=step,
             items={one.item.name: one.subject for one in chunk},
-            foreseen={one.item.name: (one.hold.amount.money, one.hold.amount.tokens) for one in chunk if one.hold is not None},
+            foreseen={
+                one.item.name: (one.hold.amount.money, one.hold.amount.tokens)
+                for one in chunk
+                if one.hold is not None
+            },
             dropped=tuple(sorted(self._terms.dropped)),
         )
 
@@ -229,14 +265,27 @@ def _read_amount(spelled: Sequence[float] | None) -> Amount:
 
 def open_carrier(spec: Spec, settings: Settings, run: str) -> Carrier:
     """Who takes the batches of a model like `batch-openai:gpt-x`."""
-    return CARRIERS[spec.direct.provider](_find_place(spec, settings), folder_of(settings.home, run))
+    return CARRIERS[spec.direct.provider](
+        _find_place(spec, settings), folder_of(settings.home, run)
+    )
 
 
 def open_batch(spec: Spec, settings: Settings, store: Store, run: str) -> Batch:
     """A model asked through batches, with the slips of a run."""
-    dialect, own = DIALECTS[spec.direct.provider](), spec.direct.provider in VENDORS and not _find_place(spec, settings).url
+    dialect, own = (
+        DIALECTS[spec.direct.provider](),
+        spec.direct.provider in VENDORS and not _find_place(spec, settings).url,
+    )
     lease = settings.home / "leases" / run / "batches"
-    return Batch(open_carrier(spec, settings, run), dialect, spec.model, Slips(store, run), lease, spec.endpoint, own)
+    return Batch(
+        open_carrier(spec, settings, run),
+        dialect,
+        spec.model,
+        Slips(store, run),
+        lease,
+        spec.endpoint,
+        own,
+    )
 
 
 def _find_place(spec: Spec, settings: Settings) -> Endpoint:
@@ -244,7 +293,8 @@ def _find_place(spec: Spec, settings: Settings) -> Endpoint:
 
 
 def wait_before_looking(underway: Sequence[RunningBatch], now: float) -> float:
-    """Seconds until a look is worth it: a batch that has taken an hour is not over in the next minute."""
+    """Seconds until a look is worth it: a batch that has taken an hour is not over in the next
+    minute."""
     youngest = min((now - one.slip.handed_at for one in underway), default=0.0)
     return min(max(youngest / 4, _SOONEST), _LATEST)
 
@@ -253,7 +303,8 @@ def _require_single(request: Request) -> None:
     if request.tools or request.role in CONVERSING:
         raise SettingsError(
             f"{request.prompt.name} for {request.subject} is a conversation of the {request.role}, "
-            f"and each turn of it would wait for a batch. Give the role {request.role} a direct provider."
+            f"and each turn of it would wait for a batch. Give the role {request.role} a direct "
+            "provider."
         )
 
 

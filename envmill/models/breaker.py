@@ -1,4 +1,5 @@
-"""The breaker of one model: once nobody has answered for long, calls fail at once instead of waiting too.
+"""The breaker of one model: once nobody has answered for long, calls fail at once instead of
+waiting too.
 
 closed ──many in a row fail──► open ──time──► one call tries ──answered──► closed
                                  ▲───────────────not answered─┘  (twice the time)
@@ -35,8 +36,10 @@ class Breaker:
             return False
         if self._trying or self._clock() < self._opens_at:
             raise Outage(
-                f"{self.name} answered none of the last {self._failed} requests, so it is not asked for now. The last one said: "
-                f"{self._said} {self._render_rest()} Once it answers again, run again: everything finished is saved."
+                f"{self.name} answered none of the last {self._failed} requests, so it is not "
+                "asked for now. The last one said: "
+                f"{self._said} {self._render_rest()} Once it answers again, run again: everything "
+                "finished is saved."
             )
         self._trying = True
         return True
@@ -52,7 +55,11 @@ class Breaker:
         self._failed, self._said = self._failed + 1, said
         if tried:
             self._rest, self._trying = min(self._rest * 2, _LONGEST_REST), False
-        if tried or (self._opens_at is None and self._failed >= _IN_A_ROW and now - self._silent_since >= _SILENCE):
+        if tried or (
+            self._opens_at is None
+            and self._failed >= _IN_A_ROW
+            and now - self._silent_since >= _SILENCE
+        ):
             self._opens_at = now + self._rest
 
     def let_go(self, tried: bool) -> None:

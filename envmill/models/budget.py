@@ -3,8 +3,9 @@
 hold(what a call may take) ─► sent ─► settle(what it took) ─► journalled
         └─► no room: wait for calls in flight; none in flight: BudgetReached, and nothing new is sent
 
-The sums lie in one file beside the leases, changed under its lock. A process that is killed leaves what it held: it counts as spent,
-since the vendor may have served it. Should the file be lost, the ledger says what was spent.
+The sums lie in one file beside the leases, changed under its lock. A process that is killed leaves
+what it held: it counts as spent, since the vendor may have served it. Should the file be lost, the
+ledger says what was spent.
 """
 
 import asyncio
@@ -61,7 +62,9 @@ class Allowance:
 
     def covers(self, amount: Amount) -> bool:
         """Whether so much may be spent in all. Sums of money are rounded where floats are."""
-        return (self.money is None or amount.money <= self.money * (1 + 1e-9)) and (self.tokens is None or amount.tokens <= self.tokens)
+        return (self.money is None or amount.money <= self.money * (1 + 1e-9)) and (
+            self.tokens is None or amount.tokens <= self.tokens
+        )
 
     def __str__(self) -> str:
         bounds = [
@@ -99,27 +102,33 @@ class Budget:
     async def hold(self, amount: Amount, guessed: bool = False) -> "Hold":
         """Set an amount aside for one call; wait while only calls in flight stand in the way.
 
-        A mere guess may be larger than all there is: such a call goes alone, so that the next is no guess.
+        A mere guess may be larger than all there is: such a call goes alone, so that the next is no
+        guess.
         """
         while (hold := self._try(amount, guessed)) is None:  # noqa: ASYNC110  the call we wait for may be another process's
             await asyncio.sleep(_POLL)
         return hold
 
     def commit(self, batch: str, amount: Amount) -> None:
-        """What is still to come of a batch may take so much. It can only become less: others may have read more of it than we know."""
+        """What is still to come of a batch may take so much. It can only become less: others may
+        have read more of it than we know."""
         with self._open() as entries:
             known = entries.setdefault(f"{_BATCH}{batch}", _Entry(Amount(), amount))
-            known.held = Amount(min(known.held.money, amount.money), min(known.held.tokens, amount.tokens))
+            known.held = Amount(
+                min(known.held.money, amount.money), min(known.held.tokens, amount.tokens)
+            )
 
     def take(self, batch: str, foreseen: Amount, took: Amount) -> None:
-        """A reply of a batch was read: what was set aside for it was paid long ago, and is known now."""
+        """A reply of a batch was read: what was set aside for it was paid long ago, and is known
+        now."""
         with self._open() as entries:
             entries[self._own].spent += took
             if (known := entries.get(f"{_BATCH}{batch}")) is not None:
                 known.held = known.held.beyond(foreseen)
 
     def set_aside(self, amount: Amount, guessed: bool = False) -> "Hold":
-        """As `hold`, for what is handed in later: nobody waits for that, so what does not fit now is refused."""
+        """As `hold`, for what is handed in later: nobody waits for that, so what does not fit now
+        is refused."""
         return self._try(amount, guessed) or self._refuse(self.spent(), amount)
 
     def spent(self) -> Amount:
@@ -142,9 +151,14 @@ class Budget:
 
     def _try(self, amount: Amount, guessed: bool) -> "Hold | None":
         with self._open() as entries:
-            away = sum((entry.held for name, entry in entries.items() if name.startswith(_BATCH)), Amount())
+            away = sum(
+                (entry.held for name, entry in entries.items() if name.startswith(_BATCH)), Amount()
+            )
             spent = sum((entry.spent for entry in entries.values()), away)
-            held = sum((entry.held for name, entry in entries.items() if not name.startswith(_BATCH)), Amount())
+            held = sum(
+                (entry.held for name, entry in entries.items() if not name.startswith(_BATCH)),
+                Amount(),
+            )
             alone = held.tokens == 0
             if self.allowance.covers(spent + held + amount) or (
                 guessed and alone and not away.tokens and self.allowance.covers(spent + _LEAST)
@@ -158,8 +172,10 @@ class Budget:
 
     def _refuse(self, spent: Amount, amount: Amount) -> "Hold":
         raise BudgetReached(
-            f"The budget of {self.allowance} is reached: {spent.money:.4g} in money and {spent.tokens:,} tokens are spent, and the next "
-            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is saved; go on with a larger one: "
+            f"The budget of {self.allowance} is reached: {spent.money:.4g} in money and "
+            f"{spent.tokens:,} tokens are spent, and the next "
+            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is "
+            "saved; go on with a larger one: "
             "`envmill run --resume` with --budget or --budget-tokens.",
             spent_money=spent.money,
             spent_tokens=spent.tokens,
@@ -167,7 +183,9 @@ class Budget:
 
     def _bury_dead(self, entries: dict[str, _Entry]) -> None:
         """Processes that are gone: what they held may have been served."""
-        for name in [name for name in entries if self._is_others(name) and self._presence.is_dead(name)]:
+        for name in [
+            name for name in entries if self._is_others(name) and self._presence.is_dead(name)
+        ]:
             entries[_OTHERS].spent += entries.pop(name).all
             self._presence.bury(name)
 
@@ -176,7 +194,8 @@ class Budget:
 
     @contextmanager
     def _open(self) -> Generator[dict[str, _Entry]]:
-        """The sums, ours alone for a moment: every holder of the lock lets go within microseconds, or is dead and has let go."""
+        """The sums, ours alone for a moment: every holder of the lock lets go within microseconds,
+        or is dead and has let go."""
         fcntl.flock(self._sums, fcntl.LOCK_EX)
         try:
             before = os.pread(self._sums, os.fstat(self._sums).st_size, 0)
@@ -184,11 +203,18 @@ class Budget:
             for name in (_OTHERS, self._own):
                 entries.setdefault(name, _Entry(Amount(), Amount()))
             yield entries
-            after = orjson.dumps({name: [entry.spent, entry.held] for name, entry in entries.items()})
+            after = orjson.dumps(
+                {name: [entry.spent, entry.held] for name, entry in entries.items()}
+            )
             if after != before.rstrip():
-                os.pwrite(self._sums, after.ljust(len(before)), 0)  # one write, never shorter: a kill leaves the old sums or the new
+                os.pwrite(
+                    self._sums, after.ljust(len(before)), 0
+                )  # one write, never shorter: a kill leaves the old sums or the new
         except OSError as error:
-            raise LakeError(f"The budget in {self._folder} cannot be kept ({error}). Free space there, then run again.") from error
+            raise LakeError(
+                f"The budget in {self._folder} cannot be kept ({error}). Free space there, then "
+                "run again."
+            ) from error
         finally:
             fcntl.flock(self._sums, fcntl.LOCK_UN)
 
@@ -207,7 +233,8 @@ class Hold:
 
 @runtime_checkable
 class Deferred(Protocol):
-    """A provider whose calls are paid for when they are handed in, and not when their replies are read."""
+    """A provider whose calls are paid for when they are handed in, and not when their replies are
+    read."""
 
     def expect(self, request: Request, foreseen: Amount, guessed: bool) -> None:
         """What a request may take, should it have to go out."""
@@ -219,9 +246,12 @@ class Deferred(Protocol):
 
 
 def _parse(text: bytes) -> dict[str, _Entry]:
-    """Torn sums, after a power cut, are none: what the ledger knows is added when the budget is opened."""
+    """Torn sums, after a power cut, are none: what the ledger knows is added when the budget is
+    opened."""
     try:
         found: dict[str, Any] = orjson.loads(text) if text.strip() else {}
-        return {name: _Entry(Amount(**spent), Amount(**held)) for name, (spent, held) in found.items()}
+        return {
+            name: _Entry(Amount(**spent), Amount(**held)) for name, (spent, held) in found.items()
+        }
     except (ValueError, TypeError):
         return {}

@@ -29,7 +29,8 @@ class Effort:
     """When it was first sent; None if it never was."""
     retries: int = 0
     unanswered: int = 0
-    """Sendings that the server had whole and gave no usable answer to: each may have been paid for."""
+    """Sendings that the server had whole and gave no usable answer to: each may have been paid
+    for."""
     _tokens: int = 0
     _cost: float | None = 0.0
 
@@ -39,10 +40,14 @@ class Effort:
 
     @property
     def possibly_paid(self) -> tuple[int, float | None]:
-        """Tokens and money that sendings without an answer may have taken; no money where the price is unknown."""
+        """Tokens and money that sendings without an answer may have taken; no money where the price
+        is unknown."""
         if not self.unanswered:
             return 0, 0.0
-        return self.unanswered * self._tokens, None if self._cost is None else self.unanswered * self._cost
+        return (
+            self.unanswered * self._tokens,
+            None if self._cost is None else self.unanswered * self._cost,
+        )
 
     @property
     def waited(self) -> float:
@@ -68,19 +73,25 @@ class Caller:
         self.name = f"{provider.name}:{provider.model}"
         self.provider, self.experience = provider, PromptStatistics()
         share = (lambda: shares.of(self.name)) if shares is not None else None
-        self.limiter, self.breaker = Limiter(self.name, limits, clock, share), Breaker(self.name, clock)
+        self.limiter, self.breaker = (
+            Limiter(self.name, limits, clock, share),
+            Breaker(self.name, clock),
+        )
         self._retries, self._chance, self._clock = retries, chance, clock
         self._refused: KeyRefused | None = None
 
     async def call(self, request: Request, expected: Usage, effort: Effort) -> Completion:
-        """One completion, or what became of it once retries, patience or the breaker have had their say."""
+        """One completion, or what became of it once retries, patience or the breaker have had their
+        say."""
         failed = 0
         while True:
             try:
                 return await self._send(request, expected.total, effort)
             except Outage as error:
                 failed += not isinstance(error, Throttled)
-                effort.unanswered += bool(error.facts.get("sent")) and not isinstance(self.provider, Deferred)
+                effort.unanswered += bool(error.facts.get("sent")) and not isinstance(
+                    self.provider, Deferred
+                )
                 pause = self._retries.pause(error, failed, self._left(effort), self._chance)
                 if pause is None or effort.sent is None or self.breaker.open:
                     raise
@@ -99,7 +110,8 @@ class Caller:
             self.limiter.leave(passage)
 
     async def _enter(self, tokens: int, effort: Effort) -> Admission:
-        """Who was never sent waits as long as it takes; a retry only until its deadline, and says then why it was held back."""
+        """Who was never sent waits as long as it takes; a retry only until its deadline, and says
+        then why it was held back."""
         if effort.sent is None:
             return await self.limiter.enter(tokens, self._left(effort))
         try:
@@ -107,12 +119,16 @@ class Caller:
                 return await self.limiter.enter(tokens, self._left(effort), again=True)
         except TimeoutError:
             raise Throttled(
-                f"{self.name} asked to be asked less, and the call's {self._retries.deadline:.0f} s are over. "
-                "Fewer calls at once, or another model; run again later: everything finished is saved.",
+                f"{self.name} asked to be asked less, and the call's {self._retries.deadline:.0f} "
+                "s are over. "
+                "Fewer calls at once, or another model; run again later: everything finished is "
+                "saved.",
                 retry_after=None,
             ) from None
 
-    async def _try_once(self, request: Request, passage: Admission, tried: bool, effort: Effort) -> Completion:
+    async def _try_once(
+        self, request: Request, passage: Admission, tried: bool, effort: Effort
+    ) -> Completion:
         """Tell limiter and breaker what came."""
         try:
             completion = await self._complete(request, self._left(effort))
@@ -140,8 +156,10 @@ class Caller:
                 return await self.provider.complete(request)
         except TimeoutError:
             raise TimeOver(
-                f"{self.name} did not answer {request.prompt.name} for {request.subject} within {seconds:.0f} s. "
-                "Look whether it is overloaded, or allow more time with ENVMILL_CALL_SECONDS, then run again.",
+                f"{self.name} did not answer {request.prompt.name} for {request.subject} within "
+                f"{seconds:.0f} s. "
+                "Look whether it is overloaded, or allow more time with ENVMILL_CALL_SECONDS, "
+                "then run again.",
                 sent=True,
             ) from None
 

@@ -1,4 +1,5 @@
-"""A vendor's wire format: a request written, an answer read. No connection, so that batches speak it too."""
+"""A vendor's wire format: a request written, an answer read. No connection, so that batches speak
+it too."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from envmill.models.structured import narrow
 from schemas.base import Json, canonical_json, is_object
 
 Form = Literal["schema", "object", "prompt"]
-"""How a server is told what the reply must be: it enforces the schema, or any JSON object, or reads of it in the prompt."""
+"""How a server is told what the reply must be: it enforces the schema, or any JSON object, or reads
+of it in the prompt."""
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,24 @@ def note_form(form: Form, request: Request) -> list[str]:
     """What is said of a reply whose schema nobody enforces."""
     if request.reply is None or request.reply.fenced or form == "schema":
         return []
-    return ["the schema is in the prompt only" + (", any JSON object is enforced" if form == "object" else "")]
+    return [
+        "the schema is in the prompt only"
+        + (", any JSON object is enforced" if form == "object" else "")
+    ]
 
 
 def note_dropped(request: Request, knobs: tuple[str, ...]) -> list[str]:
     """Knobs that were asked for and not sent."""
-    return [f"{knob} is not taken" for knob in knobs if getattr(request.sampling, knob) not in (None, False)]
+    return [
+        f"{knob} is not taken"
+        for knob in knobs
+        if getattr(request.sampling, knob) not in (None, False)
+    ]
 
 
 def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
-    """A tool call as a model made it. No arguments at all is an empty object: models write so for tools that take none."""
+    """A tool call as a model made it. No arguments at all is an empty object: models write so for
+    tools that take none."""
     if is_object(arguments):
         return ToolCall(call_id, name, arguments, canonical_json(arguments))
     raw = arguments if isinstance(arguments, str) else canonical_json(arguments)
@@ -96,14 +106,17 @@ def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
 
 
 def render_arguments(call: ToolCall) -> dict[str, Json]:
-    """Arguments as a server takes them back: always an object, since chat templates fail on anything else."""
+    """Arguments as a server takes them back: always an object, since chat templates fail on
+    anything else."""
     return call.arguments if is_object(call.arguments) else {"unreadable": call.raw}
 
 
 def refuse_shape(what: str) -> Outage:
     """An answer of another shape tells nothing about the item."""
     return Outage(
-        f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.", sent=True
+        f"The answer holds no {what}, though its status was good. Something in between may have "
+        "answered: check the address.",
+        sent=True,
     )
 
 
@@ -114,11 +127,16 @@ def count_reasoning(output: int, reasoning: int) -> int:
 
 def add_cached(fresh: int, cached: int, written: int, output: int, reasoning: int) -> Usage:
     """Usage of vendors that count input read from and written to a cache apart."""
-    return Usage(fresh + cached + written, output, cached, written, count_reasoning(output, reasoning))
+    return Usage(
+        fresh + cached + written, output, cached, written, count_reasoning(output, reasoning)
+    )
 
 
-def concede(refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]) -> ModelTerms | None:
-    """Terms under which the request may be taken, when the server names what it does not take; None when it does not."""
+def concede(
+    refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]
+) -> ModelTerms | None:
+    """Terms under which the request may be taken, when the server names what it does not take; None
+    when it does not."""
     param, said = str(refused.facts.get("param", "")), refused.message
     limit = next((name for name in _LIMITS if name in written.body), "")
     if limit and "max_" in f"{param} {said}" and (most := _find_most(said)):
@@ -136,19 +154,23 @@ _MOST = re.compile(r"(?:> |at most )(\d+)\b(?! ?-)")
 
 
 def _find_most(said: str) -> int:
-    """The most a server allows: of this model, or, where it counts the input in, of this request. 0 when it names none."""
+    """The most a server allows: of this model, or, where it counts the input in, of this request. 0
+    when it names none."""
     if room := _ROOM.search(said):
         return max(int(room[1]) - int(room[2]), 0)
     return int(most[1]) if (most := _MOST.search(said)) else 0
 
 
 def _is_named(name: str, param: str, said: str) -> bool:
-    """Names that are everyday words must stand in quotes: a message may well `include` some `text`."""
+    """Names that are everyday words must stand in quotes: a message may well `include` some
+    `text`."""
     if param == name or param.startswith(f"{name}."):
         return True
     quoted = rf"[\'\"`]{re.escape(name)}(?:\.[a-z_.]+)?[\'\"`]"
     bare = rf"(?<![a-z_]){re.escape(name)}(?![a-z_])"
-    return bool(re.search(bare if "_" in name or name in ("temperature", "logprobs") else quoted, said))
+    return bool(
+        re.search(bare if "_" in name or name in ("temperature", "logprobs") else quoted, said)
+    )
 
 
 def _drop(name: str, sent: dict[str, Json], terms: ModelTerms) -> ModelTerms | None:

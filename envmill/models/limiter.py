@@ -52,7 +52,11 @@ class Limiter:
     """One per process and model; it outlives event loops."""
 
     def __init__(
-        self, name: str, limits: ModelLimits, clock: Callable[[], float] = time.monotonic, share: Callable[[], Share] | None = None
+        self,
+        name: str,
+        limits: ModelLimits,
+        clock: Callable[[], float] = time.monotonic,
+        share: Callable[[], Share] | None = None,
     ) -> None:
         self.name, self.window = name, Window(limits.in_flight)
         self._clock = clock
@@ -71,11 +75,13 @@ class Limiter:
         return max(0.0, self._paused_until - self._clock())
 
     async def enter(self, tokens: float, patience: float, again: bool = False) -> Admission:
-        """Wait for one's turn. A retry goes before those who were never sent; a pause longer than our patience is an error at once."""
+        """Wait for one's turn. A retry goes before those who were never sent; a pause longer than
+        our patience is an error at once."""
         self._meet_loop()
         if self.pause > patience:
             raise Throttled(
-                f"{self.name} asked to be left alone for another {self.pause:.0f} s, longer than a call may take ({patience:.0f} s). "
+                f"{self.name} asked to be left alone for another {self.pause:.0f} s, longer than "
+                f"a call may take ({patience:.0f} s). "
                 "Run again later: everything finished is saved.",
                 retry_after=self.pause,
             )
@@ -98,14 +104,19 @@ class Limiter:
         self._complaints = 0
 
     def throttled(self, passage: Admission, retry_after: float | None) -> None:
-        """The vendor wants less: fewer at once, slower, and nothing at all until the time it named."""
+        """The vendor wants less: fewer at once, slower, and nothing at all until the time it
+        named."""
         now = self._clock()
         pause = retry_after or 0.0
         self.requests.refuse(1, now)
         if self.window.shrink(passage.began, now):
             self.requests.slow_down(now)
             self._complaints += 1
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._complaints - 1, 10)) if retry_after is None else pause
+            pause = (
+                min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._complaints - 1, 10))
+                if retry_after is None
+                else pause
+            )
         self._paused_until = max(self._paused_until, now + pause)
 
     def leave(self, passage: Admission) -> None:
@@ -116,7 +127,12 @@ class Limiter:
 
     def _delay(self, tokens: float) -> float:
         now = self._clock()
-        return max(self._paused_until - now, self.requests.delay(1, now), self.tokens.delay(tokens, now), 0.0)
+        return max(
+            self._paused_until - now,
+            self.requests.delay(1, now),
+            self.tokens.delay(tokens, now),
+            0.0,
+        )
 
     def _let_through(self, tokens: float) -> Admission:
         now = self._clock()

@@ -10,14 +10,20 @@ SLOT = re.compile(r"\{\{(\w+(?:\.\w+)*)\}\}")
 SCHEMA_SLOT = "reply_schema"
 """The slot that the reply's JSON schema fills."""
 
-_DOUBLE = re.compile(r"\{\{+[^{}\n]*\}*")  # JSON never opens with two braces: whatever does was meant as a slot
+_DOUBLE = re.compile(
+    r"\{\{+[^{}\n]*\}*"
+)  # JSON never opens with two braces: whatever does was meant as a slot
 _SINGLE = re.compile(r"(?<!\{)\{\s*(\w+)\s*\}+")
 
 
 def lint(text: str, takes: type[Contract], gives: type[Contract] | None) -> list[str]:
     """Every fault, in words; none for a prompt that uses exactly what it is given."""
     slots, fields = list_slots(text), set(takes.model_fields)
-    return [*_find_slips(text, fields | {SCHEMA_SLOT}), *_compare(slots, fields), *_judge_schema(slots, takes, gives)]
+    return [
+        *_find_slips(text, fields | {SCHEMA_SLOT}),
+        *_compare(slots, fields),
+        *_judge_schema(slots, takes, gives),
+    ]
 
 
 def list_slots(text: str) -> set[str]:
@@ -36,15 +42,25 @@ def _find_slips(text: str, names: set[str]) -> Iterator[str]:
 
 def _compare(slots: set[str], fields: set[str]) -> Iterator[str]:
     for name in sorted(slots - fields - {SCHEMA_SLOT}):
-        yield f"unknown slot {{{{{name}}}}}: its input has {', '.join(sorted(fields)) or 'no fields'}"
+        yield (
+            f"unknown slot {{{{{name}}}}}: its input has {', '.join(sorted(fields)) or 'no fields'}"
+        )
     for name in sorted(fields - slots - {SCHEMA_SLOT}):
-        yield f"unused slot {{{{{name}}}}}: the model never learns it; use it, or take it out of the input"
+        yield (
+            f"unused slot {{{{{name}}}}}: the model never learns it; use it, or take it out of "
+            "the input"
+        )
 
 
-def _judge_schema(slots: set[str], takes: type[Contract], gives: type[Contract] | None) -> Iterator[str]:
+def _judge_schema(
+    slots: set[str], takes: type[Contract], gives: type[Contract] | None
+) -> Iterator[str]:
     if SCHEMA_SLOT in takes.model_fields:
         yield f"its input has a field {SCHEMA_SLOT}, which is the name of the reply's schema"
     elif gives is not None and SCHEMA_SLOT not in slots:
-        yield f"missing schema: without {{{{{SCHEMA_SLOT}}}}} a model without native structured output cannot know the reply's form"
+        yield (
+            f"missing schema: without {{{{{SCHEMA_SLOT}}}}} a model without native structured "
+            "output cannot know the reply's form"
+        )
     elif gives is None and SCHEMA_SLOT in slots:
         yield f"{{{{{SCHEMA_SLOT}}}}} stands in a prompt whose reply is free text"

@@ -40,13 +40,16 @@ class ParsedCompletion:
 
 
 def parse_completion(completion: Completion, reply: type[Contract] | None) -> ParsedCompletion:
-    """Read a completion for the record it must become. Free text and tool calls are used as they are."""
+    """Read a completion for the record it must become. Free text and tool calls are used as they
+    are."""
     if reply is None:
         return ParsedCompletion(completion)
     stopped = _STOPPED.get(completion.stop, "")
     if completion.stop in ("refusal", "filter"):
         said = " ".join(completion.text.split())[:200]
-        return ParsedCompletion(completion, complaint=f"{stopped}: {said}" if said else f"{stopped}.")
+        return ParsedCompletion(
+            completion, complaint=f"{stopped}: {said}" if said else f"{stopped}."
+        )
     parsed = parse_reply(completion.text, reply)
     if not isinstance(parsed, str):
         return ParsedCompletion(completion, parsed)
@@ -54,19 +57,27 @@ def parse_completion(completion: Completion, reply: type[Contract] | None) -> Pa
 
 
 def parse_reply(text: str, record: type[C]) -> C | str:
-    """The record, or the complaint to send back. Prose, fences and slips around one JSON object are forgiven."""
+    """The record, or the complaint to send back. Prose, fences and slips around one JSON object are
+    forgiven."""
     if record.fenced and (parted := split_fenced(text)) is not None:
         return _join(*parted, record)
     return _read_object(text, record)
 
 
 def _join(rest: str, blocks: list[str], record: type[C]) -> C | str:
-    """A JSON object and one fenced block. The object may be left out where it has no other field that is needed."""
+    """A JSON object and one fenced block. The object may be left out where it has no other field
+    that is needed."""
     if len(blocks) > 1:
-        return f"The reply holds {len(blocks)} code blocks. Send one JSON object and the whole text in one code block."
+        return (
+            f"The reply holds {len(blocks)} code blocks. Send one JSON object and the whole text "
+            "in one code block."
+        )
     objects = find_objects(rest).objects
     if len(objects) > 1:
-        return f"The reply holds {len(objects)} JSON objects beside the code block, and only one is asked for."
+        return (
+            f"The reply holds {len(objects)} JSON objects beside the code block, and only one is "
+            "asked for."
+        )
     return _validate({**(objects[0] if objects else {}), record.fenced: blocks[0]}, record)
 
 
@@ -75,14 +86,19 @@ def _read_object(text: str, record: type[C]) -> C | str:
     read = [_validate(value, record) for value in found.objects]
     records = [one for one in read if not isinstance(one, str)]
     if len({canonical_json(one.model_dump(mode="json")) for one in records}) > 1:
-        return f"The reply holds {len(records)} different JSON objects that fit the schema, and only one is asked for."
+        return (
+            f"The reply holds {len(records)} different JSON objects that fit the schema, and "
+            "only one is asked for."
+        )
     if records:
         return records[0]
     if found.fault:
         return f"The JSON object cannot be read: {found.fault}"
     if not read:
         return "The reply holds no JSON object." if text.strip() else "The reply is empty."
-    return str(max(zip(map(len, map(str, found.objects)), read, strict=True), key=lambda pair: pair[0])[1])
+    return str(
+        max(zip(map(len, map(str, found.objects)), read, strict=True), key=lambda pair: pair[0])[1]
+    )
 
 
 def _validate(value: dict[str, Json], record: type[C]) -> C | str:
@@ -100,7 +116,11 @@ def _validate(value: dict[str, Json], record: type[C]) -> C | str:
 
 def _complain(error: ValidationError) -> str:
     faults = error.errors(include_url=False, include_context=False)
-    told = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}{_quote(fault['type'], fault['input'])}" for fault in faults]
+    told = [
+        f"{'.'.join(map(str, fault['loc'])) or 'reply'}: "
+        f"{fault['msg']}{_quote(fault['type'], fault['input'])}"
+        for fault in faults
+    ]
     more = f"; and {len(told) - _FAULTS} more" if len(told) > _FAULTS else ""
     return "The JSON object does not fit the schema: " + "; ".join(told[:_FAULTS]) + more
 

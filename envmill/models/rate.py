@@ -1,13 +1,21 @@
-"""So much a minute: a bucket that fills steadily, is slowed when a vendor complains, and finds its way back."""
+"""So much a minute: a bucket that fills steadily, is slowed when a vendor complains, and finds its
+way back."""
 
 from collections import deque
 
-_BURST = 2.0  # seconds' worth that may go at once: vendors count in windows much shorter than a minute
+_BURST = (
+    2.0  # seconds' worth that may go at once: vendors count in windows much shorter than a minute
+)
 _SEEN = 10.0  # seconds of the past that say how fast we were when a vendor complained
-_ENOUGH, _SHARE = 10, 0.1  # sent in that time, and refused of it: fewer complaints are chance, and the window's to answer
+_ENOUGH, _SHARE = (
+    10,
+    0.1,
+)  # sent in that time, and refused of it: fewer complaints are chance, and the window's to answer
 _SLOWED = 0.95  # of what was served
 _RECOVERY = 1.05  # per second without complaint: twice as fast after 14 s
-_FREE = 4.0  # times the rate that met a complaint, after which a rate nobody asked for is lifted again
+_FREE = (
+    4.0  # times the rate that met a complaint, after which a rate nobody asked for is lifted again
+)
 
 
 class Rate:
@@ -22,7 +30,8 @@ class Rate:
         self._refused: deque[tuple[float, float]] = deque()
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is full."""
+        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is
+        full."""
         self._fill(now)
         if self.per_minute is None:
             return 0.0
@@ -36,7 +45,11 @@ class Rate:
 
     def divide(self, holders: int) -> None:
         """So many processes share what was set; what a vendor taught us holds on."""
-        if self._whole is None or self.per_minute is None or self._ceiling == (ceiling := self._whole / holders):
+        if (
+            self._whole is None
+            or self.per_minute is None
+            or self._ceiling == (ceiling := self._whole / holders)
+        ):
             return
         self.per_minute = min(self.per_minute, ceiling) if self._met else ceiling
         self._ceiling, self._level = ceiling, min(self._level, self._room())
@@ -50,7 +63,8 @@ class Rate:
         self._level = min(self._level - difference, self._room())
 
     def slow_down(self, now: float) -> None:
-        """The vendor complained: go on at what it served lately. At most once in a burst, whose calls were all sent before we knew."""
+        """The vendor complained: go on at what it served lately. At most once in a burst, whose
+        calls were all sent before we knew."""
         self._fill(now)
         sent, refused = _sum(self._taken, now), _sum(self._refused, now)
         if sent < _ENOUGH or refused < sent * _SHARE or now - self._slowed < _BURST:

@@ -1,4 +1,5 @@
-"""A recording: the model calls of a run as one file that can be kept, shared and played back. No key of ours is in it.
+"""A recording: the model calls of a run as one file that can be kept, shared and played back. No
+key of ours is in it.
 
 first line  what it is, and how many calls follow
 others      one call each, in the order their answers came
@@ -29,10 +30,18 @@ def is_file(recording: str) -> bool:
     return "/" in recording or recording.endswith(".jsonl")
 
 
-def write_recording(path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor, past: Past = NO_PAST) -> int:
+def write_recording(
+    path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor, past: Past = NO_PAST
+) -> int:
     """Write the file whole or not at all; how many calls it holds."""
     rows = [_hide(call.model_dump(mode="json"), redactor) for call in order_calls(calls)]
-    head = {"kind": _KIND, "version": _VERSION, "run": run, "calls": len(rows), "past": past.model_dump(mode="json")}
+    head = {
+        "kind": _KIND,
+        "version": _VERSION,
+        "run": run,
+        "calls": len(rows),
+        "past": past.model_dump(mode="json"),
+    }
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,36 +53,51 @@ def write_recording(path: Path, run: str, calls: Iterable[ModelCall], redactor: 
     except OSError as error:
         part.unlink(missing_ok=True)
         raise SettingsError(
-            f"The recording cannot be written to {path} ({error}). The run is saved; name another file and resume it."
+            f"The recording cannot be written to {path} ({error}). The run is saved; name another "
+            "file and resume it."
         ) from error
     return len(rows)
 
 
 def read_recording(path: Path) -> list[ModelCall]:
-    """Its calls; a file that is cut short or is something else is refused, since a gap would look like a changed prompt."""
+    """Its calls; a file that is cut short or is something else is refused, since a gap would look
+    like a changed prompt."""
     try:
         head, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record FILE`.") from error
+        raise SettingsError(
+            f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record "
+            "FILE`."
+        ) from error
     if not is_object(head) or head.get("kind") != _KIND:
-        raise SettingsError(f"{path} is no recording of EnvMill. Make one with `envmill run --record FILE`.")
+        raise SettingsError(
+            f"{path} is no recording of EnvMill. Make one with `envmill run --record FILE`."
+        )
     if head.get("version") != _VERSION or head.get("calls") != len(rows):
         said = f"version {head.get('version')}, {len(rows)} of {head.get('calls')} calls"
-        raise SettingsError(f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew.")
+        raise SettingsError(
+            f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew."
+        )
     return [_read_row(row, path, number) for number, row in enumerate(rows, start=2)]
 
 
 def read_past(recording: str) -> Past:
-    """What was known of earlier runs when the recorded run was opened: its prompts depend on it. Older recordings hold none."""
+    """What was known of earlier runs when the recorded run was opened: its prompts depend on it.
+    Older recordings hold none."""
     head = orjson.loads(Path(recording).read_bytes().partition(b"\n")[0])
     return Past.model_validate(head.get("past") or {})
 
 
 def _read_row(row: Json, path: Path, number: int) -> ModelCall:
     try:
-        return ModelCall.model_validate(upgrade(ModelCall.table, int(row["schema_version"]), row, version_of(ModelCall)))
+        return ModelCall.model_validate(
+            upgrade(ModelCall.table, int(row["schema_version"]), row, version_of(ModelCall))
+        )
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        raise SettingsError(f"{path}, line {number} is no model call ({error}). Copy the file again, or record anew.") from error
+        raise SettingsError(
+            f"{path}, line {number} is no model call ({error}). Copy the file again, or record "
+            "anew."
+        ) from error
 
 
 def _hide(value: Any, redactor: Redactor) -> Any:

@@ -1,4 +1,5 @@
-"""Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote the key it was sent."""
+"""Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote
+the key it was sent."""
 
 import base64
 import re
@@ -28,7 +29,12 @@ class Redactor:
     """Knows the secrets of this process by value, and others by their shape."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if len(secret.strip()) >= _SHORTEST for form in _list_forms(secret.strip())}
+        known = {
+            form
+            for secret in secrets
+            if len(secret.strip()) >= _SHORTEST
+            for form in _list_forms(secret.strip())
+        }
         self._search, self._sub = _compile(known)
 
     def __reduce__(self) -> NoReturn:
@@ -39,7 +45,8 @@ class Redactor:
         return self._search(text) is not None
 
     def hide(self, text: str) -> str:
-        """The text without secrets we hold. For what a model said: a shape alone may be its own words."""
+        """The text without secrets we hold. For what a model said: a shape alone may be its own
+        words."""
         return self._sub(_HIDDEN, text)
 
     def hide_within(self, value: Json) -> Json:
@@ -55,17 +62,28 @@ class Redactor:
         return _SHAPES.sub(_HIDDEN, self.hide(text))
 
     def clean(self, error: E) -> E:
-        """The same error without secrets; its causes stay behind, since their texts and objects hold headers."""
-        facts = {name: self.hide_all(value) if isinstance(value, str) else value for name, value in error.facts.items()}
+        """The same error without secrets; its causes stay behind, since their texts and objects
+        hold headers."""
+        facts = {
+            name: self.hide_all(value) if isinstance(value, str) else value
+            for name, value in error.facts.items()
+        }
         return type(error)(self.hide_all(error.message), **facts)
 
 
 def _list_forms(secret: str) -> Iterator[str]:
-    """How a secret may come back: as it is, as a program shows it, in an address, and reversed before or after it is coded.
+    """How a secret may come back: as it is, as a program shows it, in an address, and reversed
+    before or after it is coded.
 
-    Base64 is known wherever in a longer text the secret stands. Each further form makes every search slower.
+    Base64 is known wherever in a longer text the secret stands. Each further form makes every
+    search slower.
     """
-    yield from (secret, repr(secret)[1:-1], secret[::-1], quote(secret.encode("utf-8", "surrogatepass")))
+    yield from (
+        secret,
+        repr(secret)[1:-1],
+        secret[::-1],
+        quote(secret.encode("utf-8", "surrogatepass")),
+    )
     for told in (secret, secret[::-1]):
         for coded in _list_coded(told.encode("utf-8", "surrogatepass")):
             yield from (coded, coded[::-1])
@@ -84,7 +102,8 @@ def _list_coded(told: bytes) -> Iterator[str]:
 
 
 def _compile(secrets: Collection[str]) -> tuple[Callable[[str], object], Callable[[str, str], str]]:
-    """Search and substitution. The pattern itself is not kept: it would show its secrets to whoever prints what a redactor holds."""
+    """Search and substitution. The pattern itself is not kept: it would show its secrets to whoever
+    prints what a redactor holds."""
     if not secrets:
         return _find_nothing, _leave
     pattern = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))))

@@ -1,4 +1,5 @@
-"""Inputs of a prompt as text: records without what is empty, tools as signatures, everything else as JSON."""
+"""Inputs of a prompt as text: records without what is empty, tools as signatures, everything else
+as JSON."""
 
 from collections.abc import Iterator
 from textwrap import indent
@@ -15,7 +16,8 @@ _EMPTY: tuple[Json, ...] = (None, "", [], {}, False)
 
 
 def render_slot(inputs: Contract, path: str) -> str:
-    """The value of a slot, `brief` or `brief.outline.tools`; null where something on the way is missing."""
+    """The value of a slot, `brief` or `brief.outline.tools`; null where something on the way is
+    missing."""
     value: Any = inputs
     for name in path.split("."):
         value = None if value is None else getattr(value, name)
@@ -27,18 +29,29 @@ def render_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     if is_array(value) and value and all(isinstance(item, AnyTool) for item in value):
-        return indent("\n".join(["", *(line for tool in value for line in _render_tool(tool))]), "  ")
+        return indent(
+            "\n".join(["", *(line for tool in value for line in _render_tool(tool))]), "  "
+        )
     if isinstance(value, AnyTool):
         return "\n".join(_render_tool(value))
     return canonical_json(strip(value))
 
 
 def strip(value: Any) -> Json:
-    """Plain JSON. A record loses optional fields that are empty and those that are shown apart; data such as rows stays whole."""
+    """Plain JSON. A record loses optional fields that are empty and those that are shown apart;
+    data such as rows stays whole."""
     if isinstance(value, Contract):
         written = value.model_dump(mode="json")
-        fields = {name: field for name, field in type(value).model_fields.items() if name in written and name not in value.aside}
-        empty = {name for name, field in fields.items() if written[name] in _EMPTY and field.default == getattr(value, name)}
+        fields = {
+            name: field
+            for name, field in type(value).model_fields.items()
+            if name in written and name not in value.aside
+        }
+        empty = {
+            name
+            for name, field in fields.items()
+            if written[name] in _EMPTY and field.default == getattr(value, name)
+        }
         return {name: strip(getattr(value, name)) for name in fields if name not in empty}
     if is_object(value):
         return {name: strip(item) for name, item in value.items()}
@@ -46,10 +59,15 @@ def strip(value: Any) -> Json:
 
 
 def _render_tool(tool: AnyTool) -> Iterator[str]:
-    """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
+    """`- name(parameter: type) effect; tables` with what it does, then what each parameter means
+    and what it replies."""
     takes = _order(tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None))
     fields = list(render_fields(_drop_words(takes))) if takes else []
-    signature = "" if takes is None or takes == {} else f"({', '.join(field.rstrip(',') for field in fields)})"
+    signature = (
+        ""
+        if takes is None or takes == {}
+        else f"({', '.join(field.rstrip(',') for field in fields)})"
+    )
     yield f"- {tool.name}{signature} {'; '.join(_list_traits(tool))}. {tool.description}"
     yield from (f"  {name}: {told}" for name, told in _list_words(takes, ""))
     if replies := getattr(tool, "outputs", None):
@@ -63,7 +81,9 @@ def _drop_words(schema: Json) -> Json:
     if not is_object(schema):
         return schema
     return {
-        name: {key: _drop_words(value) for key, value in part.items()} if name == "properties" and is_object(part) else _drop_words(part)
+        name: {key: _drop_words(value) for key, value in part.items()}
+        if name == "properties" and is_object(part)
+        else _drop_words(part)
         for name, part in schema.items()
         if name != "description" or not isinstance(part, str)
     }
@@ -82,16 +102,21 @@ def _list_words(schema: Json, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _order(schema: Json) -> Json:
-    """A schema whose required properties stand first, in the order of its list `required`, and the others by name. So a tool is shown the
+    """A schema whose required properties stand first, in the order of its list `required`, and the
+    others by name. So a tool is shown the
     same before and after it was stored: the lake orders keys and keeps lists."""
     if is_array(schema):
         return [_order(part) for part in schema]
     if not is_object(schema):
         return schema
     parts: dict[str, Json] = {name: _order(part) for name, part in sorted(schema.items())}
-    if is_object(properties := parts.get("properties")) and is_array(needed := parts.get("required")):
+    if is_object(properties := parts.get("properties")) and is_array(
+        needed := parts.get("required")
+    ):
         first = {name: properties[name] for name in needed if name in properties}
-        parts["properties"] = first | {name: part for name, part in properties.items() if name not in first}
+        parts["properties"] = first | {
+            name: part for name, part in properties.items() if name not in first
+        }
     return parts
 
 

@@ -49,15 +49,25 @@ class RoleModels:
 
 def read_specs(config: RunConfig) -> dict[Role, Spec]:
     """The author's model, and that of each role that has its own."""
-    specs: dict[Role, Spec] = {"author": Spec.parse(f"{config.provider}:{config.model}" if config.model else config.provider)}
+    specs: dict[Role, Spec] = {
+        "author": Spec.parse(
+            f"{config.provider}:{config.model}" if config.model else config.provider
+        )
+    }
     for role in get_args(Role):
         if role != "author" and (text := getattr(config, role)):
             specs[role] = Spec.parse(text)
     author = specs["author"]
     if author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
-        # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the user whatever the form.
-        turning: set[Role] = {*_list_turning(config), *(("user",) if config.person == "model" else ())}
-        specs |= {role: author.direct for role in CONVERSING if role in turning and role not in specs}
+        # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the
+        # user whatever the form.
+        turning: set[Role] = {
+            *_list_turning(config),
+            *(("user",) if config.person == "model" else ()),
+        }
+        specs |= {
+            role: author.direct for role in CONVERSING if role in turning and role not in specs
+        }
     return specs
 
 
@@ -80,20 +90,37 @@ def check_cast(config: RunConfig, settings: Settings) -> None:
 
 def _check_spec(role: Role, spec: Spec) -> None:
     if spec.provider not in get_args(ProviderName):
-        raise SettingsError(f"The {role}'s model is {str(spec)!r}: its provider must be one of {', '.join(get_args(ProviderName))}.")
+        raise SettingsError(
+            f"The {role}'s model is {str(spec)!r}: its provider must be one of "
+            f"{', '.join(get_args(ProviderName))}."
+        )
     if spec.provider not in ("offline", "replay") and not spec.model:
-        mend = "set `model` beside `provider`" if role == "author" else f"write {spec.provider}:my-model"
-        raise SettingsError(f"The {role} is asked through {spec.provider}, and no model is named: {mend}; `envmill models` lists some.")
+        mend = (
+            "set `model` beside `provider`"
+            if role == "author"
+            else f"write {spec.provider}:my-model"
+        )
+        raise SettingsError(
+            f"The {role} is asked through {spec.provider}, and no model is named: {mend}; "
+            "`envmill models` lists some."
+        )
     if spec.provider in ("offline", "replay") and spec.model:
-        raise SettingsError(f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave it out.")
+        raise SettingsError(
+            f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave "
+            "it out."
+        )
     if spec.provider.startswith(BATCH) and role in CONVERSING:
         raise SettingsError(
-            f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: ask it as {spec.direct}."
+            f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for "
+            f"a batch: ask it as {spec.direct}."
             if spec.direct.provider in VENDORS
-            else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: give it a direct provider."
+            else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would "
+            "wait for a batch: give it a direct provider."
         )
     if spec.provider == "replay" and role != "author":
-        raise SettingsError(f"The {role} cannot be replayed alone: with `replay` as the provider every role is.")
+        raise SettingsError(
+            f"The {role} cannot be replayed alone: with `replay` as the provider every role is."
+        )
 
 
 def _list_turning(config: RunConfig) -> Iterator[Role]:
@@ -105,11 +132,14 @@ def _list_turning(config: RunConfig) -> Iterator[Role]:
 
 
 def _check_turning(role: Role, spec: Spec) -> None:
-    """The author's model stands in for a role without one of its own, where it can take turns at all."""
+    """The author's model stands in for a role without one of its own, where it can take turns at
+    all."""
     if spec.provider == "offline" or spec.provider.startswith(BATCH):
         raise SettingsError(
-            f"A model is to play the {role}, and {spec} cannot take turns in a conversation: set `{role}` to one that can, "
-            f"like openai:my-model, or let a script do it (probe and teacher `skilled@0.7`, person `scripted`)."
+            f"A model is to play the {role}, and {spec} cannot take turns in a conversation: set "
+            f"`{role}` to one that can, "
+            "like openai:my-model, or let a script do it (probe and teacher `skilled@0.7`, "
+            "person `scripted`)."
         )
 
 
@@ -118,11 +148,17 @@ def find_endpoint(spec: Spec, settings: Settings) -> Endpoint:
     name = spec.endpoint or VENDORS[spec.provider][0]
     endpoint = settings.endpoints.get(name)
     if endpoint is None or (spec.endpoint and not endpoint.url):
-        known = ", ".join(sorted(name for name, one in settings.endpoints.items() if one.url)) or "none"
-        raise SettingsError(f"{spec} names the server {name!r}, which is not set. Set ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}.")
+        known = (
+            ", ".join(sorted(name for name, one in settings.endpoints.items() if one.url)) or "none"
+        )
+        raise SettingsError(
+            f"{spec} names the server {name!r}, which is not set. Set "
+            f"ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}."
+        )
     if not endpoint.url and not endpoint.key:
         raise SettingsError(
-            f"{spec} needs a key, and {endpoint.key_name} is not set. Set it, or ask a server of your own: {spec}@my_server."
+            f"{spec} needs a key, and {endpoint.key_name} is not set. Set it, or ask a server of "
+            f"your own: {spec}@my_server."
         )
     return endpoint
 
@@ -135,12 +171,17 @@ def open_vendor(spec: Spec, settings: Settings, connections: Connections) -> Pro
 
 
 def open_cast(config: RunConfig, settings: Settings, house: Mapping[str, Opener]) -> RoleModels:
-    """Every role's model; roles with the same model share it. `house` opens the providers that are no vendor's."""
+    """Every role's model; roles with the same model share it. `house` opens the providers that are
+    no vendor's."""
     check_cast(config, settings)
     connections, opened = Connections(), dict[Spec, Provider]()
     for spec in read_specs(config).values():
         if spec not in opened:
-            opened[spec] = house[spec.provider](spec) if spec.provider in house else open_vendor(spec, settings, connections)
+            opened[spec] = (
+                house[spec.provider](spec)
+                if spec.provider in house
+                else open_vendor(spec, settings, connections)
+            )
     cast: dict[Role, Provider] = {role: opened[spec] for role, spec in read_specs(config).items()}
     return RoleModels(cast.pop("author"), cast)
 
@@ -157,7 +198,8 @@ def find_scripts(config: RunConfig) -> Iterator[str]:
     for role in ("probe", "teacher") if author.provider not in ("offline", "replay") else ():
         if (script := getattr(config, role)) != "model":
             yield (
-                f"The {role} policy is the script {script!r}, and {author} writes the environments: what a script passes says nothing of "
+                f"The {role} policy is the script {script!r}, and {author} writes the "
+                "environments: what a script passes says nothing of "
                 f"difficulty. Set `{role}` to model, and `policy` to one that can take turns."
             )
 
@@ -170,6 +212,7 @@ def find_kin(config: RunConfig) -> Iterator[str]:
         if role in specs and author and are_related(author, specs[role].model):
             shared = family(author) or "unknown"
             yield (
-                f"The {role} ({specs[role]}) is of the author's family ({shared}), and models judge their own kind too well. "
+                f"The {role} ({specs[role]}) is of the author's family ({shared}), and models "
+                "judge their own kind too well. "
                 f"Choose another family for the {role}; its calls are marked `kin` in model_calls."
             )

@@ -1,4 +1,5 @@
-"""A door that asks nobody: it catches the first request an account would send, so that it can be shown."""
+"""A door that asks nobody: it catches the first request an account would send, so that it can be
+shown."""
 
 import asyncio
 
@@ -38,7 +39,9 @@ class _Shut:
 def show_request(prompt: Prompt) -> Request:
     """What an account asks with the prompt's example."""
     if prompt.gives is None:
-        raise SettingsError(f"Prompt {prompt.name} is asked in a conversation: it has no first request of its own.")
+        raise SettingsError(
+            f"Prompt {prompt.name} is asked in a conversation: it has no first request of its own."
+        )
     try:
         asyncio.run(ModelSession(_Shut(), "", "").ask(prompt, prompt.exemplify(), prompt.gives))
     except _Caught as caught:

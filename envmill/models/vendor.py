@@ -1,4 +1,5 @@
-"""A model behind a vendor's wire format: written, sent, read; a field that the server refuses by name is left out next time."""
+"""A model behind a vendor's wire format: written, sent, read; a field that the server refuses by
+name is left out next time."""
 
 import re
 from dataclasses import replace
@@ -19,15 +20,19 @@ _FILTERS = ("content_filter", "content_policy_violation", "responsibleaipolicyvi
 class Vendor:
     """One model at one server."""
 
-    def __init__(self, name: str, model: str, dialect: Dialect, connection: ApiConnection, endpoint: str = "") -> None:
+    def __init__(
+        self, name: str, model: str, dialect: Dialect, connection: ApiConnection, endpoint: str = ""
+    ) -> None:
         self.name = name
         self.model = f"{model}@{endpoint}" if endpoint else model
-        """With the server's name, where it has one: two servers may call different models the same."""
+        """With the server's name, where it has one: two servers may call different models the
+        same."""
         self._asked, self._dialect, self._connection = model, dialect, connection
         self._terms = ModelTerms(own=not connection.endpoint.url)
 
     async def complete(self, request: Request) -> Completion:
-        """One answer. A request refused for one of its optional fields was not served, and is sent again without it."""
+        """One answer. A request refused for one of its optional fields was not served, and is sent
+        again without it."""
         terms = self._terms
         for _ in range(_MOST_CONCESSIONS):
             written = self._write(request, terms)
@@ -40,13 +45,20 @@ class Vendor:
                 continue
             completion = self._dialect.read(body)
             return replace(completion, notes=(*written.notes, *completion.notes))
-        raise BadRequest(f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its server names.")
+        raise BadRequest(
+            f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its "
+            "server names."
+        )
 
     def _write(self, request: Request, terms: ModelTerms) -> WireRequest:
         written = self._dialect.write(request, self._asked, terms)
         if "stream" in terms.dropped or not _is_streamed(request, self._connection.endpoint.stream):
             return written
-        fields = {name: value for name, value in self._dialect.streaming.items() if name not in terms.dropped}
+        fields = {
+            name: value
+            for name, value in self._dialect.streaming.items()
+            if name not in terms.dropped
+        }
         return replace(written, body=written.body | fields)
 
     async def _send(self, body: dict[str, Json]) -> dict[str, Json]:
@@ -55,9 +67,14 @@ class Vendor:
         return self._dialect.gather(answer) if isinstance(answer, list) else answer
 
     def _concede(self, refused: BadRequest, written: WireRequest, terms: ModelTerms) -> ModelTerms:
-        """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
+        """Fields are left out from now on; a limit may have been this request's alone, and is found
+        again when it is not."""
         granted = concede(refused, written, terms, self._dialect.optional)
-        if granted is None and "stream" in written.body and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}"):
+        if (
+            granted is None
+            and "stream" in written.body
+            and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}")
+        ):
             granted = replace(terms, dropped=terms.dropped | {"stream"})
         if granted is None:
             raise refused
@@ -70,7 +87,8 @@ class Vendor:
 
 
 def _is_streamed(request: Request, wanted: bool | None) -> bool:
-    """In pieces, unless a setting says otherwise: what stands in between cuts connections on which nothing moves, and a stream that
+    """In pieces, unless a setting says otherwise: what stands in between cuts connections on which
+    nothing moves, and a stream that
     died is told from a model that thinks. SGLang gives token ids with whole answers alone."""
     return not request.sampling.logprobs if wanted is None else wanted
 

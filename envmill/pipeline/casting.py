@@ -1,4 +1,5 @@
-"""The cast of a run, for what its rows rest on: which model played which part. A run keeps the settings it began with."""
+"""The cast of a run, for what its rows rest on: which model played which part. A run keeps the
+settings it began with."""
 
 from envmill.interop.exporters.sources import Cast, name_model
 from envmill.models.base import Role
@@ -15,4 +16,9 @@ def read_cast(config: RunConfig) -> Cast:
         return name_model(spec.provider, str(spec).partition(":")[2])
 
     users = [name("user")] if config.person == "model" else []
-    return {"author": [name("author")], "judge": [name("judge"), name("critic")], "teacher": [name("policy")], "user": users}
+    return {
+        "author": [name("author")],
+        "judge": [name("judge"), name("critic")],
+        "teacher": [name("policy")],
+        "user": users,
+    }

@@ -13,7 +13,8 @@ R = TypeVar("R")
 
 
 async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
-    """All to their end before the first error counts: what is under way is paid for, and belongs to this subject."""
+    """All to their end before the first error counts: what is under way is paid for, and belongs to
+    this subject."""
     replies, errors = list[R](), list[BaseException]()
     for one in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(one, BaseException):
@@ -27,4 +28,10 @@ async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
 
 def describe_origin(seed: Seed, models: ModelSession, prompt: Prompt) -> Origin:
     """The origin of a blueprint, by the prompt that decides about it."""
-    return Origin(recipe=seed.recipe, seed=seed.id, provider=models.provider, model=models.model, **describe_prompt(prompt))
+    return Origin(
+        recipe=seed.recipe,
+        seed=seed.id,
+        provider=models.provider,
+        model=models.model,
+        **describe_prompt(prompt),
+    )

@@ -1,4 +1,5 @@
-"""A blob: bytes a tool answers with. They travel by hash and are fetched apart, never inlined in a reply."""
+"""A blob: bytes a tool answers with. They travel by hash and are fetched apart, never inlined in a
+reply."""
 
 import base64
 import hashlib
@@ -52,4 +53,10 @@ class BlobStore:
         if name not in self._held:
             return None
         media_type, data = self._held[name]
-        return {"type": "blob", "hash": name, "media_type": media_type, "size": len(data), "data": base64.b64encode(data).decode()}
+        return {
+            "type": "blob",
+            "hash": name,
+            "media_type": media_type,
+            "size": len(data),
+            "data": base64.b64encode(data).decode(),
+        }

@@ -14,7 +14,8 @@ Json: TypeAlias = Any
 
 MAX_DEPTH = 64
 MAX_STATE = 24 * 1024 * 1024
-"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each quote escaped."""
+"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each
+quote escaped."""
 MAX_REPLY = 1024 * 1024
 """Bytes of a spelled tool reply."""
 MAX_INTEGER = 2**63
@@ -28,11 +29,14 @@ _ARRAYS, _NUMBERS = (list, tuple), (int, float)
 """Kept as tuples: `list | tuple` is made anew, and asked more slowly, each time."""
 _isfinite = math.isfinite
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
 
 
 def _make_encoder() -> Callable[[Json], str]:
-    """The encoder's inner function, made once: `encode` makes it anew for every value, which costs more than a small value does."""
+    """The encoder's inner function, made once: `encode` makes it anew for every value, which costs
+    more than a small value does."""
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _ENCODER.encode
@@ -69,7 +73,8 @@ class NotJson(ValueError):
 
 
 def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
-    """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings already."""
+    """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings
+    already."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind in _ATOMS:
         return value
@@ -85,7 +90,10 @@ def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
         return str.__str__(value)
     if isinstance(value, _NUMBERS):
         return _plain_number(value)
-    raise NotJson(f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None")
+    raise NotJson(
+        f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, "
+        "bool or None"
+    )
 
 
 def _plain_number(value: float) -> Json:
@@ -110,7 +118,11 @@ def _plain_object(value: dict[Any, Json], depth: int) -> dict[str, Json]:
         for key, item in value.items():
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]
             # Nearly every item ends here: a call for each would double the time a state takes.
-            if kind in _ATOMS or (kind is float and _isfinite(item)) or (kind is int and -MAX_INTEGER <= item < MAX_INTEGER):
+            if (
+                kind in _ATOMS
+                or (kind is float and _isfinite(item))
+                or (kind is int and -MAX_INTEGER <= item < MAX_INTEGER)
+            ):
                 copy[key] = item
             else:
                 copy[key] = plain(item, depth)

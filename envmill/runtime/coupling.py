@@ -1,7 +1,9 @@
-"""Couplings: what a program's world does by itself after each call, so that one side of it follows the other.
+"""Couplings: what a program's world does by itself after each call, so that one side of it follows
+the other.
 
-A coupling is a method marked `@coupling` that takes nothing. After a call that succeeded, and after time passed, all of them run in the
-order in which they are defined. They read and write the state alone, and settle: run once more, they change nothing.
+A coupling is a method marked `@coupling` that takes nothing. After a call that succeeded, and after
+time passed, all of them run in the order in which they are defined. They read and write the state
+alone, and settle: run once more, they change nothing.
 """
 
 from collections.abc import Callable
@@ -24,7 +26,10 @@ def coupling(method: Method) -> Method:
 def list_couplings(program: type[Any]) -> tuple[str, ...]:
     """Names of the marked methods of a class, in the order in which they are defined."""
     found = dict.fromkeys(
-        name for base in reversed(program.__mro__) for name, member in vars(base).items() if getattr(member, "__dict__", {}).get(_MARK)
+        name
+        for base in reversed(program.__mro__)
+        for name, member in vars(base).items()
+        if getattr(member, "__dict__", {}).get(_MARK)
     )
     return tuple(found)
 
@@ -35,4 +40,6 @@ def couple(instance: object) -> None:
         try:
             getattr(instance, name)()
         except Rejection as rejection:
-            raise RuntimeError(f"The coupling {name} refused ({rejection.code}), and nobody had called it.") from rejection
+            raise RuntimeError(
+                f"The coupling {name} refused ({rejection.code}), and nobody had called it."
+            ) from rejection

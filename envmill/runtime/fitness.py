@@ -1,4 +1,5 @@
-"""Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an integer is asked for."""
+"""Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an
+integer is asked for."""
 
 from envmill.runtime.canonical import MAX_INTEGER, Json, NotJson, plain, render
 from envmill.runtime.interface import Interface
@@ -16,7 +17,11 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
     for value in arguments.values():
         kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         # Nearly every argument is such a one, and needs no closer look.
-        if not ((kind is str and value.isascii()) or kind in _SMALL or (kind is int and -MAX_INTEGER <= value < MAX_INTEGER)):
+        if not (
+            (kind is str and value.isascii())
+            or kind in _SMALL
+            or (kind is int and -MAX_INTEGER <= value < MAX_INTEGER)
+        ):
             plainly = False
             break
     if not plainly:

@@ -1,4 +1,5 @@
-"""The interface of a program: its tools by name, each with a validator compiled at its first call."""
+"""The interface of a program: its tools by name, each with a validator compiled at its first
+call."""
 
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
@@ -26,8 +27,11 @@ class Interface:
     def __init__(self, tools: Sequence[ToolEntry]) -> None:
         self.tools = {tool["name"]: tool for tool in tools}
         self.allowed = {tool["name"]: frozenset(tool.get("actors") or DEFAULT) for tool in tools}
-        self.siblings = {tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))}
-        """Tools that are shown and answered here, and not by the program, by the service they belong to."""
+        self.siblings = {
+            tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))
+        }
+        """Tools that are shown and answered here, and not by the program, by the service they
+        belong to."""
         self.actors = frozenset(DEFAULT).union(*self.allowed.values())
         """Everybody a tool knows, and the agent."""
         self.checks: dict[str, Check] = {}
@@ -41,7 +45,8 @@ class Interface:
         return found
 
     def compile(self) -> None:
-        """Compile every validator, or raise ValueError; a process that forks sessions does it for all of them."""
+        """Compile every validator, or raise ValueError; a process that forks sessions does it for
+        all of them."""
         for name, tool in self.tools.items():
             check_schema(tool["parameters"])
             self.check(name)

@@ -1,4 +1,5 @@
-"""A recording: each step of a session as it was asked, with what it came to; and where a replay first differs from it.
+"""A recording: each step of a session as it was asked, with what it came to; and where a replay
+first differs from it.
 
 step ─► session ─► observation ─► tape ──► JSON, kept ──► the same steps in another process ──► identical, or the first difference
 """
@@ -22,7 +23,8 @@ class RecordedStep(TypedDict):
     step: dict[str, Any]
     """As it travels: `{"op": "call", "name": …, "arguments": …, "actor": …}`."""
     seen: dict[str, Any]
-    """Outcome, parts, code, message, state hash, uses of clock, ids and randomness, notifications, weather."""
+    """Outcome, parts, code, message, state hash, uses of clock, ids and randomness, notifications,
+    weather."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ class Difference:
     replayed: Any
 
     def __str__(self) -> str:
-        return f"step {self.step}, {'.'.join(self.path)}: recorded {_brief(self.recorded)}, now {_brief(self.replayed)}"
+        return (
+            f"step {self.step}, {'.'.join(self.path)}: recorded {_brief(self.recorded)}, now "
+            f"{_brief(self.replayed)}"
+        )
 
 
 class Recorder:
@@ -56,17 +61,23 @@ class Recorder:
         return seen
 
 
-def find_difference(recorded: Sequence[dict[str, Any]], replayed: Sequence[dict[str, Any]]) -> Difference | None:
+def find_difference(
+    recorded: Sequence[dict[str, Any]], replayed: Sequence[dict[str, Any]]
+) -> Difference | None:
     """The first observation that differs, and where; None when all are identical."""
     for place, (before, after) in enumerate(zip(recorded, replayed, strict=False)):
         for path, one, other in list_differences(_compared(before), _compared(after)):
             return Difference(place, path, one, other)
     if len(recorded) != len(replayed):
-        return Difference(min(len(recorded), len(replayed)), ("length",), len(recorded), len(replayed))
+        return Difference(
+            min(len(recorded), len(replayed)), ("length",), len(recorded), len(replayed)
+        )
     return None
 
 
-def list_differences(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+def list_differences(
+    before: Any, after: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     """Every place where two JSON values differ, as deep as they agree in shape."""
     if is_object(before) and is_object(after):
         for key in [*before, *(key for key in after if key not in before)]:

@@ -9,13 +9,15 @@ from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, plain, render
 from envmill.runtime.notice import Notification
 
 WIDEST = 6
-"""Bytes of JSON for one of marshal's second version, at most: a control character becomes `\\u0001`."""
+"""Bytes of JSON for one of marshal's second version, at most: a control character becomes
+`\\u0001`."""
 _SURROGATE = 0xED
 _ARRAYS = (list, tuple)
 
 Outcome = Literal["ok", "rejection", "failure"]
 Fragment: TypeAlias = Callable[[Any], Any]
-"""Makes of a value what whoever sends it copies as it is, or None when it has to be looked at first."""
+"""Makes of a value what whoever sends it copies as it is, or None when it has to be looked at
+first."""
 
 
 class Error(TypedDict):
@@ -29,7 +31,8 @@ class Reply(TypedDict):
     ok: bool
     outcome: Outcome
     parts: NotRequired[list[dict[str, Json]]]
-    """`{"type": "text", "text": …}`, `{"type": "json", "value": …}` or `{"type": "blob", "hash": …, "media_type": …, "size": …}`."""
+    """`{"type": "text", "text": …}`, `{"type": "json", "value": …}` or `{"type": "blob", "hash": …,
+    "media_type": …, "size": …}`."""
     error: NotRequired[Error]
     notifications: NotRequired[list[Notification]]
     """What came while time passed; only `advance` brings any."""
@@ -39,8 +42,11 @@ class Reply(TypedDict):
     """Kinds of trouble the call met: for the record, never for the agent."""
 
 
-def parts_of(value: Any, shelf: BlobStore, fragment: Fragment | None = None) -> list[dict[str, Json]]:
-    """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
+def parts_of(
+    value: Any, shelf: BlobStore, fragment: Fragment | None = None
+) -> list[dict[str, Json]]:
+    """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it
+    one part each, the rest JSON."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
         return [{"type": "json", "value": spelled}]
@@ -61,11 +67,16 @@ def _part_of(value: Any, shelf: BlobStore) -> dict[str, Json]:
             raise NotJson(str(error)) from None
     value = plain(value)
     _weigh(value)
-    return {"type": "text", "text": value} if isinstance(value, str) else {"type": "json", "value": value}
+    return (
+        {"type": "text", "text": value}
+        if isinstance(value, str)
+        else {"type": "json", "value": value}
+    )
 
 
 def _weigh(value: Json) -> None:
-    """NotJson for what cannot be sent. Whoever sends it spells it, so that it is spelled here only where that is in doubt."""
+    """NotJson for what cannot be sent. Whoever sends it spells it, so that it is spelled here only
+    where that is in doubt."""
     if isinstance(value, str) and value.isascii() and len(value) < MAX_REPLY // WIDEST:
         return
     # Every text is in it as UTF-8, in which a surrogate begins with this byte.

@@ -5,8 +5,9 @@ stored                  {"offer_id": "ofr_7c2e"}, as it was made, and beside it
                         {"into": "/offer_id", "call": 3, "path": "/id", "was": "ofr_7c2e"}
 played                  what call 3 is answered in this session stands there
 
-Arguments always hold plain values: a reader of a stored path never meets a reference. A use counts only while the argument holds what it
-held when the path was recorded, so a changed argument (a near miss, a slip) stays as it was changed.
+Arguments always hold plain values: a reader of a stored path never meets a reference. A use counts
+only while the argument holds what it held when the path was recorded, so a changed argument (a near
+miss, a slip) stays as it was changed.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -34,12 +35,17 @@ class Reference(NamedTuple):
 
 
 def find_references(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Reference]:
-    """References in arguments as an author writes them; `schema` is that of the tool's parameters."""
-    return [Reference(into, value["from"], value["path"]) for into, value in _walk(arguments, schema, "")]
+    """References in arguments as an author writes them; `schema` is that of the tool's
+    parameters."""
+    return [
+        Reference(into, value["from"], value["path"])
+        for into, value in _walk(arguments, schema, "")
+    ]
 
 
 def read_reply(parts: Sequence[Mapping[str, Json]]) -> Json:
-    """The reply that pointers lead into: the value of its only part, or a list of the values of several."""
+    """The reply that pointers lead into: the value of its only part, or a list of the values of
+    several."""
     values = [part.get("value", part.get("text")) for part in parts]
     return values[0] if len(values) == 1 else values
 
@@ -67,8 +73,11 @@ def put(arguments: Mapping[str, Json], pointer: str, value: Json) -> dict[str, J
     return whole[""]
 
 
-def fill(arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], results: Mapping[int, Json]) -> tuple[dict[str, Json], str]:
-    """The arguments with the results of this session, and why a result is not there; empty where all are."""
+def fill(
+    arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], results: Mapping[int, Json]
+) -> tuple[dict[str, Json], str]:
+    """The arguments with the results of this session, and why a result is not there; empty where
+    all are."""
     filled = dict(arguments)
     for use in uses:
         try:
@@ -77,11 +86,19 @@ def fill(arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], resu
         except LookupError:
             continue
         if use["call"] not in results:
-            return filled, f"It needs the reply to call {use['call']} of the path, which was not made or did not succeed."
+            return (
+                filled,
+                f"It needs the reply to call {use['call']} of the path, which was not made or "
+                "did not succeed.",
+            )
         try:
             filled = put(filled, use["into"], read_pointer(results[use["call"]], use["path"]))
         except LookupError as error:
-            return filled, f"It needs {use['path']} of the reply to call {use['call']} of the path. {error.args[0]}."
+            return (
+                filled,
+                f"It needs {use['path']} of the reply to call {use['call']} of the path. "
+                f"{error.args[0]}.",
+            )
     return filled, ""
 
 
@@ -98,8 +115,14 @@ def list_pointers(value: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def is_reference(value: Json) -> bool:
-    """Whether a value is written as a reference: exactly two keys, a number of a call and a JSON pointer."""
-    return isinstance(value, dict) and value.keys() == {"from", "path"} and type(value["from"]) is int and isinstance(value["path"], str)
+    """Whether a value is written as a reference: exactly two keys, a number of a call and a JSON
+    pointer."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"from", "path"}
+        and type(value["from"]) is int
+        and isinstance(value["path"], str)
+    )
 
 
 def _walk(value: Json, schema: Json, pointer: str) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -116,7 +139,8 @@ def _walk(value: Json, schema: Json, pointer: str) -> Iterator[tuple[str, dict[s
 
 
 def _declares(schema: Json) -> bool:
-    """Whether a tool itself takes an object with these two keys: then the object is a value like any other."""
+    """Whether a tool itself takes an object with these two keys: then the object is a value like
+    any other."""
     forms = [schema, *schema.get("anyOf", ())] if isinstance(schema, dict) else []
     return any({"from", "path"} <= form.get("properties", {}).keys() for form in forms)
 
@@ -124,7 +148,11 @@ def _declares(schema: Json) -> bool:
 def _describe(value: Json) -> str:
     if isinstance(value, dict):
         return f"the object has {', '.join(map(str, value)) or 'no keys'}"
-    return f"the list has {len(value)} items" if isinstance(value, list) else "the value is no object and no list"
+    return (
+        f"the list has {len(value)} items"
+        if isinstance(value, list)
+        else "the value is no object and no list"
+    )
 
 
 def _split(pointer: str) -> list[str]:

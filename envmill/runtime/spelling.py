@@ -14,7 +14,8 @@ _ROWS = 8
 """Rows from which a collection is remembered row by row."""
 
 _Piece = tuple[bytes, bytes]
-"""Marshalled, and spelled. Equal bytes mean equal values; where equal values come in other bytes, they are spelled once more."""
+"""Marshalled, and spelled. Equal bytes mean equal values; where equal values come in other bytes,
+they are spelled once more."""
 
 
 class Speller:
@@ -31,7 +32,11 @@ class Speller:
         """Canonical bytes of a state, or NotJson."""
         if self._refresh(public):
             self._hash = ""
-            self._whole = b"{" + b",".join(self._name(name) + self._pieces[name][1] for name in sorted(public)) + b"}"
+            self._whole = (
+                b"{"
+                + b",".join(self._name(name) + self._pieces[name][1] for name in sorted(public))
+                + b"}"
+            )
             if len(self._whole) > MAX_STATE:
                 size, self._whole = len(self._whole), b""
                 self._pieces.clear()

@@ -63,7 +63,8 @@ class AttributeState:
         return
 
     def revert(self) -> None:
-        """Nothing: a program that changes its state before it refuses is at fault, and a gate shall see it."""
+        """Nothing: a program that changes its state before it refuses is at fault, and a gate shall
+        see it."""
 
     def list_changes(self, start: dict[str, Json], instance: Any) -> Iterator[dict[str, Json]]:
         return list_changes(start, plain(self.read(instance)))
@@ -89,7 +90,8 @@ class TableState:
         self._after: dict[str, Json] | None = None
 
     def begin(self, start: StartCache) -> Any:
-        """The rows are loaded once and then only rolled back to, while state, clock and seed stay the same: defaults read them."""
+        """The rows are loaded once and then only rolled back to, while state, clock and seed stay
+        the same: defaults read them."""
         database, wanted = self._open(), (start.content, self._world.clock, self._world.seed)
         if wanted == self._loaded:
             database.reset()
@@ -98,14 +100,18 @@ class TableState:
         else:
             self._loaded = None
             database.load(start.copy())
-            self._loaded, self._after = wanted, self._world.snapshot() if any(self._world.uses.values()) else None
+            self._loaded, self._after = (
+                wanted,
+                self._world.snapshot() if any(self._world.uses.values()) else None,
+            )
         return self._give()
 
     def read(self, instance: Any) -> dict[str, Any]:
         attributes: dict[str, Any] = instance.__dict__
         if kept := [name for name in attributes if not name.startswith("_")]:
             raise ProgramFault(
-                f"{kept[0]} is kept in memory. With a {SCHEMA} all state lives in tables: keep it there, or begin its name with _."
+                f"{kept[0]} is kept in memory. With a {SCHEMA} all state lives in tables: keep it "
+                "there, or begin its name with _."
             )
         return self._database.state()
 
@@ -133,7 +139,10 @@ class TableState:
 
     def _open(self) -> Any:
         if self._database is None:
-            from envmill.runtime.db import Database, Db  # only where it is wanted: SQLite is no part of other sessions' memory
+            from envmill.runtime.db import (
+                Database,
+                Db,
+            )  # only where it is wanted: SQLite is no part of other sessions' memory
 
             self._database, self._make_db = Database(self._schema), Db
         return self._database

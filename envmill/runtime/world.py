@@ -1,4 +1,5 @@
-"""Virtual time, ids and randomness of the running session: one instance per process, set back at every reset."""
+"""Virtual time, ids and randomness of the running session: one instance per process, set back at
+every reset."""
 
 import datetime
 from functools import lru_cache
@@ -27,7 +28,8 @@ class SeededRandom(Random):
         super().__init__(seed)
 
     def put_off(self, seed: int) -> None:
-        """Start over at a seed, when it is first drawn from: it takes as long as a call does, and few programs draw."""
+        """Start over at a seed, when it is first drawn from: it takes as long as a call does, and
+        few programs draw."""
         self._due, self.gauss_next = seed, None
 
     def random(self) -> float:
@@ -57,7 +59,8 @@ class SeededRandom(Random):
 
 
 class World:
-    """What a program may not take from the machine. Ids and draws are separate streams: neither shifts the other."""
+    """What a program may not take from the machine. Ids and draws are separate streams: neither
+    shifts the other."""
 
     def __init__(self) -> None:
         self.reset(0, 0)
@@ -106,7 +109,11 @@ class World:
         load_stream(self._id_stream(), snapshot["ids"])
         load_stream(self.rng(), snapshot["rng"])
         # Last: setting streams back may count as drawing from them.
-        self.uses = {"clock": snapshot["uses"]["clock"], "ids": snapshot["uses"]["ids"], "randomness": snapshot["uses"]["randomness"]}
+        self.uses = {
+            "clock": snapshot["uses"]["clock"],
+            "ids": snapshot["uses"]["ids"],
+            "randomness": snapshot["uses"]["randomness"],
+        }
 
     def _id_stream(self) -> Random:
         if self._ids is None:
@@ -135,7 +142,8 @@ def rng() -> Random:
 
 
 def notify(actor: str, text: str, at: datetime.datetime | None = None) -> None:
-    """Tell an actor something, now or at a later time; it is delivered when time next passes that moment."""
+    """Tell an actor something, now or at a later time; it is delivered when time next passes that
+    moment."""
     WORLD.outbox.post(WORLD.clock if at is None else max(WORLD.clock, to_micros(at)), actor, text)
 
 
@@ -149,4 +157,6 @@ def to_micros(moment: datetime.datetime) -> int:
     """Microseconds since 1970 UTC of a moment; one without a zone is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
-    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(
+        microseconds=1
+    )

@@ -1,4 +1,5 @@
-"""A hearing: generated checks and the ending they are asked about, as the judge zygote gets them, and what they said."""
+"""A hearing: generated checks and the ending they are asked about, as the judge zygote gets them,
+and what they said."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,12 +29,15 @@ class CheckReply:
 
 @dataclass(frozen=True)
 class CheckSession:
-    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools, and no check meets another."""
+    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools,
+    and no check meets another."""
 
     sources: Sequence[str]
-    """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial, final, rollout) -> bool`."""
+    """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial,
+    final, rollout) -> bool`."""
     initial: Json | bytes
-    """State at the start; bytes are those of a SQLite file, and the checks get its rows by table."""
+    """State at the start; bytes are those of a SQLite file, and the checks get its rows by
+    table."""
     final: Json | bytes
     """State at the end."""
     clock: str
@@ -41,7 +45,8 @@ class CheckSession:
     seed: int = 0
     """Seed of what the checks take for chance."""
     rollout: Json = field(default_factory=lambda: _NOTHING_DONE)
-    """What was done and said, for checks that ask: `{"calls": [{name, arguments, actor, outcome, code, parts}], "said": [text]}`."""
+    """What was done and said, for checks that ask: `{"calls": [{name, arguments, actor, outcome,
+    code, parts}], "said": [text]}`."""
 
     @cached_property
     def message(self) -> dict[str, Json]:
@@ -54,10 +59,17 @@ class CheckSession:
         return {"hash": digest({"flavour": "judge", **content}), **content}
 
     def plans(self) -> list[list[dict[str, Json]]]:
-        """For each check the ending, then the check: each has a process of its own. BuildError when a part of it is not JSON."""
-        states = {"initial": _pack(self.initial), "final": _pack(self.final), "rollout": _pack(self.rollout)}
+        """For each check the ending, then the check: each has a process of its own. BuildError when
+        a part of it is not JSON."""
+        states = {
+            "initial": _pack(self.initial),
+            "final": _pack(self.final),
+            "rollout": _pack(self.rollout),
+        }
         opening: dict[str, Json] = {"op": "reset", "clock": self.clock, "seed": self.seed, **states}
-        return [[opening, {"op": "check", "name": _name(place)}] for place in range(len(self.sources))]
+        return [
+            [opening, {"op": "check", "name": _name(place)}] for place in range(len(self.sources))
+        ]
 
 
 def read_statement(seen: Sequence[Observation]) -> CheckReply:
@@ -76,7 +88,9 @@ def _pack(state: Json | bytes) -> dict[str, Json]:
     try:
         return pack_state(orjson.dumps(state))
     except TypeError as error:
-        raise BuildError(f"A state cannot be sent to the judge: {error}. It must be plain JSON.") from None
+        raise BuildError(
+            f"A state cannot be sent to the judge: {error}. It must be plain JSON."
+        ) from None
 
 
 def _read(seen: Observation) -> CheckReply:

@@ -1,6 +1,7 @@
 """The flow process's end of one driver: ask it without blocking, notice its death.
 
-A plain protocol, not streams: a request and its reply cost the event loop one write and one callback.
+A plain protocol, not streams: a request and its reply cost the event loop one write and one
+callback.
 """
 
 import asyncio
@@ -15,12 +16,14 @@ from envmill.runtime.jail.wire import BadFrame, Message, adopt_codec, decode, en
 from envmill.sandbox.launch import CODEC, launch
 
 SILENCE = 90.0
-"""Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget and half of it."""
+"""Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget
+and half of it."""
 _KNOWN = 256
 """Programs a driver is assumed to remember; it says so when it does not."""
 _LOG = logging.getLogger(__name__)
 _LEAK = (
-    "Program %s answered %s otherwise in a session reset in place than in a fresh one. It is reset in place no more. "
+    "Program %s answered %s otherwise in a session reset in place than in a fresh one. It is "
+    "reset in place no more. "
     "Searches that found nothing in its environment may have missed something: play them again."
 )
 _MEND = "Nothing is known about the items concerned: retry them."
@@ -47,7 +50,9 @@ class DriverLink(asyncio.Protocol):
         """Why the driver is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False) -> "DriverLink":
+    async def start(
+        cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False
+    ) -> "DriverLink":
         """Exec a driver and wait for its first word."""
         adopt_codec(CODEC)
         process, mine = launch(hash_seed, without, core, diagnose)
@@ -58,7 +63,9 @@ class DriverLink(asyncio.Protocol):
         except BaseException as error:
             await link.close()
             if isinstance(error, TimeoutError):
-                raise SandboxError(f"The sandbox's driver did not start within {SILENCE:g} s. {_MEND}") from None
+                raise SandboxError(
+                    f"The sandbox's driver did not start within {SILENCE:g} s. {_MEND}"
+                ) from None
             raise
         link.layers = hello["layers"]
         return link
@@ -111,7 +118,8 @@ class DriverLink(asyncio.Protocol):
         answer: asyncio.Future[Message] = self._loop.create_future()
         self._write({"id": number, **request})
         if not self._waiting:
-            # Time in which nothing was due is no silence of the driver's: this process may have judged for minutes since its last reply.
+            # Time in which nothing was due is no silence of the driver's: this process may have
+            # judged for minutes since its last reply.
             self._heard = self._loop.time()
         self._waiting[number] = answer
         if self._watch is None:
@@ -125,7 +133,10 @@ class DriverLink(asyncio.Protocol):
         try:
             frame = encode(request)
         except (TypeError, ValueError, BadFrame) as error:
-            raise BuildError(f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON.") from None
+            raise BuildError(
+                f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, "
+                "and plain JSON."
+            ) from None
         if self._transport:
             self._transport.write(frame)
 
@@ -146,12 +157,18 @@ class DriverLink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
-        if not self._buffer and len(data) > 4 and len(data) == 4 + int.from_bytes(data[:4], "little"):
+        if (
+            not self._buffer
+            and len(data) > 4
+            and len(data) == 4 + int.from_bytes(data[:4], "little")
+        ):
             self._handle(data[4:])
             return
         self._buffer += data
         try:
-            while len(self._buffer) >= 4 and len(self._buffer) >= (end := 4 + frame_length(bytes(self._buffer[:4]))):
+            while len(self._buffer) >= 4 and len(self._buffer) >= (
+                end := 4 + frame_length(bytes(self._buffer[:4]))
+            ):
                 payload = bytes(self._buffer[4:end])
                 del self._buffer[:end]
                 self._handle(payload)
@@ -187,7 +204,9 @@ class DriverLink(asyncio.Protocol):
             if not answer.done():
                 answer.set_exception(SandboxError(f"{self.death} {_MEND}"))
         if not self._hello.done():
-            self._hello.set_exception(SandboxError(f"The sandbox's driver did not start: {self.death} {_MEND}"))
+            self._hello.set_exception(
+                SandboxError(f"The sandbox's driver did not start: {self.death} {_MEND}")
+            )
             self._hello.exception()  # nobody may be waiting any more
 
 

@@ -43,19 +43,25 @@ def read_corpus(place: str, column: str, most: int | None = None) -> list[Text]:
         said = row.get(column)
         if not isinstance(said, str):
             known = ", ".join(sorted(row)) or "none"
-            raise SettingsError(f"{path}, row {number}, has no text under {column!r}; its columns are {known}. Name one with `column`.")
+            raise SettingsError(
+                f"{path}, row {number}, has no text under {column!r}; its columns are {known}. "
+                "Name one with `column`."
+            )
         licence = row.get("licence") or row.get("license") or _NO_LICENCE
         if words := " ".join(said.split()):
             texts.setdefault(words, Text(words, str(licence)))
     if not texts:
-        raise SettingsError(f"{path} holds no text under {column!r}. Give another file with `corpus`.")
+        raise SettingsError(
+            f"{path} holds no text under {column!r}. Give another file with `corpus`."
+        )
     return list(texts.values())[:most]
 
 
 def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
     if not path.is_file():
         raise SettingsError(
-            f"There is no file {path} to mine. Give `corpus` a JSONL or Parquet file, or {OWN!r} for the texts that come along."
+            f"There is no file {path} to mine. Give `corpus` a JSONL or Parquet file, or {OWN!r} "
+            "for the texts that come along."
         )
     if path.suffix == ".parquet":
         yield from _read_parquet(path)
@@ -68,10 +74,14 @@ def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
                 row: Json = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise SettingsError(
-                    f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object a line, or Parquet."
+                    f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object "
+                    "a line, or Parquet."
                 ) from error
             if not is_object(row):
-                raise SettingsError(f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, or Parquet.")
+                raise SettingsError(
+                    f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, "
+                    "or Parquet."
+                )
             yield row
 
 
@@ -80,4 +90,6 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Json]]:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
     except ArrowException as error:
-        raise SettingsError(f"{path} is no Parquet file that can be read ({error}). Write it anew, or give JSONL.") from error
+        raise SettingsError(
+            f"{path} is no Parquet file that can be read ({error}). Write it anew, or give JSONL."
+        ) from error

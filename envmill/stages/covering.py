@@ -1,11 +1,20 @@
-"""Covering rules: once a program's own tests are green, a reader names the rules that none of them breaks, and these calls are made.
+"""Covering rules: once a program's own tests are green, a reader names the rules that none of them
+breaks, and these calls are made.
 
 green version ─► missing calls ─► jail ─► refused, or accepted and confirmed by the judge ─► tests more, of every later version, too
 """
 
 from envmill.errors import BadReply
 from envmill.gates.base import EnvironmentCase
-from envmill.gates.reading.coverage import BREAKS, PROMPT, MissedRule, ask_missing, confirm_all, is_accepted, is_refused
+from envmill.gates.reading.coverage import (
+    BREAKS,
+    PROMPT,
+    MissedRule,
+    ask_missing,
+    confirm_all,
+    is_accepted,
+    is_refused,
+)
 from envmill.gates.reading.suspicions import asks_judge
 from envmill.gates.w3 import play_tests
 from envmill.models.gateway import ModelSession
@@ -18,7 +27,8 @@ __all__ = ["BREAKS", "Coverage"]
 
 
 class Coverage:
-    """What was found missing while one program is built. A reader is asked once: repairs are not read again."""
+    """What was found missing while one program is built. A reader is asked once: repairs are not
+    read again."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -28,9 +38,16 @@ class Coverage:
         """The missing calls as tests of a version."""
         return tuple(_store(one, environment) for one in self._missed)
 
-    async def find_missing(self, case: EnvironmentCase, context: RunContext, models: ModelSession) -> tuple[Test, ...]:
-        """Tests that are added to a version whose own are green; none where the run asks no judge, or it gives no usable reply."""
-        if self.asked or not context.config.coverage or not asks_judge(context.config.suspicions, models):
+    async def find_missing(
+        self, case: EnvironmentCase, context: RunContext, models: ModelSession
+    ) -> tuple[Test, ...]:
+        """Tests that are added to a version whose own are green; none where the run asks no judge,
+        or it gives no usable reply."""
+        if (
+            self.asked
+            or not context.config.coverage
+            or not asks_judge(context.config.suspicions, models)
+        ):
             return ()
         self.asked = True
         played = await play_tests(case.environment, case.tests, context.sandbox)
@@ -41,7 +58,9 @@ class Coverage:
         tests = [_store(one, case.environment) for one in missing]
         ended = [seen for _, seen in await play_tests(case.environment, tests, context.sandbox)]
         refused = [one for one, seen in zip(missing, ended, strict=True) if is_refused(seen)]
-        accepted = [(one, seen) for one, seen in zip(missing, ended, strict=True) if is_accepted(seen)]
+        accepted = [
+            (one, seen) for one, seen in zip(missing, ended, strict=True) if is_accepted(seen)
+        ]
         self._missed = (*refused, *await confirm_all(case, accepted, models))
         return self.list_tests(case.environment)
 

@@ -1,4 +1,5 @@
-"""Keeping a path: the state of a scenario may get more records as long as its reference path does what it did."""
+"""Keeping a path: the state of a scenario may get more records as long as its reference path does
+what it did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,14 +25,21 @@ class KeptPath:
     context: RunContext
     models: ModelSession
     strict: bool = False
-    """Whether words that get suspect by more records are refused, too: they stood above suspicion before, and the records are no part of
+    """Whether words that get suspect by more records are refused, too: they stood above suspicion
+    before, and the records are no part of
     the errand."""
     _suspect: set[tuple[str, str]] | None = field(default=None, init=False)
     """Gate and reason of what was suspect from the beginning."""
 
     async def admit(self, state: dict[str, Json]) -> tuple[str, str] | None:
-        """(reason code, words) where the path does something else on a state, or its words do not hold there; else the state stands."""
-        tried = await execute(self.version.reply.model_copy(update={"initial_state": state}), self.place, self.context, self.models)
+        """(reason code, words) where the path does something else on a state, or its words do not
+        hold there; else the state stands."""
+        tried = await execute(
+            self.version.reply.model_copy(update={"initial_state": state}),
+            self.place,
+            self.context,
+            self.models,
+        )
         if tried.draft is None:
             return tried.objection
         if tried.draft.oracle != self.draft.oracle or tried.draft.changes != self.draft.changes:
@@ -45,8 +53,11 @@ class KeptPath:
         self.version, self.draft = tried, tried.draft
         return None
 
-    async def _judge(self, draft: Draft, noted: set[tuple[str, str]] | None = None) -> tuple[str, str] | None:
-        """What refuses a draft's words; suspicions are noted instead where there is a set for them."""
+    async def _judge(
+        self, draft: Draft, noted: set[tuple[str, str]] | None = None
+    ) -> tuple[str, str] | None:
+        """What refuses a draft's words; suspicions are noted instead where there is a set for
+        them."""
 
         async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
             heard = await ask_judge(found, posed, self.context, self.models)
@@ -59,4 +70,8 @@ class KeptPath:
         return await judge_words(draft, self.place.environment, means, ask_about)
 
     def _is_new(self, finding: Finding) -> bool:
-        return self.strict and finding.outcome == "suspected" and (finding.gate, finding.reason) not in (self._suspect or set())
+        return (
+            self.strict
+            and finding.outcome == "suspected"
+            and (finding.gate, finding.reason) not in (self._suspect or set())
+        )

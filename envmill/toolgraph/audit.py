@@ -1,4 +1,5 @@
-"""The audit: required inputs that nobody can supply, tools that need them, and tools that nothing leads to."""
+"""The audit: required inputs that nobody can supply, tools that need them, and tools that nothing
+leads to."""
 
 from dataclasses import dataclass
 
@@ -25,11 +26,15 @@ class Audit:
 
 
 def audit_graph(graph: ToolGraph) -> Audit:
-    """Mend it with `told` where a user does know the value, with another tool, or with tables whose records are looked up."""
+    """Mend it with `told` where a user does know the value, with another tool, or with tables whose
+    records are looked up."""
     lacking = tuple(
         Unsuppliable(graph.tools[one.owner].name, one.path, " ".join(one.words))
         for required in graph.required
         for one in required
         if not one.told and not graph.links.get(one.index)
     )
-    return Audit(lacking, tuple(tool.name for index, tool in enumerate(graph.tools) if index not in graph.reachable))
+    return Audit(
+        lacking,
+        tuple(tool.name for index, tool in enumerate(graph.tools) if index not in graph.reachable),
+    )

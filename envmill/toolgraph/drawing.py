@@ -1,4 +1,5 @@
-"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try that came to nothing counted."""
+"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try
+that came to nothing counted."""
 
 import random
 from collections import Counter
@@ -28,8 +29,11 @@ class Drawn:
     """Chains that were there already."""
 
 
-def sample_chains(graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS) -> Drawn:
-    """So many chains, or all that so many tries find; the same for the same seed, in every process."""
+def sample_chains(
+    graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS
+) -> Drawn:
+    """So many chains, or all that so many tries find; the same for the same seed, in every
+    process."""
     drawn, known = Drawn(sampler.name), set[str]()
     while len(drawn.chains) < count and drawn.tries < TRIES * count:
         chance = random.Random(f"{seed} {sampler.name} {drawn.tries}")

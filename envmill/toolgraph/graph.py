@@ -1,4 +1,5 @@
-"""The graph: tools and parameters as nodes, and between them every value that could be given on, each edge with what it rests on.
+"""The graph: tools and parameters as nodes, and between them every value that could be given on,
+each edge with what it rests on.
 
 tool A ──► output `orders[].id` ──Link──► input `order_id` ──► tool B
    └──────────────────────Bond (tables, conditions)──────────────┘
@@ -41,7 +42,11 @@ class ToolGraph:
         """Input → tools that could give it, the strongest first."""
         all = self.parameters.all
         return {
-            taker: tuple(dict.fromkeys(all[link.giver].owner for link in found if all[link.giver].owner != NOBODY))
+            taker: tuple(
+                dict.fromkeys(
+                    all[link.giver].owner for link in found if all[link.giver].owner != NOBODY
+                )
+            )
             for taker, found in self.links.items()
         }
 
@@ -57,7 +62,8 @@ class ToolGraph:
     def labels(self) -> dict[tuple[int, int], Label]:
         """Pair of tools → how much the second rests on the first.
 
-        Strong: only the first gives some required input. Weak: it gives what selects a thing, as others do. Independent: a mere value, or a
+        Strong: only the first gives some required input. Weak: it gives what selects a thing, as
+        others do. Independent: a mere value, or a
         bond alone."""
         labels = dict[tuple[int, int], Label]()
         for pair in self.bonds:
@@ -71,20 +77,26 @@ class ToolGraph:
                 pair = (producer, parameter.owner)
                 labels[pair] = max(label, labels.get(pair, label), key=WEIGHTS.__getitem__)
         for pair, bonds in self.bonds.items():
-            labels.update((pair, bond.label) for bond in bonds if bond.label is not None and pair in labels)
+            labels.update(
+                (pair, bond.label) for bond in bonds if bond.label is not None and pair in labels
+            )
         return labels
 
     def is_bound(self, first: int, then: int) -> bool:
-        """Whether some evidence ties the two without a value. A candidate does once a judge called the pair strong or weak."""
+        """Whether some evidence ties the two without a value. A candidate does once a judge called
+        the pair strong or weak."""
         bonds = self.bonds.get((first, then), ())
         return any(bond.strength for bond in bonds if not bond.is_candidate)
 
     @cached_property
     def weights(self) -> list[dict[int, float]]:
-        """Tool → successor → how readily a walk goes there: its label's weight, and more for a bond."""
+        """Tool → successor → how readily a walk goes there: its label's weight, and more for a
+        bond."""
         weights: list[dict[int, float]] = [{} for _ in self.tools]
         for (first, then), label in self.labels.items():
-            weights[first][then] = WEIGHTS[label] + max((bond.strength for bond in self.bonds.get((first, then), ())), default=0.0)
+            weights[first][then] = WEIGHTS[label] + max(
+                (bond.strength for bond in self.bonds.get((first, then), ())), default=0.0
+            )
         return weights
 
     @cached_property
@@ -106,11 +118,14 @@ class ToolGraph:
     @cached_property
     def linked(self) -> list[tuple[ToolParameter, ...]]:
         """Tool → inputs that something could give."""
-        return [tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs]
+        return [
+            tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs
+        ]
 
     @cached_property
     def companions(self) -> list[dict[str, tuple[ToolParameter, ...]]]:
-        """Tool → optional part of its arguments → inputs that must have a value as soon as that part is there."""
+        """Tool → optional part of its arguments → inputs that must have a value as soon as that
+        part is there."""
         found: list[dict[str, list[ToolParameter]]] = [{} for _ in self.tools]
         for one in (one for side in self.parameters.inputs for one in side if one.needed_with):
             found[one.owner].setdefault(str(one.needed_with), []).append(one)
@@ -127,7 +142,11 @@ class ToolGraph:
     def recorded(self) -> frozenset[int]:
         """Inputs that some record holds."""
         all = self.parameters.all
-        return frozenset(taker for taker, found in self.links.items() if any(all[link.giver].owner == NOBODY for link in found))
+        return frozenset(
+            taker
+            for taker, found in self.links.items()
+            if any(all[link.giver].owner == NOBODY for link in found)
+        )
 
     @cached_property
     def makers(self) -> dict[str, tuple[int, ...]]:
@@ -140,7 +159,8 @@ class ToolGraph:
 
     @cached_property
     def reachable(self) -> frozenset[int]:
-        """Tools that some chain can call: what a user says and records hold first, then what earlier tools give, until nothing is added."""
+        """Tools that some chain can call: what a user says and records hold first, then what
+        earlier tools give, until nothing is added."""
         reached = set[int]()
         waiting = set(range(len(self.tools)))
         while added := {tool for tool in waiting if self._is_callable(tool, reached)}:
@@ -151,7 +171,9 @@ class ToolGraph:
     def _is_callable(self, tool: int, reached: set[int]) -> bool:
         def is_supplied(taker: ToolParameter) -> bool:
             known = taker.told or taker.index in self.recorded
-            return known or any(producer in reached for producer in self.producers.get(taker.index, ()))
+            return known or any(
+                producer in reached for producer in self.producers.get(taker.index, ())
+            )
 
         return all(map(is_supplied, self.required[tool]))
 
@@ -165,11 +187,14 @@ class ToolGraph:
     def sources(self) -> tuple[int, ...]:
         """Those of them that give something and rest strongly on nothing."""
         needy = {then for (_, then), label in self.labels.items() if label == "strong"}
-        return tuple(tool for tool in self.starts if self.parameters.outputs[tool] and tool not in needy)
+        return tuple(
+            tool for tool in self.starts if self.parameters.outputs[tool] and tool not in needy
+        )
 
     @cached_property
     def goals(self) -> tuple[int, ...]:
-        """Tools that can be called only once something else was; all that can be called where there is none."""
+        """Tools that can be called only once something else was; all that can be called where there
+        is none."""
         found = tuple(tool for tool in sorted(self.reachable) if not self._is_callable(tool, set()))
         return found or tuple(sorted(self.reachable))
 
@@ -180,8 +205,14 @@ class ToolGraph:
         for taker, links in self.links.items():
             for link in links:
                 giver = self.parameters.all[link.giver]
-                if giver.owner != NOBODY and giver.depth == 1 and "." in giver.path.partition("[]")[2]:
-                    found[giver.owner, giver.path.partition("[]")[0] + "[]"].add(self.parameters.all[taker].owner)
+                if (
+                    giver.owner != NOBODY
+                    and giver.depth == 1
+                    and "." in giver.path.partition("[]")[2]
+                ):
+                    found[giver.owner, giver.path.partition("[]")[0] + "[]"].add(
+                        self.parameters.all[taker].owner
+                    )
         return {key: tuple(sorted(tools)) for key, tools in sorted(found.items())}
 
     @cached_property
@@ -191,7 +222,8 @@ class ToolGraph:
 
     @cached_property
     def uses(self) -> tuple[tuple[int, int], ...]:
-        """A tool that gives one new thing, and one that takes what selects it. No person can say that of something new, such as an id."""
+        """A tool that gives one new thing, and one that takes what selects it. No person can say
+        that of something new, such as an id."""
         found, all = set[tuple[int, int]](), self.parameters.all
         for taker in (all[index] for index in self.links):
             for link in self.links[taker.index] if taker.is_reference and not taker.told else ():
@@ -211,12 +243,18 @@ class ToolGraph:
     def _is_made(self, giver: ToolParameter) -> bool:
         """Whether the tool gives what selects the thing that it is about, and does not take it."""
         taken = {one.words for one in self.parameters.inputs[giver.owner]}
-        return giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
+        return (
+            giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
+        )
 
     def links_between(self, first: int, then: int) -> Iterator[ValueLink]:
         """Values that could go from one tool to the other."""
         for parameter in self.parameters.inputs[then]:
-            yield from (link for link in self.links.get(parameter.index, ()) if self.parameters.all[link.giver].owner == first)
+            yield from (
+                link
+                for link in self.links.get(parameter.index, ())
+                if self.parameters.all[link.giver].owner == first
+            )
 
     def count(self) -> dict[str, int]:
         """What it holds, for tables and reports."""

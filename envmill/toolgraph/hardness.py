@@ -1,4 +1,5 @@
-"""What a reference path takes to find, measured from its calls and their replies: whether one scenario needs more than another.
+"""What a reference path takes to find, measured from its calls and their replies: whether one
+scenario needs more than another.
 
 calls, replies, words, first state ─► links, depth, picks, near misses, tools ─► levers that show against the easy scenario
 """
@@ -13,12 +14,18 @@ from envmill.toolgraph.words import REFERENCES
 from schemas.base import Json, is_array, is_object
 
 LEVERS: Mapping[str, str] = {
-    "dependency": "One look-up gives a value that the next call needs, two to four times in a row. The request gives none of these values.",
-    "rule": "A rule of the request or of the policy document chooses the record: the agent compares, excludes or breaks a tie.",
-    "near_misses": "Several records differ from the right one in one respect only. The request tells them apart.",
-    "exception": "An exception in the rules or the policy document holds for a record here. It is seen on the way and changes the plan.",
-    "several": "Several records meet a condition. The work is done for all of them and for no other. The request does not list them.",
-    "description": "The request describes a record by what it did or where it stands and does not name it. A look-up shows it.",
+    "dependency": "One look-up gives a value that the next call needs, two to four times in a row. The "
+    "request gives none of these values.",
+    "rule": "A rule of the request or of the policy document chooses the record: the agent compares, "
+    "excludes or breaks a tie.",
+    "near_misses": "Several records differ from the right one in one respect only. The request tells them "
+    "apart.",
+    "exception": "An exception in the rules or the policy document holds for a record here. It is seen on "
+    "the way and changes the plan.",
+    "several": "Several records meet a condition. The work is done for all of them and for no other. "
+    "The request does not list them.",
+    "description": "The request describes a record by what it did or where it stands and does not name it. "
+    "A look-up shows it.",
 }
 """Lever → what it means, in one or two sentences for planner and author."""
 TELL = "tell"
@@ -60,13 +67,15 @@ class PathHardness:
     depth: int = 0
     """Calls of the longest row in which each needs a value that the one before it gave."""
     links: frozenset[tuple[str, str]] = frozenset()
-    """Tool that gave a value, and the parameter that took it; a link that comes again counts once."""
+    """Tool that gave a value, and the parameter that took it; a link that comes again counts
+    once."""
     picks: int = 0
     """Rows that were taken out of longer lists and that the words do not name."""
     worked_out: int = 0
     """Values to tell that neither the words nor any reply hold as they are."""
     near: int = 0
-    """Rows that the path does not name and that agree with a named one in two thirds of their fields."""
+    """Rows that the path does not name and that agree with a named one in two thirds of their
+    fields."""
     tools: frozenset[str] = frozenset()
     """Tools that changed something, gave a value, or showed a row that the path names."""
     calls: tuple[str, ...] = ()
@@ -100,7 +109,8 @@ def list_levers(harder: PathHardness, easy: PathHardness) -> list[str]:
 
 
 def measure_path(played: PlayedScenario) -> PathHardness:
-    """Executed, not read: each value of a call is looked for in the words and in the replies before it."""
+    """Executed, not read: each value of a call is looked for in the words and in the replies before
+    it."""
     return _Measure(played).take()
 
 
@@ -122,24 +132,42 @@ class _Measure:
         count = len(played.calls)
         beyond = [self._follow_all(name, arguments, count) for name, arguments in played.shunned]
         told = [self._follow(value, TELL, count) for value in played.told]
-        unsaid = [value for value, depth in zip(played.told, told, strict=True) if not depth and not is_told(value, played.words)]
+        unsaid = [
+            value
+            for value, depth in zip(played.told, told, strict=True)
+            if not depth and not is_told(value, played.words)
+        ]
         named = self._list_named()
         return PathHardness(
-            depth=max([*self._depths, *(depth + 1 for depth in [*beyond, *told] if depth)], default=0),
+            depth=max(
+                [*self._depths, *(depth + 1 for depth in [*beyond, *told] if depth)], default=0
+            ),
             links=frozenset(self._links),
             picks=self._count_picks(),
             worked_out=len(unsaid),
             near=min(_MOST_NEAR, sum(self._is_near(key, named) for key in self._rows)),
-            tools=frozenset(name for place, (name, _) in enumerate(played.calls) if self._is_needed(place, name, named)),
+            tools=frozenset(
+                name
+                for place, (name, _) in enumerate(played.calls)
+                if self._is_needed(place, name, named)
+            ),
             calls=tuple(name for name, _ in played.calls),
         )
 
     def _follow_all(self, name: str, arguments: Mapping[str, Json], place: int) -> int:
-        """The greatest depth of what the arguments were taken from; 0 where all of them are said."""
-        return max((self._follow(value, f"{name}.{path}", place) for path, value in _list_leaves(arguments)), default=0)
+        """The greatest depth of what the arguments were taken from; 0 where all of them are
+        said."""
+        return max(
+            (
+                self._follow(value, f"{name}.{path}", place)
+                for path, value in _list_leaves(arguments)
+            ),
+            default=0,
+        )
 
     def _follow(self, value: Json, taker: str, before: int) -> int:
-        """Depth of the first call that gave the value; 0 where the person says it, or no reply before holds it."""
+        """Depth of the first call that gave the value; 0 where the person says it, or no reply
+        before holds it."""
         if not self._is_found(value, taker):
             return 0
         for place in range(min(before, len(self._played.replies))):
@@ -153,7 +181,8 @@ class _Measure:
         return 0
 
     def _is_found(self, value: Json, taker: str) -> bool:
-        """Whether somebody who knows only the words has to find it: a key or a text that they do not say. A number that is no key stands in
+        """Whether somebody who knows only the words has to find it: a key or a text that they do
+        not say. A number that is no key stands in
         many replies by chance; one that must be told counts."""
         if isinstance(value, bool) or value is None or value == "":
             return False
@@ -162,10 +191,13 @@ class _Measure:
         return not is_told(value, self._played.words)
 
     def _count_picks(self) -> int:
-        """Rows that the words do not name, of each tool's reply that gave the most of them. The same choice made once more, for another
+        """Rows that the words do not name, of each tool's reply that gave the most of them. The
+        same choice made once more, for another
         record that the request names, is no more to find."""
         counts = Counter[tuple[int, str]](
-            (place, path) for (place, path, number), rows in self._picked.items() if len(rows) > 1 and not self._is_said(number, rows)
+            (place, path)
+            for (place, path, number), rows in self._picked.items()
+            if len(rows) > 1 and not self._is_said(number, rows)
         )
         most = dict[tuple[str, str], int]()
         for (place, path), count in counts.items():
@@ -174,14 +206,23 @@ class _Measure:
         return sum(most.values())
 
     def _is_said(self, number: int, rows: list[Json]) -> bool:
-        """Whether the words name the row: by a name, in it or in a row that it refers to, which no other row of its list bears."""
-        own, *others = (self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :]))
+        """Whether the words name the row: by a name, in it or in a row that it refers to, which no
+        other row of its list bears."""
+        own, *others = (
+            self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :])
+        )
         for name, value in own.items():
             beside = [other.get(name) for other in others]
             if value in beside or not isinstance(value, str) or len(value) < _LONG:
                 continue
-            apart = len(beside) > 1 and len({*map(str, beside)}) == len(beside) and not _DAY.match(value)
-            if (apart or re.split(r"[^a-z0-9]+", name.lower())[-1] in _NAMES) and is_told(value, self._played.words):
+            apart = (
+                len(beside) > 1
+                and len({*map(str, beside)}) == len(beside)
+                and not _DAY.match(value)
+            )
+            if (apart or re.split(r"[^a-z0-9]+", name.lower())[-1] in _NAMES) and is_told(
+                value, self._played.words
+            ):
                 return True
         return False
 
@@ -190,14 +231,21 @@ class _Measure:
         leaves = dict(_list_leaves(row))
         for name, value in list(leaves.items()):
             if isinstance(value, str) and value in self._rows:
-                leaves |= {f"{name}.{field}": held for field, held in _list_leaves(self._rows[value][1])}
+                leaves |= {
+                    f"{name}.{field}": held for field, held in _list_leaves(self._rows[value][1])
+                }
         return leaves
 
     def _list_named(self) -> set[str]:
         """Keys of rows of the first state that the path's calls name."""
         arguments = [arguments for _, arguments in (*self._played.calls, *self._played.shunned)]
         values = {str(value) for each in arguments for _, value in _list_leaves(each)}
-        rows = {value for place, rows in self._picked.items() for _, value in _list_leaves(rows[place[2]]) if isinstance(value, str)}
+        rows = {
+            value
+            for place, rows in self._picked.items()
+            for _, value in _list_leaves(rows[place[2]])
+            if isinstance(value, str)
+        }
         return (values | rows) & self._rows.keys()
 
     def _is_needed(self, place: int, name: str, named: set[str]) -> bool:
@@ -209,23 +257,37 @@ class _Measure:
         if key in named:
             return False
         table, row = self._rows[key]
-        return any(_is_alike(row, self._rows[other][1]) for other in named if self._rows[other][0] == table)
+        return any(
+            _is_alike(row, self._rows[other][1]) for other in named if self._rows[other][0] == table
+        )
 
 
 _Place = tuple[int, str, int]
-"""A row of a reply: call, path of its list, position; of what is no row of a list the position is 0."""
+"""A row of a reply: call, path of its list, position; of what is no row of a list the position is
+0."""
 
 
-def _find_row(reply: Json, value: Json, path: str = "", number: int = 0, rows: Sequence[Json] = ()) -> tuple[str, int, list[Json]] | None:
+def _find_row(
+    reply: Json, value: Json, path: str = "", number: int = 0, rows: Sequence[Json] = ()
+) -> tuple[str, int, list[Json]] | None:
     """Where a reply holds a value: the innermost list of objects around it."""
     if is_object(reply):
-        found = (_find_row(held, value, f"{path}.{name}", number, rows) for name, held in reply.items())
+        found = (
+            _find_row(held, value, f"{path}.{name}", number, rows) for name, held in reply.items()
+        )
         return next((one for one in found if one is not None), None)
     if is_array(reply):
         own = reply if all(is_object(one) for one in reply) else rows
-        found = (_find_row(one, value, f"{path}[]", place if own is reply else number, own) for place, one in enumerate(reply))
+        found = (
+            _find_row(one, value, f"{path}[]", place if own is reply else number, own)
+            for place, one in enumerate(reply)
+        )
         return next((one for one in found if one is not None), None)
-    return (path.rpartition("[]")[0], number, list(rows)) if type(reply) is type(value) and reply == value else None
+    return (
+        (path.rpartition("[]")[0], number, list(rows))
+        if type(reply) is type(value) and reply == value
+        else None
+    )
 
 
 def _list_leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
@@ -247,7 +309,8 @@ def _list_rows(state: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[st
 
 
 def _is_alike(row: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields say too little."""
+    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields
+    say too little."""
     names = [name for name in row.keys() & other.keys() if name != "id"]
     same = sum(row[name] == other[name] for name in names)
     return len(names) > 2 and same * 3 >= len(names) * 2

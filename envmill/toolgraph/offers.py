@@ -1,4 +1,5 @@
-"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the order in which authors are offered them.
+"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the
+order in which authors are offered them.
 
 stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
 """
@@ -29,7 +30,8 @@ CHAINS, ALONE = 20, 60
 WALK = "walk"
 """Stands among samplers for the walks of an environment's outline."""
 ENOUGH, SPARE, MOST = 6, 2, 16
-"""Chains that are carried out: these, or one for each place and a few more, but no more than these."""
+"""Chains that are carried out: these, or one for each place and a few more, but no more than
+these."""
 WALKS = 12
 """Walks of an outline that are tried."""
 SIZES = ChainLimits(least=2, most=6)
@@ -49,13 +51,17 @@ class ChainOffers:
     """Reason → chains that are not offered."""
 
     def list_for(self, rank: int, sharing: int) -> tuple[RehearsedChain, ...]:
-        """Those of the n-th of so many places, in the order in which its author is offered them: its own, which no other place is offered
+        """Those of the n-th of so many places, in the order in which its author is offered them:
+        its own, which no other place is offered
         while it has some left, then those of the others."""
         if not self.chains:
             return ()
         first = rank % len(self.chains)
         own = self.chains[first :: max(sharing, 1)]
-        return (*own, *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own))
+        return (
+            *own,
+            *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own),
+        )
 
 
 class OfferBook:
@@ -83,12 +89,24 @@ async def find_offers(
     results: bool = False,
     sharing: int = 0,
 ) -> ChainOffers:
-    """The same for the same environment and tests, so that a scenario that is asked for again gets the same chain. `results`: chains
-    may go on with what only the path made, such as the id of a new record. `sharing`: places that they are for."""
+    """The same for the same environment and tests, so that a scenario that is asked for again gets
+    the same chain. `results`: chains
+    may go on with what only the path made, such as the id of a new record. `sharing`: places that
+    they are for."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
-    program, refused, offered, doubtful = Program.of(environment), Counter[str](), list[RehearsedChain](), list[RehearsedChain]()
-    loose = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
+    program, refused, offered, doubtful = (
+        Program.of(environment),
+        Counter[str](),
+        list[RehearsedChain](),
+        list[RehearsedChain](),
+    )
+    loose = {
+        (table.name, column.name)
+        for table in environment.tables
+        for column in table.columns
+        if column.policy == "exempt"
+    }
     effects = {tool.name: tool.effect for tool in environment.tools}
     enough = min(max(ENOUGH, sharing + SPARE), MOST)
     for chain in _alternate(list(_list_drawn(environment, graph, samplers, refused)), effects):
@@ -107,23 +125,41 @@ async def find_offers(
     spare = enough - len(offered)
     refused.update({"undone_perhaps": len(doubtful[spare:])})
     offered += doubtful[:spare]
-    return ChainOffers(tuple(offered), len(offered) + refused.total(), {name: times for name, times in refused.most_common() if times})
+    return ChainOffers(
+        tuple(offered),
+        len(offered) + refused.total(),
+        {name: times for name, times in refused.most_common() if times},
+    )
 
 
 def _takes_back(tried: RehearsedChain) -> bool:
-    """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at once. A verb says so, so it decides the
+    """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at
+    once. A verb says so, so it decides the
     order alone: such chains are offered after all others."""
-    return any(step in tried.new and is_taking_back(call.name) for call, step in zip(tried.calls, tried.steps, strict=True))
+    return any(
+        step in tried.new and is_taking_back(call.name)
+        for call, step in zip(tried.calls, tried.steps, strict=True)
+    )
 
 
-def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]) -> Iterator[Chain]:
-    """Walks of the outline, then each sampler in turn; a chain that came already does not come again."""
+def _list_drawn(
+    environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]
+) -> Iterator[Chain]:
+    """Walks of the outline, then each sampler in turn; a chain that came already does not come
+    again."""
     seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
     outline, most = environment.brief.outline, CHAINS if len(samplers) > 1 else ALONE
-    walked = [_retrace(graph, walk, f"{seed} {walk}") for walk in (outline.walks[:WALKS] if outline and WALK in samplers else ())]
+    walked = [
+        _retrace(graph, walk, f"{seed} {walk}")
+        for walk in (outline.walks[:WALKS] if outline and WALK in samplers else ())
+    ]
     refused.update(one for one in walked if isinstance(one, str))
     found = [[one for one in walked if isinstance(one, Chain)]]
-    found += [sample_chains(graph, SAMPLERS[name], most, seed, SIZES).chains for name in samplers if name != WALK]
+    found += [
+        sample_chains(graph, SAMPLERS[name], most, seed, SIZES).chains
+        for name in samplers
+        if name != WALK
+    ]
     for place in range(max(map(len, found), default=0)):
         for chains in found:
             if place < len(chains) and (tools := tuple(list_tools(chains[place]))) not in known:
@@ -132,7 +168,8 @@ def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[s
 
 
 def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[Chain]:
-    """Every chain once: in turn one with the most kinds of links, and the next one as they were drawn. Chains in which lists, picks and
+    """Every chain once: in turn one with the most kinds of links, and the next one as they were
+    drawn. Chains in which lists, picks and
     results come together are rare, and the first few would lack them."""
     linked = sorted(drawn, key=lambda chain: -len(list_link_kinds(chain, effects)))
     told = [one for pair in zip(linked, drawn, strict=True) for one in pair]
@@ -141,4 +178,8 @@ def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[C
 
 def _retrace(graph: ToolGraph, walk: Sequence[str], seed: str) -> Chain | str:
     chain = retrace(graph, walk, random.Random(seed))
-    return chain if isinstance(chain, str) or not find_faults(graph, chain, _WALKED) else "walk_refused"
+    return (
+        chain
+        if isinstance(chain, str) or not find_faults(graph, chain, _WALKED)
+        else "walk_refused"
+    )

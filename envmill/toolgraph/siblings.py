@@ -1,4 +1,5 @@
-"""Siblings: tools of other services that agents are shown beside an environment's own. Reads `data/seeds/siblings.json`.
+"""Siblings: tools of other services that agents are shown beside an environment's own. Reads
+`data/seeds/siblings.json`.
 
 services, shuffled for each environment ─► their tools, one service after the other ─► as many as are to be seen
 """
@@ -29,7 +30,8 @@ def read_services() -> dict[str, list[Tool]]:
 
 
 def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
-    """Tools beside the environment's own, until agents see so many; none of a service of the same theme, which would be no distraction."""
+    """Tools beside the environment's own, until agents see so many; none of a service of the same
+    theme, which would be no distraction."""
     shown = {tool.name for tool in environment.tools}
     wanted = visible - sum("agent" in tool.actors for tool in environment.tools)
     chosen: list[Tool] = []
@@ -41,7 +43,10 @@ def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
             shown.add(name)
             chosen.append(tool.model_copy(update={"name": name}))
     if len(chosen) < wanted:
-        raise SettingsError(f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` to that or less.")
+        raise SettingsError(
+            f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` "
+            "to that or less."
+        )
     return chosen
 
 
@@ -57,4 +62,8 @@ def show_siblings(environment: Environment, config: RunConfig) -> Environment:
     if config.visible is None:
         return environment
     beside = choose_siblings(environment, config.visible)
-    return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment
+    return (
+        Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside})
+        if beside
+        else environment
+    )

@@ -1,4 +1,5 @@
-"""Values: what a source of an argument stands for at its place in a chain, and whether it may go where it is sent.
+"""Values: what a source of an argument stands for at its place in a chain, and whether it may go
+where it is sent.
 
 source ──resolve──► Value (what it means, how many) or a code that says why there is none ──may_go──► "" or a code
 """
@@ -12,7 +13,12 @@ from envmill.toolgraph.parameters import ToolParameter
 from envmill.toolgraph.words import REFERENCES
 from schemas.chain import FromItem, FromNode, FromRecord, FromUser, Rule, Source
 
-_CODES = {"another entity": "another_entity", "type": "wrong_type", "format": "wrong_type", "choices": "wrong_type"}
+_CODES = {
+    "another entity": "another_entity",
+    "type": "wrong_type",
+    "format": "wrong_type",
+    "choices": "wrong_type",
+}
 _NUMBERS = ("integer", "number")
 
 
@@ -35,7 +41,8 @@ SAID = Value()
 
 @dataclass
 class Scope:
-    """What can be referred to at a place: grows along a chain, and is copied into what happens only sometimes."""
+    """What can be referred to at a place: grows along a chain, and is copied into what happens only
+    sometimes."""
 
     steps: dict[str, int] = field(default_factory=dict[str, int])
     """Step → its tool."""
@@ -83,7 +90,8 @@ def _resolve_item(graph: ToolGraph, scope: Scope, source: FromItem) -> Value | s
 
 
 def may_go(graph: ToolGraph, value: Value, taker: ToolParameter) -> str:
-    """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no link."""
+    """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no
+    link."""
     if value is SAID:
         return "" if taker.told else "not_said"
     if value.rule is not None:
@@ -143,22 +151,41 @@ def _stand_together(one: Value, other: Value) -> bool:
 
 
 def _count(values: list[Value]) -> Value | str:
-    return Value(rule="count", type="integer") if len(values) == 1 and values[0].many == 1 else "underivable"
+    return (
+        Value(rule="count", type="integer")
+        if len(values) == 1 and values[0].many == 1
+        else "underivable"
+    )
 
 
 def _total(values: list[Value]) -> Value | str:
     one = values[0]
-    return Value(rule="total", type=one.type) if len(values) == 1 and one.many == 1 and one.type in _NUMBERS else "underivable"
+    return (
+        Value(rule="total", type=one.type)
+        if len(values) == 1 and one.many == 1 and one.type in _NUMBERS
+        else "underivable"
+    )
 
 
 def _difference(values: list[Value]) -> Value | str:
     if len(values) != 2 or any(one.many or one.type not in _NUMBERS for one in values):
         return "underivable"
-    return Value(rule="difference", type="number" if "number" in (values[0].type, values[1].type) else "integer")
+    return Value(
+        rule="difference",
+        type="number" if "number" in (values[0].type, values[1].type) else "integer",
+    )
 
 
 def _compose(values: list[Value]) -> Value | str:
-    return "underivable" if any(one.many for one in values) else Value(rule="compose", type="string")
+    return (
+        "underivable" if any(one.many for one in values) else Value(rule="compose", type="string")
+    )
 
 
-_RULES = {"choose": _choose, "count": _count, "total": _total, "difference": _difference, "compose": _compose}
+_RULES = {
+    "choose": _choose,
+    "count": _count,
+    "total": _total,
+    "difference": _difference,
+    "compose": _compose,
+}

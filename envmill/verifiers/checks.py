@@ -15,7 +15,8 @@ Said = Mapping[str, bool]
 
 
 def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
-    """Whether the check is true of the final state. Where any value will do, it must at least be another than at the start. Any will do for
+    """Whether the check is true of the final state. Where any value will do, it must at least be
+    another than at the start. Any will do for
     the key of a new row that nobody has found, too."""
     if check.op == "generated":
         return said[check.source]
@@ -24,7 +25,9 @@ def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> b
         return found is MISSING
     if found is MISSING or not fits(found, check.value, keys):
         return False
-    any_will_do = is_chance(check.value) or any(number not in keys for number in list_named_rows(check.value))
+    any_will_do = is_chance(check.value) or any(
+        number not in keys for number in list_named_rows(check.value)
+    )
     return not any_will_do or not same(found, find_value(initial, check.path))
 
 

@@ -1,6 +1,7 @@
 """Differences between two JSON states as records, row by row and field by field.
 
-A verdict on a large state of which little changed costs what spelling it once costs: collections whose bytes agree are passed over.
+A verdict on a large state of which little changed costs what spelling it once costs: collections
+whose bytes agree are passed over.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ Spelled: TypeAlias = Mapping[str, bytes]
 
 
 def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
-    """Changes that lead from one state to the other, in path order. Lists are compared whole: positions carry no identity.
+    """Changes that lead from one state to the other, in path order. Lists are compared whole:
+    positions carry no identity.
 
     `known` is what `render_state` made of the state before, for those who compare many with one.
     """
@@ -28,7 +30,9 @@ def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list
     if not (is_object(before) and is_object(after)):
         return [Change(**row) for row in list_changes(before, after)]
     touched = [key for key in before.keys() | after.keys() if not _agree(key, before, after, known)]
-    left, right = ({key: state[key] for key in touched if key in state} for state in (before, after))
+    left, right = (
+        {key: state[key] for key in touched if key in state} for state in (before, after)
+    )
     return [Change(**row) for row in list_changes(left, right)]
 
 
@@ -52,21 +56,28 @@ def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str
     return after
 
 
-def _agree(key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None) -> bool:
-    """Whether a collection is the same to the byte; what differs in spelling alone is found out by looking."""
+def _agree(
+    key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None
+) -> bool:
+    """Whether a collection is the same to the byte; what differs in spelling alone is found out by
+    looking."""
     if key not in before or key not in after:
         return False
     if before[key] is after[key]:
         return True
     if _shares_rows(before[key], after[key]):
         return False
-    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the time.
+    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the
+    # time.
     spelled = _render(after[key], sort=False)
-    return spelled is not None and spelled == (known[key] if known and key in known else _render(before[key]))
+    return spelled is not None and spelled == (
+        known[key] if known and key in known else _render(before[key])
+    )
 
 
 def _shares_rows(before: Json, after: Json) -> bool:
-    """Whether the one was read against the other: then they differ, and only where rows are other objects."""
+    """Whether the one was read against the other: then they differ, and only where rows are other
+    objects."""
     if not (is_object(before) and is_object(after)) or not before:
         return False
     ends = (next(iter(before)), next(reversed(before)))

@@ -1,6 +1,8 @@
-"""Which arguments of a read matter when only the read itself can be asked for: the others are masked, so that any like call matches.
+"""Which arguments of a read matter when only the read itself can be asked for: the others are
+masked, so that any like call matches.
 
-left out: what equals its default, pages and orders · texts: the same but for spelling · everything else: as it was
+left out: what equals its default, pages and orders · texts: the same but for spelling · everything
+else: as it was
 """
 
 import re
@@ -11,7 +13,10 @@ from schemas.base import Json
 from schemas.environment import Call, Tool
 from schemas.scenario import CallPattern
 
-_PAGING = re.compile(r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|verbose)$")
+_PAGING = re.compile(
+    r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|"
+    r"verbose)$"
+)
 """Arguments that choose how an answer is told, not what of."""
 
 
@@ -22,7 +27,8 @@ def mask_call(call: Call, tool: Tool) -> CallPattern:
     kept = {
         name: _mask(value, schemas.get(name, {}))
         for name, value in call.arguments.items()
-        if name in required or not (_PAGING.search(name) or schemas.get(name, {}).get("default") == value)
+        if name in required
+        or not (_PAGING.search(name) or schemas.get(name, {}).get("default") == value)
     }
     return CallPattern(name=call.name, arguments=kept, actor=call.actor)
 

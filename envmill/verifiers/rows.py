@@ -2,8 +2,8 @@
 
 goals, new rows ──► rows that fit each goal ──► groups that share no row and no reference ──► best assignment of each group
 
-A search over all goals at once tries every way of leaving goals out as soon as one row is missing. A group has few goals, and its
-search ends when no assignment of more rows is possible.
+A search over all goals at once tries every way of leaving goals out as soon as one row is missing.
+A group has few goals, and its search ends when no assignment of more rows is possible.
 """
 
 from collections import Counter
@@ -16,7 +16,8 @@ from schemas.base import Json
 from schemas.scenario import Change, Check
 
 _TRIES = 20_000
-"""Assignments looked at; a few new rows need a handful, and an end made to need more has not earned a pass."""
+"""Assignments looked at; a few new rows need a handful, and an end made to need more has not earned
+a pass."""
 
 Fitting = Mapping[int, Mapping[tuple[str, ...], Change]]
 """Goal → path of each new row that fits it → the row."""
@@ -25,14 +26,21 @@ Fitting = Mapping[int, Mapping[tuple[str, ...], Change]]
 def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = None) -> Keys:
     """Goal number → key of its row, as many goals as possible, references between rows included.
 
-    Of rows that are alike, those are told apart that other goals refer to: where these stand is read in the final state.
+    Of rows that are alike, those are told apart that other goals refer to: where these stand is
+    read in the final state.
     """
-    fitting = {number: _list_fitting(goal, added) for number, goal in enumerate(goals) if goal.op == "present"}
+    fitting = {
+        number: _list_fitting(goal, added)
+        for number, goal in enumerate(goals)
+        if goal.op == "present"
+    }
     fitting = {number: rows for number, rows in fitting.items() if rows}
     named = {number: frozenset(list_named_rows(goals[number].value)) for number in fitting}
     referred: dict[int, list[str]] = {number: [] for number in fitting}
     for goal in goals:
-        for number in list_named_rows(goal.value) if goal.op == "equals" and names_row(goal.value) else ():
+        for number in (
+            list_named_rows(goal.value) if goal.op == "equals" and names_row(goal.value) else ()
+        ):
             key = find_value(final, goal.path)
             if number in referred and isinstance(key, str | int) and not isinstance(key, bool):
                 referred[number].append(str(key))
@@ -45,15 +53,22 @@ def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = No
 
 
 def _list_fitting(goal: Check, added: Sequence[Change]) -> dict[tuple[str, ...], Change]:
-    return {tuple(change.path): change for change in added if change.path[:-1] == goal.path and fits(change.after, goal.value, {})}
+    return {
+        tuple(change.path): change
+        for change in added
+        if change.path[:-1] == goal.path and fits(change.after, goal.value, {})
+    }
 
 
 def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[list[int]]:
-    """Goals that a common row fits, or of which one refers to the row of the other, are in one group."""
+    """Goals that a common row fits, or of which one refers to the row of the other, are in one
+    group."""
     groups = {number: [number] for number in fitting}
     first: dict[tuple[str, ...], int] = {}
     for number, rows in fitting.items():
-        beside = {first.setdefault(path, number) for path in rows} | (named[number] & fitting.keys())
+        beside = {first.setdefault(path, number) for path in rows} | (
+            named[number] & fitting.keys()
+        )
         for other in sorted(beside):
             if groups[other] is not groups[number]:
                 joined = sorted([*groups[other], *groups[number]])
@@ -63,7 +78,8 @@ def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[li
 
 @dataclass
 class _Search:
-    """The first of the best assignments of one group: most rows, then most references that name the right row."""
+    """The first of the best assignments of one group: most rows, then most references that name the
+    right row."""
 
     goals: Sequence[Check]
     group: Sequence[int]
@@ -71,7 +87,8 @@ class _Search:
     named: Mapping[int, frozenset[int]]
     """Goal → goals whose rows its pattern names."""
     referred: Mapping[int, Sequence[str]]
-    """Goal → keys in the final state where other goals ask for the key of its row. A goal without a row leaves them open."""
+    """Goal → keys in the final state where other goals ask for the key of its row. A goal without a
+    row leaves them open."""
     left: int
     taken: dict[int, Change] = field(default_factory=dict[int, Change])
     keys: dict[int, str] = field(default_factory=dict[int, str])
@@ -81,7 +98,11 @@ class _Search:
     def run(self) -> Mapping[int, str]:
         self.most = _count_pairs(self.group, self.fitting)
         linked = sum(len(self.referred[number]) for number in self.group)
-        right = linked if self.most < len(self.group) else sum(self._count_right(number) for number in self.group)
+        right = (
+            linked
+            if self.most < len(self.group)
+            else sum(self._count_right(number) for number in self.group)
+        )
         self.full = (self.most, right)
         self._assign(0, linked)
         return self.best
@@ -92,13 +113,17 @@ class _Search:
         return max(named[path[-1]] for path in self.fitting[number])
 
     def _assign(self, place: int, linked: int) -> bool:
-        """Whether the search is over. At most `linked` references name the right row, with what is taken so far."""
+        """Whether the search is over. At most `linked` references name the right row, with what is
+        taken so far."""
         self.left -= 1
         if place == len(self.group):
             if (len(self.keys), linked) > self.score:
                 self.best, self.score = dict(self.keys), (len(self.keys), linked)
             return self.score == self.full
-        if self.left < 0 or (min(self.most, len(self.keys) + len(self.group) - place), linked) <= self.score:
+        if (
+            self.left < 0
+            or (min(self.most, len(self.keys) + len(self.group) - place), linked) <= self.score
+        ):
             return self.left < 0
         number = self.group[place]
         used = {tuple(change.path) for change in self.taken.values()}
@@ -114,8 +139,14 @@ class _Search:
 
     def _agrees(self, number: int) -> bool:
         """Whether all rows taken still fit, now that this goal has one."""
-        concerned = [other for other in self.taken if other == number or number in self.named[other]]
-        return all(fits(self.taken[other].after, self.goals[other].value, self.keys) for other in concerned if self.named[other])
+        concerned = [
+            other for other in self.taken if other == number or number in self.named[other]
+        ]
+        return all(
+            fits(self.taken[other].after, self.goals[other].value, self.keys)
+            for other in concerned
+            if self.named[other]
+        )
 
 
 def _count_pairs(group: Sequence[int], fitting: Fitting) -> int:

@@ -17,7 +17,8 @@ from flows.cli.table import show
 from flows.cli.telling import make_plain
 
 _FORMULA = re.compile(r"[\s\x00-\x1f\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-]|[\t\r\n]")
-"""What spreadsheets take for the beginning of a formula; some know wide signs, too, and some drop the space before it."""
+"""What spreadsheets take for the beginning of a formula; some know wide signs, too, and some drop
+the space before it."""
 MOST_TEXT = 64 * 2**20
 """Characters of a table: more is not for eyes."""
 
@@ -30,7 +31,11 @@ def print_table(answer: QueryResult, limit: int) -> None:
     for row in take(answer, limit):
         held += sum(len(value) for value in row if isinstance(value, str | bytes | list))
         if held > MOST_TEXT:
-            print_text(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
+            print_text(
+                f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or "
+                "use --json or --parquet.",
+                err=True,
+            )
             break
         rows.append(row)
     return show(answer.columns, rows)
@@ -47,14 +52,17 @@ def print_json(answer: QueryResult, limit: int) -> None:
 
 
 def print_csv(answer: QueryResult, limit: int) -> None:
-    """With a header; a null is an empty field. What a spreadsheet would take for a formula stands behind an apostrophe."""
+    """With a header; a null is an empty field. What a spreadsheet would take for a formula stands
+    behind an apostrophe."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     quoted = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(map(_defuse, answer.columns))
     for row in take(answer, limit):
         values = [_defuse(value) for value in row]
         # The writer does not see that a carriage return ends a line for those who read it.
-        (quoted if any("\r" in value for value in values if isinstance(value, str)) else writer).writerow(values)
+        (
+            quoted if any("\r" in value for value in values if isinstance(value, str)) else writer
+        ).writerow(values)
 
 
 def write_parquet(answer: QueryResult, path: Path) -> int:
@@ -81,7 +89,10 @@ def take(answer: QueryResult, limit: int) -> Iterator[Row]:
     rows = answer.rows()
     yield from islice(rows, limit or None)
     if limit and next(rows, None) is not None:
-        print_text(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
+        print_text(
+            f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.",
+            err=True,
+        )
 
 
 def _defuse(value: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Options of a command that are the fields of `RunConfig`: name, type, bounds, default and help are read from the field.
+"""Options of a command that are the fields of `RunConfig`: name, type, bounds, default and help are
+read from the field.
 
 def run(context, …, **settings) ─► complete ─► def run(context, *, environments, target, …)
 """
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 WITHHELD = ("run", "first")
-"""Fields without an option: `--resume` names a run to go on with, and rounds count their own seeds."""
+"""Fields without an option: `--resume` names a run to go on with, and rounds count their own
+seeds."""
 _SPELLED = {"with_tier": "--with"}
 """Options that are not spelled as their field is named."""
 
@@ -25,11 +27,18 @@ def render_option(name: str) -> str:
     return _SPELLED.get(name, f"--{name.replace('_', '-')}")
 
 
-def complete(command: Callable[..., Any], words: Container[str] | None = None) -> Callable[..., Any]:
-    """The command with an option for each setting in place of its `**` parameter. It gets none when the command line does not name it,
+def complete(
+    command: Callable[..., Any], words: Container[str] | None = None
+) -> Callable[..., Any]:
+    """The command with an option for each setting in place of its `**` parameter. It gets none when
+    the command line does not name it,
     because loading the settings takes longer than `envmill --help` may."""
     signature = inspect.signature(command)
-    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [
+        one
+        for one in signature.parameters.values()
+        if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     if len(own) == len(signature.parameters):
         return command
     settings = list(list_options()) if words is None or command.__name__ in words else []
@@ -39,7 +48,11 @@ def complete(command: Callable[..., Any], words: Container[str] | None = None) -
     def completed(**given: Any) -> Any:
         return command(**given)
 
-    parameters = [context, *settings, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others)]
+    parameters = [
+        context,
+        *settings,
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others),
+    ]
     completed.__dict__["__signature__"] = signature.replace(parameters=parameters)
     completed.__annotations__ = {one.name: one.annotation for one in parameters}
     return completed
@@ -52,9 +65,15 @@ def list_options() -> Iterator[inspect.Parameter]:
     for name, field in RunConfig.model_fields.items():
         if name not in WITHHELD:
             kind = _find_type(field.annotation)
-            spelled = f"{render_option(name)}/--no-{name.replace('_', '-')}" if kind is bool else render_option(name)
+            spelled = (
+                f"{render_option(name)}/--no-{name.replace('_', '-')}"
+                if kind is bool
+                else render_option(name)
+            )
             option = Annotated[kind | None, typer.Option(spelled, help=describe_setting(field))]
-            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+            yield inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option
+            )
 
 
 def describe_setting(field: "FieldInfo") -> str:
@@ -70,7 +89,12 @@ def describe_setting(field: "FieldInfo") -> str:
 
 
 def _render_bounds(metadata: list[Any]) -> str:
-    bounds = {name: f"{getattr(one, name):,g}" for one in metadata for name in ("gt", "ge", "le") if getattr(one, name, None) is not None}
+    bounds = {
+        name: f"{getattr(one, name):,g}"
+        for one in metadata
+        for name in ("gt", "ge", "le")
+        if getattr(one, name, None) is not None
+    }
     if "gt" in bounds:
         return f"More than {bounds['gt']}" + (f", at most {bounds['le']}" if "le" in bounds else "")
     if "ge" in bounds:
@@ -79,7 +103,8 @@ def _render_bounds(metadata: list[Any]) -> str:
 
 
 def _find_type(annotation: Any) -> type:
-    """Numbers and switches are read by the command line; everything else is text, which the record reads."""
+    """Numbers and switches are read by the command line; everything else is text, which the record
+    reads."""
     kinds = [one for one in _list_alternatives(annotation) if one in (int, float, bool)]
     return kinds[0] if kinds else str
 
@@ -105,4 +130,6 @@ def _render_default(default: Any) -> str:
         return "on" if default else ""
     if isinstance(default, dict):
         return ",".join(f"{name}={share}" for name, share in default.items())
-    return ",".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+    return (
+        ",".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+    )

@@ -26,7 +26,8 @@ _RENEWED = ("budget", "budget_tokens")
 """What a run may be given anew while it goes on."""
 
 
-_ENDING = 60.0  # seconds; the worker looks for runs to cancel every few, and the run's process has some to end in
+# seconds; the worker looks for runs to cancel every few, and the run's process has some to end in
+_ENDING = 60.0
 
 
 def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunConfig:
@@ -36,7 +37,9 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
         _check_resume(resume, [name for name in chosen if name not in _RENEWED], home)
         chosen = {"run": resume} | chosen
     for name in ("record", "recording", "corpus"):
-        if (place := chosen.get(name)) and (name == "record" or is_file(place) or (name == "corpus" and place != OWN)):
+        if (place := chosen.get(name)) and (
+            name == "record" or is_file(place) or (name == "corpus" and place != OWN)
+        ):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     if rates := chosen.get("rates"):
         chosen["rates"] = str(Path(rates).absolute())
@@ -57,7 +60,8 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
 
 
 def _read_origin(run: str, home: Home) -> dict[str, Any]:
-    """Recipe and number of the run that environments come from: what writes their scenarios is what wrote them."""
+    """Recipe and number of the run that environments come from: what writes their scenarios is what
+    wrote them."""
     stored = Lake(home.settings.lake).find_fixed(run, "config") or {}
     return {name: stored[name] for name in ("recipe", "seed") if stored.get(name) is not None}
 
@@ -65,23 +69,36 @@ def _read_origin(run: str, home: Home) -> dict[str, Any]:
 def _place_document(source: str) -> str:
     """A file by its whole path; a service keeps its name."""
     reader, _, place = source.partition(":")
-    return f"{reader}:{Path(place).absolute()}" if reader != "botocore" and place and Path(place).exists() else source
+    return (
+        f"{reader}:{Path(place).absolute()}"
+        if reader != "botocore" and place and Path(place).exists()
+        else source
+    )
 
 
 def _check_resume(resume: str, chosen: list[str], home: Home) -> None:
     if chosen:
         named = ", ".join(map(render_option, chosen))
-        raise SettingsError(f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run.")
+        raise SettingsError(
+            f"A resumed run keeps the settings it started with. Leave out {named}, or start a new "
+            "run."
+        )
     known = Lake(home.settings.lake).runs()
     if resume not in known:
-        raise SettingsError(f"No run {resume} in {home.settings.lake}. Known runs: {', '.join(known[-10:]) or 'none'}.")
+        raise SettingsError(
+            f"No run {resume} in {home.settings.lake}. Known runs: "
+            f"{', '.join(known[-10:]) or 'none'}."
+        )
 
 
 def _explain(problem: Any) -> str:
     name = ".".join(map(str, problem["loc"]))
     if problem["type"] == "literal_error":
         return f"Unknown {name} {problem['input']!r}. Known: {problem['ctx']['expected']}."
-    return f"{render_option(name)} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    return (
+        f"{render_option(name)} is {problem['input']!r}: "
+        f"{problem['msg'][0].lower()}{problem['msg'][1:]}."
+    )
 
 
 @dataclass(frozen=True)
@@ -102,7 +119,11 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
         deployment = api.find_deployment("factory/factory")
         parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}
         # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.
-        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": str(uuid4())}
+        asked = {
+            "parameters": parameters,
+            "state": {"type": "SCHEDULED"},
+            "idempotency_key": str(uuid4()),
+        }
         created = api.post(f"/deployments/{deployment}/create_flow_run", asked)
         link, run = f"{url}/runs/flow-run/{created['id']}", config.run or created["id"]
         print_text(f"run {run}: {link}")
@@ -120,16 +141,29 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
 
 
 def _interrupt(api: Api, flow_run: str, run: str) -> None:
-    """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without waiting for that."""
-    print_text(f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.", err=True)
+    """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without
+    waiting for that."""
+    print_text(
+        "\nEnding the run; what is finished is saved. Go on later with `envmill run --resume "
+        f"{run}`.",
+        err=True,
+    )
     state = {"type": "CANCELLING", "message": "Ctrl-C at the command line."}
     api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": False})
     until = time.monotonic() + _ENDING
-    while (found := api.get(f"/flow_runs/{flow_run}"))["state_type"] not in FINAL and time.monotonic() < until:
+    while (found := api.get(f"/flow_runs/{flow_run}"))[
+        "state_type"
+    ] not in FINAL and time.monotonic() < until:
         time.sleep(0.5)
     print_text(f"{found['state_name']}.", err=True)
 
 
 def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
-    print_text(f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True)
-    print_text(f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.", err=True)
+    print_text(
+        f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True
+    )
+    print_text(
+        f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume "
+        f"{run}`.",
+        err=True,
+    )

@@ -14,20 +14,39 @@ if TYPE_CHECKING:
 
 def run(
     context: typer.Context,
-    resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Start nothing; show the config and what the run would ask and cost.")] = False,
+    resume: Annotated[
+        str | None,
+        typer.Option(help="Id of a run to go on with; it keeps the settings it started with."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Start nothing; show the config and what the run would ask and cost."
+        ),
+    ] = False,
     preview: Annotated[
-        int | None, typer.Option("-n", min=1, max=20, help="Make so many environments first, show them whole, and ask.")
+        int | None,
+        typer.Option(
+            "-n", min=1, max=20, help="Make so many environments first, show them whole, and ask."
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="After -n, go on without asking.")] = False,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
-    remote: Annotated[bool, typer.Option("--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own.")] = False,
+    remote: Annotated[
+        bool,
+        typer.Option(
+            "--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own."
+        ),
+    ] = False,
     **settings: Any,
 ) -> None:
-    """Run the factory once. Every setting of a run is an option; one that is left out keeps its default.
+    """Run the factory once. Every setting of a run is an option; one that is left out keeps its
+    default.
 
-    Several recipes, like `--recipe awm,scaleenv`, are a run each, one after another. Exits with 0 only when the run completes.
-    Ctrl-C ends the run; --resume goes on with it, and may be given another --budget or --budget-tokens.
+    Several recipes, like `--recipe awm,scaleenv`, are a run each, one after another. Exits with 0
+    only when the run completes.
+    Ctrl-C ends the run; --resume goes on with it, and may be given another --budget or
+    --budget-tokens.
     """
     from flows.cli.order import make_config, run_factory
 
@@ -67,7 +86,11 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
         _show_given(home, config)
     show_estimate(home, config)
     if config.target is not None:
-        print_text(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
+        print_text(
+            f"This is one round; at most {config.max_candidates or 4 * config.target} candidates "
+            "enter in all.",
+            err=True,
+        )
     print_text("Nothing was started.", err=True)
 
 
@@ -79,7 +102,9 @@ def _show_given(home: "Home", config: "RunConfig") -> None:
     from envmill.recipes import RECIPES
     from envmill.recipes.drafting.themes import read_themes
 
-    given = find_given(Lake(open_store(home.settings.lake)), config, RECIPES[config.recipe](read_themes()))
+    given = find_given(
+        Lake(open_store(home.settings.lake)), config, RECIPES[config.recipe](read_themes())
+    )
     print_text(f"{len(given.environments)} environments of {', '.join(given.runs)}", err=True)
     if config.harden:
         print_text(f"{len(given.parents)} easy scenarios get a harder one", err=True)
@@ -88,7 +113,8 @@ def _show_given(home: "Home", config: "RunConfig") -> None:
 
 
 def _is_finished(home: "Home", run: str) -> bool:
-    """Nobody needs a flow run to learn that nothing is left to do, or that another version has to do it."""
+    """Nobody needs a flow run to learn that nothing is left to do, or that another version has to
+    do it."""
     from envmill.lake.lake import Lake
     from envmill.lake.stores import open_store
     from envmill.pipeline.finished import is_finished
@@ -98,7 +124,10 @@ def _is_finished(home: "Home", run: str) -> bool:
     if not is_finished(lake, run):
         check_version(run, lake)
         return False
-    print_text(f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report.")
+    print_text(
+        f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its "
+        "report."
+    )
     return True
 
 
@@ -108,6 +137,10 @@ def _preview(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunCo
 
     config = make_preview(home, config, count)
     if not (yes or (sys.stdin.isatty() and typer.confirm("\nGo on with the whole run?"))):
-        print_text(f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.", err=True)
+        print_text(
+            "Nothing more was started. To go on: the same with --yes, or with --reuse "
+            f"{config.reuse} instead of -n.",
+            err=True,
+        )
         raise typer.Exit(0)
     return config

@@ -27,7 +27,12 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns)
     for row in rows:
-        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else make_plain(render(value))) for value in row))
+        table.add_row(
+            *(
+                escape(f"{value:.4g}" if isinstance(value, float) else make_plain(render(value)))
+                for value in row
+            )
+        )
     Console().print(table)
 
 
@@ -37,5 +42,6 @@ def render(value: Any) -> str:
 
 
 def render_on_one_line(value: Any) -> str:
-    """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row stays a line."""
+    """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row
+    stays a line."""
     return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], render(value).replace("\\", "\\\\"))

@@ -1,6 +1,8 @@
-"""Values of a record as people read them in a terminal: tools, rules, calls, verifiers, turns and changes, each line by line.
+"""Values of a record as people read them in a terminal: tools, rules, calls, verifiers, turns and
+changes, each line by line.
 
-Texts of models and of people are shown and never obeyed: what would move the cursor, colour the screen or turn a line round is spelled out.
+Texts of models and of people are shown and never obeyed: what would move the cursor, colour the
+screen or turn a line round is spelled out.
 """
 
 import json
@@ -26,7 +28,10 @@ def make_plain(text: str) -> str:
 def describe_tools(tools: Any, _: Mapping[str, Any]) -> Iterator[str]:
     for tool in tools:
         needed = tool["parameters"].get("required", [])
-        names = [name if name in needed else f"{name}?" for name in tool["parameters"].get("properties", {})]
+        names = [
+            name if name in needed else f"{name}?"
+            for name in tool["parameters"].get("properties", {})
+        ]
         yield f"{tool['effect']:7} {tool['name']}({', '.join(names)}): {tool['description']}"
 
 
@@ -68,11 +73,15 @@ def describe_changes(changes: Any, _: Mapping[str, Any]) -> Iterator[str]:
 
 
 def describe_evidence(evidence: Any, _: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{one.get('component', '')}: {one.get('name', '')}; found {_render(one.get('found'))}" for one in evidence)
+    yield from (
+        f"{one.get('component', '')}: {one.get('name', '')}; found {_render(one.get('found'))}"
+        for one in evidence
+    )
 
 
 def describe_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
-    """Who said and called what, which calls changed the state, and which messages are trained on."""
+    """Who said and called what, which calls changed the state, and which messages are trained
+    on."""
     learnt, state = record.get("loss") or [], ""
     for place, entry in enumerate(transcript):
         if entry["role"] == "tool":
@@ -88,7 +97,10 @@ def describe_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_message(entry: Mapping[str, Any], mark: str) -> Iterator[str]:
     if entry["role"] == "wait":
-        yield f"(waits {entry['seconds']:g} s) {_render(entry['notifications']) if entry['notifications'] else ''}".rstrip()
+        yield (
+            f"(waits {entry['seconds']:g} s) "
+            f"{_render(entry['notifications']) if entry['notifications'] else ''}"
+        ).rstrip()
         return
     who = "agent" if entry["role"] == "assistant" else entry["role"]
     said = entry.get("content") or ""
@@ -105,7 +117,11 @@ def render_call(call: Mapping[str, Any]) -> str:
 
 def _render_reply(content: Any) -> str:
     if isinstance(content, dict) and "ok" in content:
-        content = [part.get("value", part.get("text", part)) for part in content["parts"]] if content["ok"] else content["error"]
+        content = (
+            [part.get("value", part.get("text", part)) for part in content["parts"]]
+            if content["ok"]
+            else content["error"]
+        )
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
     text = content if isinstance(content, str) else _render(content)

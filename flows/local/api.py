@@ -1,4 +1,5 @@
-"""Prefect's HTTP interface, as little of it as the command line needs. Importing Prefect takes seconds; this does not."""
+"""Prefect's HTTP interface, as little of it as the command line needs. Importing Prefect takes
+seconds; this does not."""
 
 import ssl
 import time
@@ -12,8 +13,10 @@ from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 
 _ASKS_LOGIN = (
-    "The server at {url} asks for another login. For one of your own home: `envmill down`, then `envmill up`. For another: set "
-    "PREFECT_API_AUTH_STRING, PREFECT_API_KEY or PREFECT_CLIENT_CUSTOM_HEADERS as its operator says."
+    "The server at {url} asks for another login. For one of your own home: `envmill down`, then "
+    "`envmill up`. For another: set "
+    "PREFECT_API_AUTH_STRING, PREFECT_API_KEY or PREFECT_CLIENT_CUSTOM_HEADERS as its operator "
+    "says."
 )
 
 
@@ -34,19 +37,32 @@ class Api:
     """A connection to one server."""
 
     def __init__(
-        self, url: str, patience: float = 30, headers: Mapping[str, str] | None = None, verify: ssl.SSLContext | bool = True
+        self,
+        url: str,
+        patience: float = 30,
+        headers: Mapping[str, str] | None = None,
+        verify: ssl.SSLContext | bool = True,
     ) -> None:
         self.url = url
         self._patience = patience
         # A proxy from the environment must never see loopback requests.
         self._client = httpx.Client(
-            base_url=f"{url}/api", timeout=httpx.Timeout(10, read=30), trust_env=False, headers=headers, verify=verify
+            base_url=f"{url}/api",
+            timeout=httpx.Timeout(10, read=30),
+            trust_env=False,
+            headers=headers,
+            verify=verify,
         )
 
     def __enter__(self) -> "Api":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._client.close()
 
     def get(self, path: str) -> Any:
@@ -69,13 +85,15 @@ class Api:
                 answer = self._client.request(method, path, json=body)
             except httpx.TransportError as error:
                 failure = NoServer(
-                    f"The server at {self.url} does not answer ({error or type(error).__name__}). Start it with `envmill up`."
+                    f"The server at {self.url} does not answer ({error or type(error).__name__}). "
+                    "Start it with `envmill up`."
                 )
             else:
                 if answer.status_code < 400:
                     return answer.json() if answer.content else None
                 failure = ServerRefused(
-                    f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}", status=answer.status_code
+                    f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}",
+                    status=answer.status_code,
                 )
                 if answer.status_code == 401:
                     failure = ServerRefused(_ASKS_LOGIN.format(url=self.url), status=401)
@@ -92,4 +110,7 @@ class Api:
         except ServerRefused as error:
             if error.facts["status"] != 404:
                 raise
-            raise NoServer(f"The server at {self.url} has no deployment {name}. Bring it back with `envmill up`.") from error
+            raise NoServer(
+                f"The server at {self.url} has no deployment {name}. Bring it back with `envmill "
+                "up`."
+            ) from error

@@ -1,10 +1,12 @@
-"""The guard before Prefect's application: every request and every WebSocket needs a known Host, no foreign Origin, and a credential.
+"""The guard before Prefect's application: every request and every WebSocket needs a known Host, no
+foreign Origin, and a credential.
 
     Host is loopback ─► Origin is its own ─► `Authorization`, or a cookie ─► Prefect
     GET  /envmill/login?token=…   trades a one-time token for the cookie of a browser
     POST /envmill/links           makes a one-time token, for those who have the secret
 
-Prefect's own login is not used: its `/api/health` and its pages stay open, and it does not look at Host or Origin.
+Prefect's own login is not used: its `/api/health` and its pages stay open, and it does not look at
+Host or Origin.
 """
 
 import hashlib
@@ -36,9 +38,13 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-_LOGGED_IN = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>EnvMill</title><p>Logged in. <a href="/">Go on</a>.'
+_LOGGED_IN = (
+    '<!doctype html><meta http-equiv="refresh" content="0; '
+    'url=/"><title>EnvMill</title><p>Logged in. <a href="/">Go on</a>.'
+)
 _ASKED = (
-    "<!doctype html><title>EnvMill</title><p>This server needs a login. Run <code>envmill open</code> on its machine, and open the link "
+    "<!doctype html><title>EnvMill</title><p>This server needs a login. Run <code>envmill "
+    "open</code> on its machine, and open the link "
     "that it prints. A link works once, for ten minutes.{why}"
 )
 
@@ -51,7 +57,8 @@ class ServerGuard:
     auth: str
     """`name:password` of a bearer of the secret."""
     origins: frozenset[str] = frozenset()
-    """Further origins by which a browser may reach the server, such as `https://mill.example` of a proxy."""
+    """Further origins by which a browser may reach the server, such as `https://mill.example` of a
+    proxy."""
     now: Callable[[], float] = time.time
     _links: dict[str, float] = field(default_factory=dict)
 
@@ -60,7 +67,11 @@ class ServerGuard:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             refusal = self._refuse(scope)
-            await (send({"type": "websocket.close", "code": 1008, "reason": refusal[1]}) if refusal else self.app(scope, receive, send))
+            await (
+                send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
+                if refusal
+                else self.app(scope, receive, send)
+            )
         else:
             await self._answer(scope, receive, send)
 
@@ -71,7 +82,11 @@ class ServerGuard:
         elif (method, path) == ("GET", LOGIN):
             await self._log_in(scope, send)
         elif refusal := self._refuse_caller(scope):
-            await (_reply_page(send, 401, _ASKED.format(why="")) if _is_navigation(scope) else _reply(send, *refusal))
+            await (
+                _reply_page(send, 401, _ASKED.format(why=""))
+                if _is_navigation(scope)
+                else _reply(send, *refusal)
+            )
         elif (method, path) == ("POST", LINKS):
             await self._make_link(scope, send)
         else:
@@ -81,7 +96,8 @@ class ServerGuard:
         return self._refuse_place(scope) or self._refuse_caller(scope)
 
     def _refuse_place(self, scope: Message) -> tuple[int, str] | None:
-        """A page under a foreign name, or of a foreign origin, whatever credential comes with it."""
+        """A page under a foreign name, or of a foreign origin, whatever credential comes with
+        it."""
         hosts, origins = _list_headers(scope, b"host"), _list_headers(scope, b"origin")
         own = self._list_own(scope)
         if len(hosts) != 1 or not own:
@@ -96,13 +112,19 @@ class ServerGuard:
         """Origins of the server's own pages under the name by which it is asked."""
         host = "".join(_list_headers(scope, b"host")).lower()
         return (
-            {f"http://{host}"} if _LOOPBACK.fullmatch(host) else {origin for origin in self.origins if origin.partition("://")[2] == host}
+            {f"http://{host}"}
+            if _LOOPBACK.fullmatch(host)
+            else {origin for origin in self.origins if origin.partition("://")[2] == host}
         )
 
     def _refuse_caller(self, scope: Message) -> tuple[int, str] | None:
         given = _list_headers(scope, b"authorization")
         if given:
-            return None if len(given) == 1 and self._is_secret(given[0]) else (401, "The credential is wrong.")
+            return (
+                None
+                if len(given) == 1 and self._is_secret(given[0])
+                else (401, "The credential is wrong.")
+            )
         if not self._has_cookie(scope):
             return 401, "This server needs a credential: run `envmill open` for a link."
         if not _is_own_page(scope):
@@ -110,20 +132,31 @@ class ServerGuard:
         return None
 
     def _is_secret(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), make_headers(self.auth)["Authorization"].encode())
+        return hmac.compare_digest(
+            given.encode(), make_headers(self.auth)["Authorization"].encode()
+        )
 
     @property
     def cookie(self) -> str:
-        """Its name: browsers send cookies to every port of a host, so that two homes need two names."""
+        """Its name: browsers send cookies to every port of a host, so that two homes need two
+        names."""
         return f"envmill-{self._sign('name')[:8]}"
 
     def _has_cookie(self, scope: Message) -> bool:
-        pairs = [pair.strip().partition("=") for line in _list_headers(scope, b"cookie") for pair in line.split(";")]
+        pairs = [
+            pair.strip().partition("=")
+            for line in _list_headers(scope, b"cookie")
+            for pair in line.split(";")
+        ]
         return any(name == self.cookie and self._is_session(value) for name, _, value in pairs)
 
     def _is_session(self, value: str) -> bool:
         until, _, signature = value.partition(".")
-        known = until.isascii() and until.isdigit() and hmac.compare_digest(signature.encode(), self._sign(f"session {until}").encode())
+        known = (
+            until.isascii()
+            and until.isdigit()
+            and hmac.compare_digest(signature.encode(), self._sign(f"session {until}").encode())
+        )
         return known and self.now() < int(until)
 
     def _sign(self, text: str) -> str:
@@ -141,12 +174,19 @@ class ServerGuard:
     async def _log_in(self, scope: Message, send: Send) -> None:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not self.now() < self._links.pop(_digest(given), 0.0):
-            await _reply_page(send, 403, _ASKED.format(why=" This link was used before, or is too old."))
+            await _reply_page(
+                send, 403, _ASKED.format(why=" This link was used before, or is too old.")
+            )
             return
         until = int(self.now()) + COOKIE_SECONDS
         value = f"{self.cookie}={until}.{self._sign(f'session {until}')}"
-        # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page by http.
-        secure = "; Secure" if all(origin.startswith("https:") for origin in self._list_own(scope)) else ""
+        # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page
+        # by http.
+        secure = (
+            "; Secure"
+            if all(origin.startswith("https:") for origin in self._list_own(scope))
+            else ""
+        )
         cookie = f"{value}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict{secure}"
         await _reply_page(send, 200, _LOGGED_IN, (b"set-cookie", cookie.encode()))
 
@@ -160,7 +200,8 @@ def _list_headers(scope: Message, name: bytes) -> list[str]:
 
 
 def _is_own_page(scope: Message) -> bool:
-    """Whether a browser's request comes from our own page: a cookie also goes along with requests of pages on other ports of this host."""
+    """Whether a browser's request comes from our own page: a cookie also goes along with requests
+    of pages on other ports of this host."""
     if scope["type"] == "websocket" or scope["method"] not in _READS:
         return bool(_list_headers(scope, b"origin"))
     site = _list_headers(scope, b"sec-fetch-site")
@@ -189,8 +230,16 @@ async def _reply_page(send: Send, status: int, text: str, *headers: tuple[bytes,
     await _send(send, status, "text/html; charset=utf-8", text, *headers)
 
 
-async def _send(send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]) -> None:
+async def _send(
+    send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]
+) -> None:
     body = text.encode()
-    own = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *_HEADERS, *headers]})
+    own = [
+        (b"content-type", kind.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [*own, *_HEADERS, *headers]}
+    )
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,5 @@
-"""A flow run's lease: who walks it, renewed while it is walked, under a lock that the kernel frees when its holder dies.
+"""A flow run's lease: who walks it, renewed while it is walked, under a lock that the kernel frees
+when its holder dies.
 
 home/runs/<flow run>.lock    locked by the process that walks it
 home/runs/<flow run>.json    host, boot and pid of that process, and when it last said so
@@ -20,7 +21,8 @@ from flows.local.launch import read_boot
 
 RENEWAL = 10.0
 EXPIRY = 60.0
-"""Seconds without renewal after which a lease of another host is over. On this host the lock tells at once."""
+"""Seconds without renewal after which a lease of another host is over. On this host the lock tells
+at once."""
 _PATIENCE = 20.0
 _POLL = 0.2
 
@@ -36,13 +38,17 @@ class Lease:
     """Wall-clock time: monotonic clocks of two hosts have nothing in common."""
 
     def is_live_elsewhere(self, now: float) -> bool:
-        """Whether another host walks it. A clock that jumped makes a lease look older or newer by as much, never immortal."""
+        """Whether another host walks it. A clock that jumped makes a lease look older or newer by
+        as much, never immortal."""
         return self.host != socket.gethostname() and abs(now - self.renewed) < EXPIRY
 
 
 @contextlib.asynccontextmanager
-async def hold_lease(home: Path, flow_run: str, patience: float = _PATIENCE) -> AsyncGenerator[None]:
-    """Hold it for the block. A second process of the same flow run fails, once the first has had time to die."""
+async def hold_lease(
+    home: Path, flow_run: str, patience: float = _PATIENCE
+) -> AsyncGenerator[None]:
+    """Hold it for the block. A second process of the same flow run fails, once the first has had
+    time to die."""
     folder = _folder(home)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / f"{flow_run}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -99,7 +105,10 @@ async def _take(handle: int, home: Path, flow_run: str, patience: float) -> None
         if time.monotonic() > until:
             lease = read_lease(home, flow_run)
             by = f"process {lease.pid} on {lease.host}" if lease else "another process"
-            raise EnvMillError(f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or end it; then Retry.")
+            raise EnvMillError(
+                f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or "
+                "end it; then Retry."
+            )
         await asyncio.sleep(_POLL)
 
 
@@ -107,6 +116,10 @@ async def _renew(path: Path) -> None:
     while True:
         unfinished = path.with_suffix(".new")
         with contextlib.suppress(OSError):  # on a full disk the lock still tells
-            unfinished.write_text(json.dumps(asdict(Lease(socket.gethostname(), read_boot(), os.getpid(), time.time()))))
+            unfinished.write_text(
+                json.dumps(
+                    asdict(Lease(socket.gethostname(), read_boot(), os.getpid(), time.time()))
+                )
+            )
             unfinished.replace(path)
         await asyncio.sleep(RENEWAL)

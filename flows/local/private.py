@@ -31,13 +31,17 @@ def secure_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found, link = folder.stat(), folder.lstat()
     if found.st_uid != os.geteuid() or link.st_uid not in (0, os.geteuid()):
-        raise SettingsError(f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a folder of your own.")
+        raise SettingsError(
+            f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a "
+            "folder of your own."
+        )
     if found.st_mode & 0o077:
         folder.chmod(0o700)
 
 
 def make_lake(place: str) -> None:
-    """Make a lake's folder closed to other users. One that is there keeps the mode that its owner gave it."""
+    """Make a lake's folder closed to other users. One that is there keeps the mode that its owner
+    gave it."""
     if "://" not in place:
         Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -59,11 +63,17 @@ def read_private(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then `envmill up`.") from error
+        raise SettingsError(
+            f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then "
+            "`envmill up`."
+        ) from error
     with os.fdopen(handle) as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise SettingsError(f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: it draws a new one.")
+            raise SettingsError(
+                f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: "
+                "it draws a new one."
+            )
         return file.read()
 
 
@@ -78,7 +88,8 @@ def make_headers(auth: str) -> dict[str, str]:
 
 
 def ensure_secret(home: Path, chosen: str = "") -> None:
-    """Before the server starts: keep the secret, or draw one. A secret that others could read is replaced."""
+    """Before the server starts: keep the secret, or draw one. A secret that others could read is
+    replaced."""
     try:
         kept = read_secret(home)
     except SettingsError:
@@ -91,7 +102,8 @@ def ensure_secret(home: Path, chosen: str = "") -> None:
 
 
 def write_keys(home: Path, environ: Mapping[str, str], names: set[str]) -> None:
-    """Keep the keys of these names beside those kept before: flow runs read them, however long after the worker was started."""
+    """Keep the keys of these names beside those kept before: flow runs read them, however long
+    after the worker was started."""
     given = {name: environ[name] for name in sorted({*names, *_STORE}) if environ.get(name)}
     if keys := _read_kept(home) | given:
         write_private(home / _KEYS, json.dumps(keys))
@@ -108,7 +120,10 @@ def read_keys(home: Path) -> dict[str, str]:
 def _read_kept(home: Path) -> dict[str, str]:
     try:
         return read_keys(home)
-    except (SettingsError, ValueError):  # what others could change, or what was cut off, does not count
+    except (
+        SettingsError,
+        ValueError,
+    ):  # what others could change, or what was cut off, does not count
         return {}
 
 

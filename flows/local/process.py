@@ -1,4 +1,5 @@
-"""A background process of a home: started in a session of its own, known by a record it writes itself, stopped for certain."""
+"""A background process of a home: started in a session of its own, known by a record it writes
+itself, stopped for certain."""
 
 import contextlib
 import json
@@ -59,13 +60,24 @@ class Process:
             self._forget()
         return stale
 
-    def start(self, command: list[str], url: str, descriptors: tuple[int, ...] = ()) -> ProcessRecord:
-        """Start it, and return when it has said who it is. No record of an earlier process may be left."""
+    def start(
+        self, command: list[str], url: str, descriptors: tuple[int, ...] = ()
+    ) -> ProcessRecord:
+        """Start it, and return when it has said who it is. No record of an earlier process may be
+        left."""
         log = self.home.log(self.name)
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
-        launcher = [sys.executable, "-S", launch.__file__, str(self.path), url, sys.executable, *command]
+        launcher = [
+            sys.executable,
+            "-S",
+            launch.__file__,
+            str(self.path),
+            url,
+            sys.executable,
+            *command,
+        ]
         with log.open("wb") as output:
             subprocess.run(
                 launcher,
@@ -103,11 +115,16 @@ class Process:
 
 
 def end(pids: list[int], grace: float) -> None:
-    """SIGTERM, then SIGKILL for those still there after the grace. A pid is only signalled while it is the same process."""
+    """SIGTERM, then SIGKILL for those still there after the grace. A pid is only signalled while it
+    is the same process."""
     started = {pid: launch.read_start(pid) for pid in pids}
 
     def remaining() -> list[int]:
-        return [pid for pid, start in started.items() if start is not None and launch.read_start(pid) == start]
+        return [
+            pid
+            for pid, start in started.items()
+            if start is not None and launch.read_start(pid) == start
+        ]
 
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
         for pid in remaining():
@@ -123,13 +140,18 @@ def _signal(pid: int, sign: signal.Signals) -> None:
 
 
 def find_marked(home: Home) -> list[int]:
-    """Pids that inherited this home's mark: flow processes have sessions of their own and survive a killed worker."""
+    """Pids that inherited this home's mark: flow processes have sessions of their own and survive a
+    killed worker."""
     wanted = f"{MARK}={home.folder}".encode()
     return [pid for pid in _own_pids() if wanted in _environ(pid).split(b"\0")]
 
 
 def _own_pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and int(entry.name) != os.getpid()]
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and int(entry.name) != os.getpid()
+    ]
 
 
 def _environ(pid: int) -> bytes:

@@ -1,4 +1,5 @@
-"""Flow runs whose process is gone: Prefect leaves them Running for ever, and what runs can neither be retried nor gives its place free."""
+"""Flow runs whose process is gone: Prefect leaves them Running for ever, and what runs can neither
+be retried nor gives its place free."""
 
 import socket
 import time
@@ -13,7 +14,8 @@ from flows.local.process import find_marked
 
 POOL = "envmill"
 AWAITING = "AwaitingBatch"
-"""Name of the state of a run that waits for batches; the server starts it again by itself, hours later if need be."""
+"""Name of the state of a run that waits for batches; the server starts it again by itself, hours
+later if need be."""
 UNDER_WAY = ["RUNNING", "PENDING", "CANCELLING"]
 STOPPED = "Stopped by `envmill down`."
 """How the message of a run begins that was cut off on purpose: nobody resumes it but its owner."""
@@ -31,7 +33,8 @@ def name_worker() -> str:
 
 
 class Ages:
-    """How long runs have been in their states: by the dates these bear, or by what was seen of them. After a clock was set back states are
+    """How long runs have been in their states: by the dates these bear, or by what was seen of
+    them. After a clock was set back states are
     dated ahead of it, and a dead run would keep its place until the clock had caught up."""
 
     def __init__(self) -> None:
@@ -42,28 +45,47 @@ class Ages:
         if len(self._seen) > _REMEMBERED:
             self._seen.clear()
         seen = self._seen.setdefault((flow_run["id"], entered), now)
-        return max((datetime.now(UTC) - datetime.fromisoformat(entered)).total_seconds(), now - seen)
+        return max(
+            (datetime.now(UTC) - datetime.fromisoformat(entered)).total_seconds(), now - seen
+        )
 
 
-def close_lost_runs(home: Home, api: Api, patience: float = 0.0, why: str = LOST, ages: Ages | None = None) -> list[str]:
-    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run gets the patience (seconds, twice that
-    before its first breath) to get from its state to its process; none is right only while no worker is about to start one."""
+def close_lost_runs(
+    home: Home, api: Api, patience: float = 0.0, why: str = LOST, ages: Ages | None = None
+) -> list[str]:
+    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run
+    gets the patience (seconds, twice that
+    before its first breath) to get from its state to its process; none is right only while no
+    worker is about to start one."""
     ages = ages or Ages()
-    lost = [flow_run for flow_run in list_runs(api, UNDER_WAY) if is_lost(home, flow_run, ages, patience)]
+    lost = [
+        flow_run
+        for flow_run in list_runs(api, UNDER_WAY)
+        if is_lost(home, flow_run, ages, patience)
+    ]
     for flow_run in lost:
         kind = "CANCELLED" if flow_run["state_type"] == "CANCELLING" else "CRASHED"
-        api.post(f"/flow_runs/{flow_run['id']}/set_state", {"state": {"type": kind, "message": why}, "force": True})
+        api.post(
+            f"/flow_runs/{flow_run['id']}/set_state",
+            {"state": {"type": kind, "message": why}, "force": True},
+        )
     return [flow_run["id"] for flow_run in lost]
 
 
 def list_runs(api: Api, states: list[str]) -> list[FlowRun]:
     """Flow runs of our pool in one of the states, the latest 200."""
-    wanted = {"flow_runs": {"state": {"type": {"any_": states}}}, "work_pools": {"name": {"any_": [POOL]}}}
-    return api.post("/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200})
+    wanted = {
+        "flow_runs": {"state": {"type": {"any_": states}}},
+        "work_pools": {"name": {"any_": [POOL]}},
+    }
+    return api.post(
+        "/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200}
+    )
 
 
 def is_lost(home: Home, flow_run: FlowRun, ages: Ages, patience: float) -> bool:
-    """Whether nobody walks a run that is under way. What another host's worker started is for that host to judge."""
+    """Whether nobody walks a run that is under way. What another host's worker started is for that
+    host to judge."""
     if is_walked(home, flow_run["id"]):
         return False
     lease = read_lease(home.folder, flow_run["id"])
@@ -85,7 +107,9 @@ def _is_elsewhere(flow_run: FlowRun) -> bool:
 def find_walked(home: Home) -> dict[str, int]:
     """Flow run id → pid of the process that walks it."""
     walked: dict[str, int] = {}
-    for pid in sorted(find_marked(home), reverse=True):  # the oldest last: children inherit the variable
+    for pid in sorted(
+        find_marked(home), reverse=True
+    ):  # the oldest last: children inherit the variable
         if run := _read_flow_run(pid):
             walked[run] = pid
     return walked
@@ -96,4 +120,11 @@ def _read_flow_run(pid: int) -> str:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return ""
-    return next((value.decode() for name, _, value in (one.partition(b"=") for one in variables) if name == b"PREFECT__FLOW_RUN_ID"), "")
+    return next(
+        (
+            value.decode()
+            for name, _, value in (one.partition(b"=") for one in variables)
+            if name == b"PREFECT__FLOW_RUN_ID"
+        ),
+        "",
+    )

@@ -23,13 +23,22 @@ from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
-from flows.local.runs import POOL, STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
+from flows.local.runs import (
+    POOL,
+    STOPPED,
+    UNDER_WAY,
+    close_lost_runs,
+    is_walked,
+    list_runs,
+    name_worker,
+)
 from flows.local.variables import CHOSEN
 
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
 WORKER_DEADLINE = 180.0
 START_PATIENCE = 150.0
-"""Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
+"""Of a server that has just begun: it compiles and makes its tables while its worker and others
+start beside it."""
 Say = Callable[[str], None]
 
 SERVER = [
@@ -37,23 +46,40 @@ SERVER = [
     "--no-proxy-headers", "--no-server-header",
 ]  # fmt: skip
 # No --limit: with a limit, the retry of a run whose process still lives kills the worker.
-WORKER = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name_worker()]
+WORKER = [
+    "-m",
+    "prefect",
+    "worker",
+    "start",
+    "--pool",
+    POOL,
+    "--type",
+    "process",
+    "--name",
+    name_worker(),
+]
 JOB = {
     "job_configuration": {"stream_output": True},
     "variables": {"type": "object", "properties": {}, "additionalProperties": False},
 }
-"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into one that is there."""
+"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into
+one that is there."""
 WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
 def bring_up(home: Home, say: Say, remote: str = "") -> str:
-    """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here."""
+    """Make everything run; returns the server's address. A remote one is used as it is; worker and
+    watchdog run here."""
     with home.lock():
         make_lake(home.settings.lake)
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
         with connect(home, url, START_PATIENCE) as api:
             _ensure_pool(api)
-            write_keys(home.folder, home.environ, {endpoint.key_name for endpoint in home.settings.endpoints.values()})
+            write_keys(
+                home.folder,
+                home.environ,
+                {endpoint.key_name for endpoint in home.settings.endpoints.values()},
+            )
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
             _wait_for_worker(home, api)
@@ -62,8 +88,13 @@ def bring_up(home: Home, say: Say, remote: str = "") -> str:
 
 
 def keep_up(home: Home, say: Say) -> list[str]:
-    """Start again what was up and died; its names. Nothing is waited for but the server, and an `up` or `down` under way goes first."""
-    gone = [name for name in ("server", "worker") if (process := Process(home, name)).path.exists() and not process.running()]
+    """Start again what was up and died; its names. Nothing is waited for but the server, and an
+    `up` or `down` under way goes first."""
+    gone = [
+        name
+        for name in ("server", "worker")
+        if (process := Process(home, name)).path.exists() and not process.running()
+    ]
     if not gone:
         return []
     with home.lock():
@@ -76,7 +107,8 @@ def keep_up(home: Home, say: Say) -> list[str]:
 
 
 def bring_down(home: Home, say: Say) -> None:
-    """The watchdog first, or it would start the others again; then the worker: it ends its runs and still can tell the server so. Orphans
+    """The watchdog first, or it would start the others again; then the worker: it ends its runs and
+    still can tell the server so. Orphans
     of a killed worker end too."""
     with home.lock():
         _stop(home, "watchdog", 5, say)
@@ -96,7 +128,8 @@ def bring_down(home: Home, say: Say) -> None:
 
 
 def find_server(home: Home) -> str:
-    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the same port never counts."""
+    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the
+    same port never counts."""
     if record := Process(home, "server").running():
         return record.url
     if home.remote:
@@ -113,23 +146,35 @@ def make_link(home: Home) -> str:
         with httpx.Client(trust_env=False, headers=home.make_headers(url)) as client:
             answer = client.post(f"{url}/envmill/links")
     except httpx.HTTPError as error:
-        raise NoServer(f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, then `envmill up`.") from error
+        raise NoServer(
+            f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, "
+            "then `envmill up`."
+        ) from error
     if answer.status_code != 200:
-        raise ServerRefused(f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}", status=answer.status_code)
+        raise ServerRefused(
+            f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}",
+            status=answer.status_code,
+        )
     return f"{url}/envmill/login?token={answer.json()['token']}"
 
 
 def read_named(home: Home) -> str:
     """Address of the server that PREFECT_API_URL names, for those who ask for it."""
     if not home.named.startswith(("http://", "https://")):
-        raise SettingsError("--remote uses the server that PREFECT_API_URL names: set it, like http://prefect.example:4200/api.")
+        raise SettingsError(
+            "--remote uses the server that PREFECT_API_URL names: set it, like "
+            "http://prefect.example:4200/api."
+        )
     return home.named
 
 
 def _use_remote(home: Home, url: str, say: Say) -> str:
     """A server of this home would be a second truth about its runs."""
     if Process(home, "server").running():
-        raise SettingsError(f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote.")
+        raise SettingsError(
+            f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out "
+            "--remote."
+        )
     with connect(home, url, patience=0) as api:
         api.get("/health")
     home.use_remote(url)
@@ -151,7 +196,9 @@ def _ensure_server(home: Home, say: Say) -> str:
         with home.claim_port() as listener:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
             say(f"server: starting at {url} (about 20 s)")
-            record = server.start([*SERVER, "--fd", str(listener.fileno())], url, (listener.fileno(),))
+            record = server.start(
+                [*SERVER, "--fd", str(listener.fileno())], url, (listener.fileno(),)
+            )
         state = "started"
     else:
         state = "already running"
@@ -168,17 +215,21 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
                 return api.get("/health")
             except (NoServer, ServerRefused) as error:
                 if server.running() is None:
-                    raise EnvMillError(f"The server ended while starting. {server.last_words()}") from error
+                    raise EnvMillError(
+                        f"The server ended while starting. {server.last_words()}"
+                    ) from error
                 if time.monotonic() > deadline:
                     raise EnvMillError(
-                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: {error.message} {server.last_words()}\n"
+                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: "
+                        f"{error.message} {server.last_words()}\n"
                         "Try `envmill down`, then `envmill up`."
                     ) from error
             time.sleep(0.2)
 
 
 def _ensure_pool(api: Api) -> None:
-    """A run's request must not choose a command, a folder or variables: this pool's jobs take no variables at all."""
+    """A run's request must not choose a command, a folder or variables: this pool's jobs take no
+    variables at all."""
     try:
         api.post("/work_pools/", {"name": POOL, "type": "process", "base_job_template": JOB})
     except ServerRefused as error:
@@ -210,21 +261,31 @@ def _ensure_watchdog(home: Home, url: str, say: Say) -> None:
         watchdog.stop(5)
         record = None
     watchdog.forget_stale()
-    say(f"watchdog: already running (pid {record.pid})" if record else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})")
+    say(
+        f"watchdog: already running (pid {record.pid})"
+        if record
+        else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})"
+    )
 
 
 def _wait_for_worker(home: Home, api: Api) -> None:
     """Until the pool has heard from it."""
     worker = Process(home, "worker")
     deadline = time.monotonic() + WORKER_DEADLINE
-    while not api.post(f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}):
+    while not api.post(
+        f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
+    ):
         if worker.running() is None or time.monotonic() > deadline:
-            raise EnvMillError(f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then `envmill up`.")
+            raise EnvMillError(
+                f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then "
+                "`envmill up`."
+            )
         time.sleep(0.2)
 
 
 def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
-    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends on changed or went missing."""
+    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends
+    on changed or went missing."""
     stamp = home.prefect / "deployed.json"
     digest = _digest_deployments(api.url)
     if has_deployments(home, api):
@@ -240,7 +301,9 @@ def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
         check=False,
     )
     if done.returncode:
-        raise EnvMillError(f"prefect.yaml could not be deployed:\n{(done.stdout + done.stderr)[-2000:]}")
+        raise EnvMillError(
+            f"prefect.yaml could not be deployed:\n{(done.stdout + done.stderr)[-2000:]}"
+        )
     names = _list_deployments(api)
     stamp.write_text(json.dumps({"digest": digest, "names": names}))
     say(f"deployments: {len(names)} made from prefect.yaml")
@@ -250,7 +313,9 @@ def has_deployments(home: Home, api: Api) -> bool:
     """Whether the server still has those of prefect.yaml as it is now."""
     stamp = home.prefect / "deployed.json"
     made = json.loads(stamp.read_text()) if stamp.exists() else {}
-    return made.get("digest") == _digest_deployments(api.url) and set(made["names"]) <= set(_list_deployments(api))
+    return made.get("digest") == _digest_deployments(api.url) and set(made["names"]) <= set(
+        _list_deployments(api)
+    )
 
 
 def _list_deployments(api: Api) -> list[str]:
@@ -258,16 +323,28 @@ def _list_deployments(api: Api) -> list[str]:
 
 
 def _digest_deployments(url: str) -> str:
-    """What a deployment is made of: the server, the file, the flows, and the form their parameter is drawn from."""
-    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", ROOT / "schemas/upkeep.py", *sorted((ROOT / "flows").glob("*.py"))]
-    return hashlib.blake2b(b"\0".join([url.encode(), bytes(ROOT), *map(Path.read_bytes, sources)])).hexdigest()
+    """What a deployment is made of: the server, the file, the flows, and the form their parameter
+    is drawn from."""
+    sources = [
+        ROOT / "prefect.yaml",
+        ROOT / "schemas/run.py",
+        ROOT / "schemas/upkeep.py",
+        *sorted((ROOT / "flows").glob("*.py")),
+    ]
+    return hashlib.blake2b(
+        b"\0".join([url.encode(), bytes(ROOT), *map(Path.read_bytes, sources)])
+    ).hexdigest()
 
 
 def _list_under_way(home: Home) -> list[str]:
     if not (url := _find_any(home)):
         return []
     with connect(home, url, patience=0) as api, contextlib.suppress(NoServer, ServerRefused):
-        return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY) if is_walked(home, flow_run["id"])]
+        return [
+            flow_run["id"]
+            for flow_run in list_runs(api, UNDER_WAY)
+            if is_walked(home, flow_run["id"])
+        ]
     return []
 
 
@@ -282,7 +359,11 @@ def _find_any(home: Home) -> str:
 def _close_cut_off(api: Api, cut_off: list[str]) -> None:
     """Say of runs whose worker was just stopped that this was meant: no watchdog resumes them."""
     for flow_run in cut_off:
-        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in ("COMPLETED", "FAILED", "CANCELLED"):
+        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in (
+            "COMPLETED",
+            "FAILED",
+            "CANCELLED",
+        ):
             state = {"type": "CRASHED", "message": f"{STOPPED} Retry goes on where it stopped."}
             api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": True})
 

@@ -1,4 +1,5 @@
-"""The watchdog: keeps server and worker up, says of a run whose process died that it crashed, and starts it again.
+"""The watchdog: keeps server and worker up, says of a run whose process died that it crashed, and
+starts it again.
 
 every 3 s   server or worker gone ─► started again, later each time it dies young
             run under way that nobody walks ─► Crashed, and its place in the schedule is free
@@ -22,9 +23,11 @@ from flows.local.service import find_server, keep_up
 
 PACE = 3.0
 PATIENCE = 10.0
-"""Seconds a run may be under way without a process: it is between its state and its first lock, or the worker is about to report."""
+"""Seconds a run may be under way without a process: it is between its state and its first lock, or
+the worker is about to report."""
 REST = 15.0
-"""Seconds after a crash: the worker reports a death twice, and its second report would overwrite an earlier resumption."""
+"""Seconds after a crash: the worker reports a death twice, and its second report would overwrite an
+earlier resumption."""
 FRESH = 3600.0
 """Seconds after which a crash is its owner's to look at."""
 TIMES = 3
@@ -35,7 +38,8 @@ Say = Callable[[str], None]
 
 @dataclass
 class Watchdog:
-    """One home's watchdog; its memory is what it must not say twice, and when it may start what died young."""
+    """One home's watchdog; its memory is what it must not say twice, and when it may start what
+    died young."""
 
     home: Home
     say: Say
@@ -49,7 +53,9 @@ class Watchdog:
         while Process(self.home, "watchdog").read() is not None:
             try:
                 self.check()
-            except EnvMillError as error:  # a server that is just starting, or sick: looked at again
+            except (
+                EnvMillError
+            ) as error:  # a server that is just starting, or sick: looked at again
                 self.say(error.message.splitlines()[0])
             time.sleep(PACE)
 
@@ -67,7 +73,8 @@ class Watchdog:
         self._forget_ended(api)
 
     def _keep_up(self) -> None:
-        """Deaths in a row double the wait, up to a minute: what cannot start must not eat the machine."""
+        """Deaths in a row double the wait, up to a minute: what cannot start must not eat the
+        machine."""
         if time.monotonic() < self._next_start:
             return
         try:
@@ -101,20 +108,27 @@ class Watchdog:
             self.say(f"run {flow_run['id']}: {message}")
         elif flow_run["id"] not in self._given_up:
             self._given_up.add(flow_run["id"])
-            self.say(f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry.")
+            self.say(
+                f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, "
+                "then Retry."
+            )
 
     def _forget_ended(self, api: Api) -> None:
         left = list_leases(self.home.folder)
         if not left:
             return
-        ended = api.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}})
+        ended = api.post(
+            "/flow_runs/filter",
+            {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}},
+        )
         for flow_run in ended:
             if not is_walked(self.home, flow_run["id"]):
                 forget(self.home.folder, flow_run["id"])
 
 
 def count_resumed(api: Api, flow_run: str) -> int:
-    """The server keeps every state a run was in, so that a watchdog that died itself counts right."""
+    """The server keeps every state a run was in, so that a watchdog that died itself counts
+    right."""
     states = api.get(f"/flow_run_states/?flow_run_id={flow_run}")
     return sum((state.get("message") or "").startswith(RESUMED) for state in states)
 

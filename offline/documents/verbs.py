@@ -8,12 +8,14 @@ from schemas.sketch import ToolSketch
 Family = Literal["create", "get", "list", "update", "delete", "halt", "revive", "attach", "detach"]
 
 _VERBS: dict[Family, str] = {
-    "create": "create add register put open book place post send publish submit issue schedule new insert make request",
+    "create": "create add register put open book place post send publish submit issue schedule new "
+    "insert make request",
     "get": "get describe show read fetch retrieve view",
     "list": "list search find query scan",
     "update": "update modify set change edit patch configure",
     "delete": "delete remove terminate destroy deregister drop",
-    "halt": "cancel close stop disable suspend archive deactivate revoke lock pause reject deprecate finish complete",
+    "halt": "cancel close stop disable suspend archive deactivate revoke lock pause reject deprecate "
+    "finish complete",
     "revive": "start enable activate resume reopen unlock restore reactivate",
     "attach": "attach associate link assign",
     "detach": "detach disassociate unlink unassign",
@@ -22,15 +24,22 @@ _PAST = {"stop": "stopped", "cancel": "cancelled"}
 
 
 def find_family(tool: ToolSketch) -> Family | None:
-    """By its verb, a service's name before it or not; nothing where the document says otherwise, or the verb is none of these."""
+    """By its verb, a service's name before it or not; nothing where the document says otherwise, or
+    the verb is none of these."""
     verb = find_verb(tool)
-    family: Family | None = next((name for name, verbs in _VERBS.items() if verb in verbs.split()), None)
+    family: Family | None = next(
+        (name for name, verbs in _VERBS.items() if verb in verbs.split()), None
+    )
     if family == "get" and _is_many(tool):
         family = "list"
     if family in ("create", "delete") and (tied := _find_tie(tool)):
         family = tied
     reads = family in ("get", "list")
-    return None if family is None or (tool.effect != "unknown" and reads != (tool.effect == "query")) else family
+    return (
+        None
+        if family is None or (tool.effect != "unknown" and reads != (tool.effect == "query"))
+        else family
+    )
 
 
 def find_verb(tool: ToolSketch) -> str:
@@ -40,8 +49,11 @@ def find_verb(tool: ToolSketch) -> str:
 
 
 def _is_many(tool: ToolSketch) -> bool:
-    """`describe_streams` and `get_orders` list; what needs something to be selected by shows one."""
-    return tool.name.endswith("s") and not tool.name.endswith("ss") and not tool.inputs.get("required")
+    """`describe_streams` and `get_orders` list; what needs something to be selected by shows
+    one."""
+    return (
+        tool.name.endswith("s") and not tool.name.endswith("ss") and not tool.inputs.get("required")
+    )
 
 
 def _find_tie(tool: ToolSketch) -> Family | None:

@@ -1,4 +1,5 @@
-"""The offline author of errands: worlds with things to do in them, composed by seed into request, truth, tests, image and solution.
+"""The offline author of errands: worlds with things to do in them, composed by seed into request,
+truth, tests, image and solution.
 
 brief ──compose──► world, deeds ──► errand · initial test · final test · image · solution ──mistakes──► reply text
 """
@@ -25,7 +26,9 @@ WRITERS: dict[str, Callable[[Job], Contract]] = {
 """Prompt → what a faultless author answers."""
 
 
-def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+def answer(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
     """The reply text, with a mistake by seed and rate. Same arguments, same bytes."""
     name = planted(prompt, inputs, seed, sample, mistakes, talk)
     if name == "unmended":
@@ -34,8 +37,11 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
     return _write(prompt, MISTAKES[prompt][name](job) if name else job)
 
 
-def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
-    """Name of the mistake that `answer` makes for the same arguments; empty where there is none. `talk`: see `offline.answer`."""
+def planted(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
+    """Name of the mistake that `answer` makes for the same arguments; empty where there is none.
+    `talk`: see `offline.answer`."""
     if not talk:
         first = make_dice("errand", prompt, inputs["brief"], seed, sample)
         return first.choice(sorted(MISTAKES[prompt])) if first.random() < mistakes else ""
@@ -44,7 +50,11 @@ def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, 
         return ""
     again = make_dice("repair", prompt, inputs["brief"], list(talk), seed, sample)
     ending = end_repair(again)
-    return {"mended": "", "unmended": "unmended", "mended_wrongly": again.choice(sorted(MISTAKES[prompt]))}[ending]
+    return {
+        "mended": "",
+        "unmended": "unmended",
+        "mended_wrongly": again.choice(sorted(MISTAKES[prompt])),
+    }[ending]
 
 
 def _compose(inputs: Json, seed: int) -> Job:

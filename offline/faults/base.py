@@ -1,4 +1,5 @@
-"""What planting a fault is given and what it leaves: a case, the spoilt reply, and the places where the fault may show."""
+"""What planting a fault is given and what it leaves: a case, the spoilt reply, and the places where
+the fault may show."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -52,7 +53,9 @@ class FaultCase(Generic[Reply]):
 
     def render(self, source: str, class_name: str = "") -> PlannedProgram:
         """Another program for the same plan."""
-        tools: dict[str, Effect] = {name: each.effect for name, each in self.domain.operations.items()}
+        tools: dict[str, Effect] = {
+            name: each.effect for name, each in self.domain.operations.items()
+        }
         schema = RENDERINGS[self.domain.kind].write_schema(self.domain)
         return PlannedProgram(source, class_name or name_class(self.domain), tools, schema)
 
@@ -71,7 +74,9 @@ class FaultCase(Generic[Reply]):
 
     def pair(self, version: PlannedProgram, traces: Iterable[Trace]) -> tuple[Pair, ...]:
         """Clean and faulty program side by side on each trace."""
-        return tuple((Play(self.version, each), Play(version, each)) for each in list(traces)[:MOST_TRACES])
+        return tuple(
+            (Play(self.version, each), Play(version, each)) for each in list(traces)[:MOST_TRACES]
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,8 @@ class Spoilt:
     pairs: tuple[Pair, ...] = ()
     """Where clean and faulty should part, likeliest first."""
     words: str = ""
-    """Why the fault is one, where no run can show it: it lies between the reply and its schema, or between text and structure."""
+    """Why the fault is one, where no run can show it: it lies between the reply and its schema, or
+    between text and structure."""
 
 
 Plant: TypeAlias = Callable[[FaultCase[Reply], random.Random], Spoilt | None]

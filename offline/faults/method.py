@@ -1,4 +1,5 @@
-"""One method of a rendered program, cut into its parts: what it looks up, what it refuses, what it does, what it returns."""
+"""One method of a rendered program, cut into its parts: what it looks up, what it refuses, what it
+does, what it returns."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ class GuardClause:
     refusal: str
     """The statement that refuses."""
     lookups: tuple[str, ...] = ()
-    """What stands between the refusal before it and this one: rows and values that only later lines need."""
+    """What stands between the refusal before it and this one: rows and values that only later lines
+    need."""
 
     @property
     def code(self) -> str:
@@ -51,10 +53,17 @@ class Method:
     @property
     def lines(self) -> list[str]:
         """As it stands in the program."""
-        return [self.head, *self.opening, *(line for each in self.guards for line in each.lines), *self.effects, self.ending]
+        return [
+            self.head,
+            *self.opening,
+            *(line for each in self.guards for line in each.lines),
+            *self.effects,
+            self.ending,
+        ]
 
     def without(self, guard: GuardClause) -> "Method":
-        """The method that does not refuse this; what was looked up for it is, since other lines may need that."""
+        """The method that does not refuse this; what was looked up for it is, since other lines may
+        need that."""
         place = self.guards.index(guard)
         before, after = self.guards[:place], self.guards[place + 1 :]
         if not after:
@@ -66,7 +75,9 @@ class Method:
         """The method that changes before it refuses; lookups stay before both."""
         looked = (line for each in self.guards for line in each.lookups)
         guards = tuple(replace(each, lookups=()) for each in self.guards)
-        return replace(self, opening=(*self.opening, *looked, *self.effects), guards=guards, effects=())
+        return replace(
+            self, opening=(*self.opening, *looked, *self.effects), guards=guards, effects=()
+        )
 
     def with_guard(self, old: GuardClause, new: GuardClause) -> "Method":
         """The method with another refusal in this one's place."""
@@ -80,7 +91,11 @@ class Method:
 def cut_methods(source: str) -> dict[str, Method]:
     """Every tool's method."""
     chunks = re.split(r"\n(?=    def )", source)[1:]
-    methods = (_cut(chunk.rstrip("\n").split("\n")) for chunk in chunks if not chunk.startswith("    def _"))
+    methods = (
+        _cut(chunk.rstrip("\n").split("\n"))
+        for chunk in chunks
+        if not chunk.startswith("    def _")
+    )
     return {each.name: each for each in methods}
 
 
@@ -109,10 +124,19 @@ def _cut(lines: list[str]) -> Method:
 
 def _find_guards(lines: list[str]) -> Iterator[int]:
     for number in range(len(lines) - 1):
-        if lines[number].startswith(f"{INDENT}if ") and lines[number + 1].startswith(f"{INDENT}    raise "):
+        if lines[number].startswith(f"{INDENT}if ") and lines[number + 1].startswith(
+            f"{INDENT}    raise "
+        ):
             yield number
 
 
 def _end_of_lookups(lines: list[str]) -> int:
-    last = max((number for number, line in enumerate(lines) if line.endswith('"""') or " = self._find(" in line), default=-1)
+    last = max(
+        (
+            number
+            for number, line in enumerate(lines)
+            if line.endswith('"""') or " = self._find(" in line
+        ),
+        default=-1,
+    )
     return last + 1

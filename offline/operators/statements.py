@@ -1,4 +1,5 @@
-"""Operators on statements: one dropped, one doubled, two swapped, a return too early, a refusal without effect."""
+"""Operators on statements: one dropped, one doubled, two swapped, a return too early, a refusal
+without effect."""
 
 import ast
 from collections.abc import Iterator
@@ -40,7 +41,11 @@ def lose_loop(node: ast.AST) -> Iterator[Change]:
 
 def return_nothing(node: ast.AST) -> Iterator[Change]:
     """What was found is not returned."""
-    if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+    if (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, ast.Constant)
+    ):
         yield ast.Return(ast.Constant(None))
 
 

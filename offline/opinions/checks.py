@@ -1,4 +1,5 @@
-"""Check functions for a scenario, rendered from what the reference path changed: one per goal, and one for all that must stay."""
+"""Check functions for a scenario, rendered from what the reference path changed: one per goal, and
+one for all that must stay."""
 
 import ast
 import re
@@ -15,8 +16,16 @@ CLOCK = {"today", "after", "later"}
 
 
 def write_checks(asked: ChecksInput, domain: Domain) -> ChecksReply:
-    """Goals first, the guard last. What hangs on chance, new ids and the day, is asked for by its form alone."""
-    chance = _Chance(domain, {change.path[-1] for change in asked.changes if len(change.path) == 2 and change.op == "add"})
+    """Goals first, the guard last. What hangs on chance, new ids and the day, is asked for by its
+    form alone."""
+    chance = _Chance(
+        domain,
+        {
+            change.path[-1]
+            for change in asked.changes
+            if len(change.path) == 2 and change.op == "add"
+        },
+    )
     set_, new = _sort(asked.changes)
     goals = [_write_changed(place, row, asked.initial_state, chance) for place, row in set_.items()]
     goals += [_write_new(name, rows, chance) for name, rows in new.items()]
@@ -31,7 +40,11 @@ class _Chance:
         self._new_ids = new_ids
 
     def decides(self, key: str, value: Json) -> bool:
-        return key == "id" or value in self._new_ids or (key in self._dated and isinstance(value, str) and _is_day(value))
+        return (
+            key == "id"
+            or value in self._new_ids
+            or (key in self._dated and isinstance(value, str) and _is_day(value))
+        )
 
 
 @cache
@@ -54,7 +67,10 @@ def list_dated(domain: Domain) -> frozenset[str]:
 
 
 def _reads_clock(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in CLOCK for each in ast.walk(node))
+    return any(
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in CLOCK
+        for each in ast.walk(node)
+    )
 
 
 def _sort(changes: list[Change]) -> tuple[dict[tuple[str, str], Row], dict[str, list[Row]]]:
@@ -69,7 +85,9 @@ def _sort(changes: list[Change]) -> tuple[dict[tuple[str, str], Row], dict[str, 
     return changed, new
 
 
-def _write_changed(place: tuple[str, str], row: Row, initial: dict[str, Any], chance: _Chance) -> WrittenCheck:
+def _write_changed(
+    place: tuple[str, str], row: Row, initial: dict[str, Any], chance: _Chance
+) -> WrittenCheck:
     name, row_id = place
     lines = [f'    row = final.get("{name}", {{}}).get("{row_id}", {{}})']
     for key, value in row.items():
@@ -78,18 +96,33 @@ def _write_changed(place: tuple[str, str], row: Row, initial: dict[str, Any], ch
             lines += _refuse(f'row.get("{key}") == {old!r}')
         else:
             lines += _refuse(f'row.get("{key}") != {value!r}')
-    told = ", ".join(f"{key} {value}" for key, value in row.items() if not chance.decides(key, value)) or f"another {', '.join(row)}"
+    told = (
+        ", ".join(f"{key} {value}" for key, value in row.items() if not chance.decides(key, value))
+        or f"another {', '.join(row)}"
+    )
     return _wrap(f"{name}: {row_id} has {told}"[:180], lines)
 
 
 def _write_new(name: str, rows: list[Row], chance: _Chance) -> WrittenCheck:
     lines = [
-        f'    new = [row for key, row in final.get("{name}", {{}}).items() if key not in initial["{name}"]]',
+        f'    new = [row for key, row in final.get("{name}", {{}}).items() if key not in '
+        f'initial["{name}"]]',
         *_refuse(f"len(new) != {len(rows)}"),
     ]
     for row in rows:
-        sure = [f'row.get("{key}") == {value!r}' for key, value in row.items() if not chance.decides(key, value)]
-        twins = sum(all(other.get(key) == value for key, value in row.items() if not chance.decides(key, value)) for other in rows)
+        sure = [
+            f'row.get("{key}") == {value!r}'
+            for key, value in row.items()
+            if not chance.decides(key, value)
+        ]
+        twins = sum(
+            all(
+                other.get(key) == value
+                for key, value in row.items()
+                if not chance.decides(key, value)
+            )
+            for other in rows
+        )
         lines += _refuse(f"sum({' and '.join(sure)} for row in new) < {twins}") if sure else []
     return _wrap(f"{name}: {len(rows)} new, as asked for", lines)
 
@@ -103,7 +136,8 @@ def _write_guard(changed: dict[tuple[str, str], Row], new: dict[str, list[Row]])
         "            return False",
         "        for key, row in rows.items():",
         "            now = final.get(name, {}).get(key, {})",
-        "            if any(now.get(each) != row[each] for each in row if each not in allowed.get((name, key), ())):",
+        "            if any(now.get(each) != row[each] for each in row if each not in "
+        "allowed.get((name, key), ())):",
         "                return False",
     ]
     return _wrap("nothing else was changed", lines)
@@ -114,7 +148,9 @@ def _refuse(condition: str) -> list[str]:
 
 
 def _wrap(name: str, lines: list[str]) -> WrittenCheck:
-    return WrittenCheck(name=name, source="\n".join(["def check(initial, final):", *lines, "    return True", ""]))
+    return WrittenCheck(
+        name=name, source="\n".join(["def check(initial, final):", *lines, "    return True", ""])
+    )
 
 
 def _is_day(value: str) -> bool:

@@ -1,4 +1,5 @@
-"""How a request reads, from its words alone: names of it that two rows bear. Which changes it wants is left out."""
+"""How a request reads, from its words alone: names of it that two rows bear. Which changes it wants
+is left out."""
 
 from collections.abc import Iterator
 
@@ -27,7 +28,11 @@ def _list_shared(asked: ReaderInput) -> Iterator[TwoReadings]:
 
 
 def _find_label(row: Json) -> str:
-    return next((row[name] for name in _LABELS if isinstance(row.get(name), str)), "") if is_object(row) else ""
+    return (
+        next((row[name] for name in _LABELS if isinstance(row.get(name), str)), "")
+        if is_object(row)
+        else ""
+    )
 
 
 def _mean(table: str, key: str) -> Understanding:

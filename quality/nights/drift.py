@@ -54,11 +54,15 @@ def measure(frames: "Mapping[str, pd.DataFrame]") -> dict[str, Mean]:
             continue
         numbers = frames[frame][column.name].dropna().to_numpy(dtype=float)
         if numbers.size >= LEAST_ROWS:
-            found[f"{frame}.{column.name}"] = Mean(numbers.size, float(numbers.mean()), float(numbers.std()))
+            found[f"{frame}.{column.name}"] = Mean(
+                numbers.size, float(numbers.mean()), float(numbers.std())
+            )
     return found
 
 
-def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> dict[str, MeanBounds]:
+def bound(
+    tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]
+) -> dict[str, MeanBounds]:
     """Bounds for everything that tonight measured and enough of the last nights did, too."""
     shares = {f"{frame}.{column.name}" for frame, column in list_drifting() if column.share}
     found: dict[str, MeanBounds] = {}
@@ -88,7 +92,8 @@ def _spread_of_row(before: Sequence[Mean], *, share: bool) -> float:
 
 
 def find_quantile(freedom: int) -> float:
-    """Of Student's distribution: how many spreads a quiet night's mean lies off, but for `DOUBT`."""
+    """Of Student's distribution: how many spreads a quiet night's mean lies off, but for
+    `DOUBT`."""
     from scipy.stats import t
 
     return float(t.ppf(1 - DOUBT / 2, freedom))

@@ -1,6 +1,8 @@
-"""What a night's suites look at: one frame per table, a row of the frame for each row that the run wrote.
+"""What a night's suites look at: one frame per table, a row of the frame for each row that the run
+wrote.
 
-A column is a number, a word, or a share (0 or 1 in each row). A column that `drifts` has a mean that nights of one family share.
+A column is a number, a word, or a share (0 or 1 in each row). A column that `drifts` has a mean
+that nights of one family share.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -56,7 +58,10 @@ _STEPS = (
     *(("environments", stage) for stage in ("generate", "build", "verify", "filter")),
     *(("scenarios", stage) for stage in ("generate", "build", "verify", "filter", "collect")),
 )
-_DEMANDS = " + ".join(f"coalesce(json_array_length(verifier, '$.{part}'), 0)" for part in ("goals", "procedure", "facts"))
+_DEMANDS = " + ".join(
+    f"coalesce(json_array_length(verifier, '$.{part}'), 0)"
+    for part in ("goals", "procedure", "facts")
+)
 _POLARITIES: tuple[str, ...] = get_args(Polarity)
 _KEPT = "tier in ('clean', 'suspected')"
 """What a gate dropped, or would have dropped in a run that observes, was built all the same."""
@@ -70,7 +75,12 @@ def _share(name: str, condition: str, about: str, among: str = "true") -> FrameC
 
 def _keep(lap: str, stage: str) -> FrameColumn:
     place = f"lap = '{lap}' and stage = '{stage}'"
-    return _share(f"kept_{lap}_{stage}", "outcome = 'kept'", f"share of candidates that {stage} of {lap} keeps", place)
+    return _share(
+        f"kept_{lap}_{stage}",
+        "outcome = 'kept'",
+        f"share of candidates that {stage} of {lap} keeps",
+        place,
+    )
 
 
 FRAMES: tuple[RowFrame, ...] = (
@@ -144,13 +154,16 @@ FRAMES: tuple[RowFrame, ...] = (
 
 
 def read_frames(connection: "DuckDBPyConnection", run: str) -> "dict[str, pd.DataFrame]":
-    """The rows of one run. A table of which it has none gives no frame: nothing can be said of it."""
+    """The rows of one run. A table of which it has none gives no frame: nothing can be said of
+    it."""
     found = {frame.name: connection.execute(_ask(frame), {"run": run}).df() for frame in FRAMES}
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
 def _ask(frame: RowFrame) -> str:
-    return f"select {', '.join(f'{one.sql} as {one.name}' for one in frame.columns)} from {frame.rows}"
+    return (
+        f"select {', '.join(f'{one.sql} as {one.name}' for one in frame.columns)} from {frame.rows}"
+    )
 
 
 def list_drifting() -> Iterator[tuple[str, FrameColumn]]:

@@ -1,4 +1,5 @@
-"""A night, judged: its frames through the suites, with bounds from the last nights of its family."""
+"""A night, judged: its frames through the suites, with bounds from the last nights of its
+family."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,14 @@ _EARLIER = """
       on reviewed.subject = found.subject
     where gate = 'night' and found.run <> $run
     group by found.run order by judged"""
-JUDGED = "select finding from gate_evidence where run = $run and gate = 'night' order by written_at desc limit 1"
-_SAID = "select arg_max(judgement, reviewed_at) from reviews where judgement <> 'note' and subject = 'run:' || $run"
+JUDGED = (
+    "select finding from gate_evidence where run = $run and gate = 'night' order by written_at "
+    "desc limit 1"
+)
+_SAID = (
+    "select arg_max(judgement, reviewed_at) from reviews where judgement <> 'note' and subject = "
+    "'run:' || $run"
+)
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,21 @@ class JudgedNight:
     def to_markdown(self) -> str:
         """For the run's page."""
         state = "accepted by a review" if self.accepted else "no export until a review accepts it"
-        head = [f"**{len(self.broken)} expectations are not met** ({state})."] if self.broken else ["Every expectation is met."]
+        head = (
+            [f"**{len(self.broken)} expectations are not met** ({state})."]
+            if self.broken
+            else ["Every expectation is met."]
+        )
         lines = [f"- `{name}`: {said}" for name, said in self.broken.items()]
-        rows = [f"| `{name}` | {one.low:.4g} to {one.high:.4g} | {self.means[name].mean:.4g} |" for name, one in self.bounds.items()]
-        table = ["", "| mean of | expected | found |", "|---|---|---|", *rows] if rows else ["", "Too few earlier nights to compare with."]
+        rows = [
+            f"| `{name}` | {one.low:.4g} to {one.high:.4g} | {self.means[name].mean:.4g} |"
+            for name, one in self.bounds.items()
+        ]
+        table = (
+            ["", "| mean of | expected | found |", "|---|---|---|", *rows]
+            if rows
+            else ["", "Too few earlier nights to compare with."]
+        )
         return "\n".join([*head, "", *lines, *table])
 
 
@@ -68,7 +86,9 @@ def judge_night(connection: "DuckDBPyConnection", run: str, family: str) -> Judg
     means = measure(frames)
     bounds = bound(means, _find_nights(connection, run, family))
     said = connection.execute(_SAID, {"run": run}).fetchone()
-    return JudgedNight(family, means, bounds, run_suites(run, frames, bounds), bool(said and said[0] == "accept"))
+    return JudgedNight(
+        family, means, bounds, run_suites(run, frames, bounds), bool(said and said[0] == "accept")
+    )
 
 
 def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Path | None:
@@ -82,8 +102,11 @@ def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Pat
     return write_docs(run, read_frames(connection, run), bounds, folder)
 
 
-def _find_nights(connection: "DuckDBPyConnection", run: str, family: str) -> Sequence[Mapping[str, Mean]]:
-    """Earlier nights of the family, oldest first. One that broke something counts only where it was accepted."""
+def _find_nights(
+    connection: "DuckDBPyConnection", run: str, family: str
+) -> Sequence[Mapping[str, Mean]]:
+    """Earlier nights of the family, oldest first. One that broke something counts only where it was
+    accepted."""
     nights: list[Mapping[str, Mean]] = []
     for _, finding, _, accepted in connection.execute(_EARLIER, {"run": run}).fetchall():
         told = json.loads(finding)

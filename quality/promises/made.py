@@ -1,4 +1,5 @@
-"""What is promised of things that were made: seeds, blueprints, environments, drafts, scenarios, and what building leaves behind."""
+"""What is promised of things that were made: seeds, blueprints, environments, drafts, scenarios,
+and what building leaves behind."""
 
 from quality.promise import RowPromise, TablePromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, refers_to, says, unique_batch_key
@@ -20,14 +21,19 @@ _ONE_SPLIT = TablePromise(
 
 
 def _none_in(column: str, about: str) -> RowPromise:
-    """A JSON list or object that must hold something; the lake spells an empty one in one way only."""
+    """A JSON list or object that must hold something; the lake spells an empty one in one way
+    only."""
     return RowPromise(f"{column}_there", about, f"{column} in ('[]', '{{}}', 'null')")
 
 
 MADE = (
     TablePromises(
         "seeds",
-        (unique_batch_key("seeds"), json_parses("seeds"), says("licence", "every seed bears a licence, if only `unknown`")),
+        (
+            unique_batch_key("seeds"),
+            json_parses("seeds"),
+            says("licence", "every seed bears a licence, if only `unknown`"),
+        ),
         maker="coalesce(nullif(source, ''), id)",
     ),
     TablePromises(
@@ -38,7 +44,10 @@ MADE = (
             says("licence", "every blueprint inherits a licence"),
             _none_in("tools", "a blueprint plans at least one tool"),
             RowPromise(
-                "seed_exists", "the seed it grew from is a row of seeds", f"{_SEED} not in (select id from seeds)", f"'seed is ' || {_SEED}"
+                "seed_exists",
+                "the seed it grew from is a row of seeds",
+                f"{_SEED} not in (select id from seeds)",
+                f"'seed is ' || {_SEED}",
             ),
         ),
         maker=_SEED,
@@ -61,9 +70,12 @@ MADE = (
             unique_batch_key("builds"),
             RowPromise(
                 "subject_exists",
-                "`subject` names a row of seeds or blueprints or drafts, or a place in an environment",
-                "hash(split_part(subject, ':', 1)) not in (select hash(id) from seeds union all select hash(id) from blueprints "
-                "union all select hash(id) from environments union all select hash(id) from drafts)",
+                "`subject` names a row of seeds or blueprints or drafts, or a place in an "
+                "environment",
+                "hash(split_part(subject, ':', 1)) not in (select hash(id) from seeds union all "
+                "select hash(id) from blueprints "
+                "union all select hash(id) from environments union all select hash(id) from "
+                "drafts)",
                 "'subject is ' || subject",
             ),
             RowPromise(
@@ -78,7 +90,8 @@ MADE = (
     TablePromises(
         "tests",
         (unique_batch_key("tests"), json_parses("tests"), refers_to("environment", "environments")),
-        maker="coalesce((select any_value(blueprint) from raw_environments where raw_environments.id = environment), '')",
+        maker="coalesce((select any_value(blueprint) from raw_environments where "
+        "raw_environments.id = environment), '')",
     ),
     TablePromises(
         "errands",
@@ -117,14 +130,21 @@ MADE = (
             RowPromise(
                 "oracle_pays_and_idling_does_not",
                 "a scenario that verify kept pays its oracle 1 and doing nothing 0",
-                "id in (select subject from finals where step = 'scenarios-verify' and outcome = 'kept')"
+                "id in (select subject from finals where step = 'scenarios-verify' and outcome = "
+                "'kept')"
                 " and not (oracle_reward = 1 and do_nothing_reward = 0)",
                 "format('oracle {}, doing nothing {}', oracle_reward, do_nothing_reward)",
                 step="scenarios-verify",
                 costs_subject=True,
             ),
-            between_0_and_1("oracle_reward_bounded", "the oracle's reward lies in [0, 1]", "oracle_reward"),
-            between_0_and_1("do_nothing_reward_bounded", "the reward of doing nothing lies in [0, 1]", "do_nothing_reward"),
+            between_0_and_1(
+                "oracle_reward_bounded", "the oracle's reward lies in [0, 1]", "oracle_reward"
+            ),
+            between_0_and_1(
+                "do_nothing_reward_bounded",
+                "the reward of doing nothing lies in [0, 1]",
+                "do_nothing_reward",
+            ),
             _ONE_SPLIT,
         ),
         maker="draft",

@@ -12,8 +12,13 @@ Imports = Mapping[str, frozenset[str]]
 
 
 def read_imports(root: Path, packages: tuple[str, ...]) -> Imports:
-    """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count like any other place."""
-    files = {_module_name(root, path): path for package in packages for path in sorted((root / package).rglob("*.py"))}
+    """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count
+    like any other place."""
+    files = {
+        _module_name(root, path): path
+        for package in packages
+        for path in sorted((root / package).rglob("*.py"))
+    }
     return {module: frozenset(_find_imports(module, path, files)) for module, path in files.items()}
 
 
@@ -42,16 +47,24 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 def _resolve_from(source: str, node: ast.ImportFrom, files: Mapping[str, Path]) -> Iterator[str]:
-    """`from package import name` means the submodule when there is one, the package's own text otherwise."""
+    """`from package import name` means the submodule when there is one, the package's own text
+    otherwise."""
     for alias in node.names:
         submodule = f"{source}.{alias.name}"
         yield submodule if submodule in files else source
 
 
 def _resolve_call(node: ast.Call) -> Iterator[str]:
-    """`import_module("a.b")` and `__import__("a.b")` are imports too; a computed name cannot be seen."""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if called in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+    """`import_module("a.b")` and `__import__("a.b")` are imports too; a computed name cannot be
+    seen."""
+    called = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    )
+    if (
+        called in ("import_module", "__import__")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ):
         yield str(node.args[0].value)
 
 

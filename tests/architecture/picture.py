@@ -1,4 +1,5 @@
-"""`python -m tests.architecture.picture`: write docs/architecture.md, the picture of the packages and their imports.
+"""`python -m tests.architecture.picture`: write docs/architecture.md, the picture of the packages
+and their imports.
 
 *.py ──imports──► rooms and arrows ──► floors; arrows that a longer way implies are left out ──► mermaid
 """
@@ -54,7 +55,11 @@ def reduce_arrows(arrows: Arrows) -> Arrows:
     for room in sorted(arrows, key=count_floors(arrows).__getitem__):
         below[room] = arrows[room].union(*(below[target] for target in arrows[room]))
     return {
-        room: frozenset(target for target in targets if not any(target in below[other] for other in targets - {target}))
+        room: frozenset(
+            target
+            for target in targets
+            if not any(target in below[other] for other in targets - {target})
+        )
         for room, targets in arrows.items()
     }
 
@@ -78,14 +83,18 @@ def render_page(root: Path) -> str:
     floors, total = count_floors(arrows), sum(map(len, arrows.values()))
     table = ["| floor | package | holds |", "|---|---|---|"]
     for room in sorted(arrows, key=lambda name: (-floors[name], name)):
-        table.append(f"| {floors[room]} | `{room.replace('.', '/')}` | {_read_sentence(root, room)} |")
+        table.append(
+            f"| {floors[room]} | `{room.replace('.', '/')}` | {_read_sentence(root, room)} |"
+        )
     return "\n".join(
         [
             "# Architecture",
             "",
-            "This page is generated: `python -m tests.architecture.picture`. A test compares it with the code.",
+            "This page is generated: `python -m tests.architecture.picture`. A test compares it "
+            "with the code.",
             "",
-            f"{len(arrows)} packages stand on {max(floors.values())} floors. A package imports only from lower floors.",
+            f"{len(arrows)} packages stand on {max(floors.values())} floors. A package imports "
+            "only from lower floors.",
             f"Of the {total} arrows the picture shows those that no longer way implies.",
             "`tests/architecture/floors.py` lists what may import what.",
             "",
@@ -100,7 +109,9 @@ def render_page(root: Path) -> str:
 def _read_sentence(root: Path, room: str) -> str:
     """The first sentence of the package's or module's docstring."""
     place = root / room.replace(".", "/")
-    path = next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    path = next(
+        (path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None
+    )
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path else None
     return " ".join(_until_stop((docstring or "").split("\n\n")[0]).split())
 
@@ -113,7 +124,10 @@ def list_measures(root: Path) -> Iterator[str]:
     """Rooms, floors and arrows of any version of the code, and its picture."""
     packages = tuple(name for name in PACKAGES if (root / name).is_dir())
     arrows = read_arrows(read_imports(root, packages))
-    yield f"{len(arrows)} rooms, {max(count_floors(arrows).values())} floors, {sum(map(len, arrows.values()))} arrows"
+    yield (
+        f"{len(arrows)} rooms, {max(count_floors(arrows).values())} floors, "
+        f"{sum(map(len, arrows.values()))} arrows"
+    )
     yield render_picture(arrows)
 
 

@@ -1,4 +1,5 @@
-"""The table of mechanisms holds: every test is there, every switch is a setting of a run, every recipe has a row."""
+"""The table of mechanisms holds: every test is there, every switch is a setting of a run, every
+recipe has a row."""
 
 import ast
 import re
@@ -13,7 +14,10 @@ from schemas.run import RunConfig
 PAGE = ROOT / "docs/recipes/README.md"
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in PAGE.read_text(encoding="utf-8").partition("## Mechanisms")[2].partition("\n## ")[0].splitlines()
+    for line in PAGE.read_text(encoding="utf-8")
+    .partition("## Mechanisms")[2]
+    .partition("\n## ")[0]
+    .splitlines()
     if line.startswith("|") and "::" in line
 ]
 
@@ -21,11 +25,16 @@ ROWS = [
 @cache
 def list_functions(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def find_switch_fault(told: str) -> str:
-    """What is wrong with a switch as it stands in the table; empty where it is a setting, or there is none for a reason."""
+    """What is wrong with a switch as it stands in the table; empty where it is a setting, or there
+    is none for a reason."""
     if told.startswith("none: "):
         return "" if len(told.split()) > 4 else "no reason"
     found = re.fullmatch(r"`--(?:(no)-)?([a-z-]+)(?: (\S+))?`", told)

@@ -1,6 +1,8 @@
-"""The page about releases of others: `python -m tests.audit.others envscaler=FOLDER awm=FOLDER envfactory=FOLDER > docs/audit/others.md`.
+"""The page about releases of others: `python -m tests.audit.others envscaler=FOLDER awm=FOLDER
+envfactory=FOLDER > docs/audit/others.md`.
 
-It says names of tools, ids and numbers, and quotes nothing. What no folder is named for was not looked at, and the page says so.
+It says names of tools, ids and numbers, and quotes nothing. What no folder is named for was not
+looked at, and the page says so.
 """
 
 import asyncio
@@ -21,18 +23,24 @@ from envmill.settings import Settings
 from tests.audit.released import audit_steadily, pick_worst
 
 RELEASES: Mapping[str, str] = {
-    "envscaler": "22 environments and 23 scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as kept in the public repository "
+    "envscaler": "22 environments and 23 scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as "
+    "kept in the public repository "
     "MurrayTom/ToolHazard at commit 544b73b, without that project's additions. Tool by tool: "
     "[envscaler-released.md](envscaler-released.md).",
-    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) out of the sample files of a public mirror, retyped in short: columns "
-    "and parameters were left out, some rows made up, one verifier condensed. The importer writes the tools anew from the interface, so "
+    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) out of the sample files of a "
+    "public mirror, retyped in short: columns "
+    "and parameters were left out, some rows made up, one verifier condensed. The importer writes "
+    "the tools anew from the interface, so "
     "that much of what is looked at is ours.",
-    "envfactory": "Some servers of EnvFactory (LARK-AI-Lab), read in public copies and retyped. The repository names no licence, and "
+    "envfactory": "Some servers of EnvFactory (LARK-AI-Lab), read in public copies and retyped. The "
+    "repository names no licence, and "
     "nothing of it is kept.",
 }
 OWN = {
-    "envscaler": "Its page counts what each gate found, suspected and could not measure: a policy that does nothing is paid in 17 of 23 "
-    "scenarios, and 11 of the 15 programs that W8 could look at have a tool that is declared a change and was never seen to change "
+    "envscaler": "Its page counts what each gate found, suspected and could not measure: a policy that "
+    "does nothing is paid in 17 of 23 "
+    "scenarios, and 11 of the 15 programs that W8 could look at have a tool that is declared a "
+    "change and was never seen to change "
     "anything."
 }
 """Releases that have a page of their own."""
@@ -80,10 +88,17 @@ def write_page(looked: Sequence[Looked]) -> Iterator[str]:
     for one in looked:
         yield from _write_release(one)
     named = {one.system for one in looked}
-    yield from (f"## {system}\n\n{RELEASES[system]} {OWN[system]}\n" for system in OWN if system not in named)
+    yield from (
+        f"## {system}\n\n{RELEASES[system]} {OWN[system]}\n"
+        for system in OWN
+        if system not in named
+    )
     absent = [system for system in RELEASES if system not in named and system not in OWN]
     yield "## What was not looked at\n"
-    yield from (f"- **{system}**: {RELEASES[system]} No folder of it was at hand when this page was made." for system in absent)
+    yield from (
+        f"- **{system}**: {RELEASES[system]} No folder of it was at hand when this page was made."
+        for system in absent
+    )
     yield UNSEEN
 
 
@@ -91,39 +106,69 @@ def _write_release(one: Looked) -> Iterator[str]:
     mapped = one.harvest.report(one.system)["mapped"]
     yield f"## {one.system}\n"
     yield f"{RELEASES[one.system]}\n"
-    yield f"Mapped: {', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
-    yield "| gate | asks | looked at | found | suspected | not measured | one of them |\n|---|---|---|---|---|---|---|"
+    yield (
+        "Mapped: "
+        f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
+    )
+    yield (
+        "| gate | asks | looked at | found | suspected | not measured | one of them |\n"
+        "|---|---|---|---|---|---|---|"
+    )
     worst = pick_worst(one.entries)
-    for gate in sorted({entry.finding.gate for entry in worst}, key=lambda name: ("WSF".index(name[0]), int(name[1:]))):
+    for gate in sorted(
+        {entry.finding.gate for entry in worst},
+        key=lambda name: ("WSF".index(name[0]), int(name[1:])),
+    ):
         own = [entry for entry in worst if entry.finding.gate == gate]
         count = Counter(entry.finding.outcome for entry in own)
         seen = len(own) - count["not_measured"] - count["not_applicable"] - count["error"]
-        told = (gate, own[0].title, seen, count["dropped"], count["suspected"], count["not_measured"], _show_first(own, one))
+        told = (
+            gate,
+            own[0].title,
+            seen,
+            count["dropped"],
+            count["suspected"],
+            count["not_measured"],
+            _show_first(own, one),
+        )
         yield f"| {' | '.join(map(str, told))} |"
     yield ""
     flagged = sum(_holds_real_data(folder) for folder in one.harvest.folders.values())
     yield (
-        f"Environments that hold addresses, numbers or keys that look real, in themselves or their scenarios: {flagged} of "
+        "Environments that hold addresses, numbers or keys that look real, in themselves or "
+        f"their scenarios: {flagged} of "
         f"{len(one.harvest.folders)}.\n"
     )
     remarks = Counter((remark.weight, remark.code) for remark in one.harvest.remarks)
-    told = ", ".join(f"`{code}` {times} ({weight})" for (weight, code), times in sorted(remarks.items()))
+    told = ", ".join(
+        f"`{code}` {times} ({weight})" for (weight, code), times in sorted(remarks.items())
+    )
     yield f"What was not mapped as it stood: {told or 'nothing'}.\n"
 
 
 def _holds_real_data(folder: Folder) -> bool:
-    return any(scan(row.model_dump(mode="json"), "MIT") for row in (folder.environment, *folder.scenarios))
+    return any(
+        scan(row.model_dump(mode="json"), "MIT") for row in (folder.environment, *folder.scenarios)
+    )
 
 
 def _show_first(entries: Sequence[AuditEntry], one: Looked) -> str:
-    """A finding where there is one, else a suspicion: the subject, the reason, and the tools that it speaks of."""
-    found = (entry for outcome in ("dropped", "suspected") for entry in entries if entry.finding.outcome == outcome)
+    """A finding where there is one, else a suspicion: the subject, the reason, and the tools that
+    it speaks of."""
+    found = (
+        entry
+        for outcome in ("dropped", "suspected")
+        for entry in entries
+        if entry.finding.outcome == outcome
+    )
     entry = next(found, None)
     if entry is None:
         return ""
     names = {folder.environment.id: name for name, folder in one.harvest.folders.items()}
     cases = {case.id: case for folder in one.harvest.folders.values() for case in folder.scenarios}
-    place = names.get(entry.subject) or str(cases[entry.subject].features.get("released_as", entry.subject))
+    place = names.get(entry.subject) or str(
+        cases[entry.subject].features.get("released_as", entry.subject)
+    )
     tools = one.harvest.folders[place].environment.tools if place in one.harvest.folders else []
     words = set(re.findall(r"\w+", entry.finding.detail))
     spoken = ", ".join([f"`{tool.name}`" for tool in tools if tool.name in words][:2])

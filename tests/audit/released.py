@@ -1,4 +1,5 @@
-"""The page of the public audit: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > docs/audit/envscaler-released.md`.
+"""The page of the public audit: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released >
+docs/audit/envscaler-released.md`.
 
 It says names of tools and classes, ids and numbers, and quotes nothing of the release.
 """
@@ -52,7 +53,9 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditE
         harvest = await IMPORTERS["envscaler"](root, sandbox)
         audited: list[Audited] = []
         for name, folder in sorted(harvest.folders.items()):
-            holding = {scenario.id: await find_holding(scenario, sandbox) for scenario in folder.scenarios}
+            holding = {
+                scenario.id: await find_holding(scenario, sandbox) for scenario in folder.scenarios
+            }
             entries = await audit_steadily(folder, sandbox)
             audited.append(Audited(name, folder, entries, await abuse(folder, sandbox), holding))
             sys.stderr.write(f"{name} audited\n")
@@ -60,7 +63,8 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditE
 
 
 async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[AuditEntry]:
-    """A gate that could not look is a fault of the machine more often than of the release: it looks again, in a fresh sandbox."""
+    """A gate that could not look is a fault of the machine more often than of the release: it looks
+    again, in a fresh sandbox."""
     entries = await audit_folder(folder, GateContext(sandbox))
     for _ in range(_RETRIES):
         if not any(entry.finding.outcome == "error" for entry in entries):
@@ -77,7 +81,9 @@ async def find_holding(scenario: Scenario, sandbox: Sandbox) -> list[int]:
     return [number for number, said in enumerate(heard, 1) if said.holds]
 
 
-def write_page(harvest: Harvest, audited: Sequence[Audited], together: Sequence[AuditEntry]) -> Iterator[str]:
+def write_page(
+    harvest: Harvest, audited: Sequence[Audited], together: Sequence[AuditEntry]
+) -> Iterator[str]:
     yield from _write_head(harvest, audited)
     yield from _write_counts([*(entry for one in audited for entry in one.entries), *together])
     yield from _write_environments(audited)
@@ -93,67 +99,113 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
     paid, mean = sum(reward > 0 for reward in rewards), sum(rewards) / len(rewards)
     yield "# Audit of released EnvScaler environments\n"
     yield (
-        f"{len(audited)} environments and {len(rewards)} scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as kept in the public "
-        "repository MurrayTom/ToolHazard (MIT) at commit 544b73b, with that project's additions removed. They came in through "
-        "`envmill import envscaler` and were looked at by every gate that `envmill audit` runs. Nothing of the release is quoted here but "
+        f"{len(audited)} environments and {len(rewards)} scenarios of EnvScaler's public release "
+        "(RUC-NLPIR, MIT), as kept in the public "
+        "repository MurrayTom/ToolHazard (MIT) at commit 544b73b, with that project's additions "
+        "removed. They came in through "
+        "`envmill import envscaler` and were looked at by every gate that `envmill audit` runs. "
+        "Nothing of the release is quoted here but "
         "names of tools and classes, ids and numbers.\n"
     )
-    yield f"**A policy that does nothing is paid in {paid} of {len(rewards)} scenarios; the mean over all is {mean:.3f}.** "
-    yield "Scored as the release scores: the fraction of checks that are true.\n"
-    yield "This page is generated: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > docs/audit/envscaler-released.md`. "
-    yield "By hand: `envmill import envscaler FOLDER OUT`, then `envmill audit OUT` (or `OUT/env_147_rl`; `--json` for the evidence).\n"
-    mapped = harvest.report("envscaler")["mapped"]
-    yield f"Mapped: {', '.join(f'{mapped[name]} of {count} {name}' for name, count in harvest.counted.items())}. "
     yield (
-        "What was not mapped as it stood is listed at the end. No environment came with tests and no scenario with a reference path, so "
-        "gates that need one say `not_measured`; so does W4, which asks models. 17 environments came without a scenario and were tried on "
-        "the state their constructor makes, and on one with three rows a container that was *invented* from the types in their code: "
-        "what hangs on an invented row alone is a weaker finding than one on a scenario's own state.\n"
+        f"**A policy that does nothing is paid in {paid} of {len(rewards)} scenarios; the mean "
+        f"over all is {mean:.3f}.** "
+    )
+    yield "Scored as the release scores: the fraction of checks that are true.\n"
+    yield (
+        "This page is generated: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > "
+        "docs/audit/envscaler-released.md`. "
+    )
+    yield (
+        "By hand: `envmill import envscaler FOLDER OUT`, then `envmill audit OUT` (or "
+        "`OUT/env_147_rl`; `--json` for the evidence).\n"
+    )
+    mapped = harvest.report("envscaler")["mapped"]
+    yield (
+        "Mapped: "
+        f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in harvest.counted.items())}. "
+    )
+    yield (
+        "What was not mapped as it stood is listed at the end. No environment came with tests and "
+        "no scenario with a reference path, so "
+        "gates that need one say `not_measured`; so does W4, which asks models. 17 environments "
+        "came without a scenario and were tried on "
+        "the state their constructor makes, and on one with three rows a container that was "
+        "*invented* from the types in their code: "
+        "what hangs on an invented row alone is a weaker finding than one on a scenario's own "
+        "state.\n"
     )
 
 
 def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
     yield "## Gates\n"
-    yield f"| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable | error |\n|{'---|' * 9}"
+    yield (
+        "| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable "
+        f"| error |\n|{'---|' * 9}"
+    )
     order = [gate.name for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)] + ["W10", "F4"]
     for name in sorted(order, key=lambda gate: ("WSF".index(gate[0]), int(gate[1:]))):
         found = [entry for entry in pick_worst(entries) if entry.finding.gate == name]
         count = Counter(entry.finding.outcome for entry in found)
-        told = [f"{count[outcome]}{_spell_reasons(found, outcome)}" for outcome in ("dropped", "suspected", "corrected")]
+        told = [
+            f"{count[outcome]}{_spell_reasons(found, outcome)}"
+            for outcome in ("dropped", "suspected", "corrected")
+        ]
         rest = (count["not_measured"], count["not_applicable"], count["error"])
-        yield f"| {name} | {found[0].title if found else ''} | {count['kept']} | {' | '.join([*told, *map(str, rest)])} |"
+        yield (
+            f"| {name} | {found[0].title if found else ''} | {count['kept']} | "
+            f"{' | '.join([*told, *map(str, rest)])} |"
+        )
     yield ""
 
 
 def _spell_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
     reasons = Counter(entry.finding.reason for entry in entries if entry.finding.outcome == outcome)
-    return f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})" if reasons else ""
+    return (
+        f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})"
+        if reasons
+        else ""
+    )
 
 
 def pick_worst(entries: Sequence[AuditEntry]) -> list[AuditEntry]:
     """One entry for each subject and gate, the worst of what the gate found."""
-    ranked = sorted(entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True)
+    ranked = sorted(
+        entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True
+    )
     return list({(entry.subject, entry.finding.gate): entry for entry in ranked}.values())
 
 
 def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in ENVIRONMENT_GATES), key=lambda gate: int(gate[1:]))
     yield "## Environments\n"
-    yield "`+` kept, `-` dropped, `~` suspected, `c` corrected, `?` not measured, `.` not applicable, `!` the gate failed.\n"
+    yield (
+        "`+` kept, `-` dropped, `~` suspected, `c` corrected, `?` not measured, `.` not "
+        "applicable, `!` the gate failed.\n"
+    )
     yield f"| id | class | tools | {' | '.join(names)} |\n|{'---|' * (3 + len(names))}"
     for one in audited:
         environment = one.folder.environment
-        yield f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | {spell_row(one.entries, environment.id, names)} |"
+        yield (
+            f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | "
+            f"{spell_row(one.entries, environment.id, names)} |"
+        )
     yield ""
 
 
 def spell_row(entries: Sequence[AuditEntry], subject: str, names: Sequence[str]) -> str:
-    found = {entry.finding.gate: SIGNS[entry.finding.outcome] for entry in pick_worst(entries) if entry.subject == subject}
+    found = {
+        entry.finding.gate: SIGNS[entry.finding.outcome]
+        for entry in pick_worst(entries)
+        if entry.subject == subject
+    }
     return " | ".join(found.get(name, " ") for name in names)
 
 
 def _class_name(one: Audited) -> str:
-    found = re.search(r"from program import (\w+) as Theirs", one.folder.environment.files["adapter.py"])
+    found = re.search(
+        r"from program import (\w+) as Theirs", one.folder.environment.files["adapter.py"]
+    )
     return found[1] if found else ""
 
 
@@ -161,32 +213,64 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
     yield "### What was found in them\n"
     for one in audited:
         environment = one.folder.environment
-        dropped = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "dropped"]
-        told = [f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in dropped]
-        doubted = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "suspected"]
-        told += [f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in doubted]
-        yield f"- {one.name}: {'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
+        dropped = [
+            entry
+            for entry in one.entries
+            if entry.subject == environment.id and entry.finding.outcome == "dropped"
+        ]
+        told = [
+            f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}"
+            for entry in dropped
+        ]
+        doubted = [
+            entry
+            for entry in one.entries
+            if entry.subject == environment.id and entry.finding.outcome == "suspected"
+        ]
+        told += [
+            f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}"
+            for entry in doubted
+        ]
+        yield (
+            f"- {one.name}: "
+            f"{'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
+        )
     yield ""
 
 
 def _tell_errors(one: Audited, subject: str) -> list[str]:
     """Gates that could not do their work."""
-    failed = [entry.finding for entry in one.entries if entry.subject == subject and entry.finding.outcome == "error"]
+    failed = [
+        entry.finding
+        for entry in one.entries
+        if entry.subject == subject and entry.finding.outcome == "error"
+    ]
     return [f"{finding.gate} could not look (`{finding.reason}`)" for finding in failed]
 
 
 def _name_tools(one: Audited, entry: AuditEntry) -> str:
     """Tools that the finding speaks of."""
     spoken = set(re.findall(r"\w+", entry.finding.detail + canonical_json(entry.finding.evidence)))
-    names = [tool.name for tool in one.folder.environment.tools if tool.name in spoken and tool.name in entry.finding.detail]
-    return f" ({', '.join(f'`{name}`' for name in names[:6])}{', …' if len(names) > 6 else ''})" if names else ""
+    names = [
+        tool.name
+        for tool in one.folder.environment.tools
+        if tool.name in spoken and tool.name in entry.finding.detail
+    ]
+    return (
+        f" ({', '.join(f'`{name}`' for name in names[:6])}{', …' if len(names) > 6 else ''})"
+        if names
+        else ""
+    )
 
 
 def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
     used = {one.name: find_chance(one.folder.environment.files["program.py"]) for one in audited}
     some = sum(bool(found) for found in used.values())
     yield "## Clock, ids and randomness\n"
-    yield f"{some} of {len(audited)} programs take the time, ids or randomness from the machine; here these come from the session's seed.\n"
+    yield (
+        f"{some} of {len(audited)} programs take the time, ids or randomness from the machine; "
+        "here these come from the session's seed.\n"
+    )
     yield "| id | calls in its code |\n|---|---|"
     for name, found in used.items():
         told = ", ".join(f"`{call}` × {times}" for call, times in sorted(found.items()))
@@ -196,48 +280,80 @@ def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
 
 def find_chance(source: str) -> Counter[str]:
     """Calls by which a program asks the machine."""
-    called = [ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return Counter(name for name in called if any(re.search(rf"(^|\.)({words})$", name) for words in _CHANCE.values()))
+    called = [
+        ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
+    ]
+    return Counter(
+        name
+        for name in called
+        if any(re.search(rf"(^|\.)({words})$", name) for words in _CHANCE.values())
+    )
 
 
 def _write_abuse(audited: Sequence[Audited]) -> Iterator[str]:
-    crashing, tools = sum(len(one.abuse.crashing) for one in audited), sum(one.abuse.tools for one in audited)
+    crashing, tools = (
+        sum(len(one.abuse.crashing) for one in audited),
+        sum(one.abuse.tools for one in audited),
+    )
     yield "## Wrong types\n"
     yield (
-        f"Called with one argument of a wrong type and nothing to validate it, {crashing} of {tools} tools with parameters raise. In the "
-        "release that ends an episode with a reward of 0. Behind the interface of the bundle folder these calls are refused before they "
+        f"Called with one argument of a wrong type and nothing to validate it, {crashing} of "
+        f"{tools} tools with parameters raise. In the "
+        "release that ends an episode with a reward of 0. Behind the interface of the bundle "
+        "folder these calls are refused before they "
         "reach the code; crashes on arguments that fit the released schema are those of W6 above.\n"
     )
     yield "| id | tools that raise | of | exceptions |\n|---|---|---|---|"
     for one in audited:
         told = ", ".join(f"{name} × {times}" for name, times in one.abuse.errors.most_common())
-        yield f"| {one.name} | {len(one.abuse.crashing)} | {one.abuse.tools} | {told or 'nothing found'} |"
+        yield (
+            f"| {one.name} | {len(one.abuse.crashing)} | {one.abuse.tools} | "
+            f"{told or 'nothing found'} |"
+        )
     yield ""
 
 
 def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in SCENARIO_GATES), key=lambda gate: int(gate[1:]))
     yield "## Scenarios\n"
-    yield "The reward of doing nothing, and the numbers of the checks that are true before anything is done.\n"
-    yield f"| id | checks | do-nothing | true at the start | {' | '.join(names)} |\n|{'---|' * (4 + len(names))}"
+    yield (
+        "The reward of doing nothing, and the numbers of the checks that are true before "
+        "anything is done.\n"
+    )
+    yield (
+        f"| id | checks | do-nothing | true at the start | {' | '.join(names)} |\n"
+        f"|{'---|' * (4 + len(names))}"
+    )
     for one in audited:
         for scenario in one.folder.scenarios:
             task, held = scenario.features["released_as"], one.holding[scenario.id]
-            told = f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | {', '.join(map(str, held)) or 'none'}"
+            told = (
+                f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | "
+                f"{', '.join(map(str, held)) or 'none'}"
+            )
             yield f"| {task} | {told} | {spell_row(one.entries, scenario.id, names)} |"
     yield "\n### What was found in them\n"
     for one in audited:
         for scenario in one.folder.scenarios:
-            dropped = [entry.finding for entry in one.entries if entry.subject == scenario.id and entry.finding.outcome == "dropped"]
+            dropped = [
+                entry.finding
+                for entry in one.entries
+                if entry.subject == scenario.id and entry.finding.outcome == "dropped"
+            ]
             told = [f"{finding.gate} `{finding.reason}`" for finding in dropped]
-            yield f"- {scenario.features['released_as']}: {'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
+            yield (
+                f"- {scenario.features['released_as']}: "
+                f"{'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
+            )
     yield ""
 
 
 def _write_remarks(harvest: Harvest) -> Iterator[str]:
     yield "## What was not mapped as it stood\n"
     yield "| subject | part | weight | reason |\n|---|---|---|---|"
-    yield from (f"| {one.subject} | {one.part} | {one.weight} | `{one.code}` |" for one in harvest.remarks)
+    yield from (
+        f"| {one.subject} | {one.part} | {one.weight} | `{one.code}` |" for one in harvest.remarks
+    )
 
 
 if __name__ == "__main__":

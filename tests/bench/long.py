@@ -1,4 +1,5 @@
-"""Long reference paths: what replay and verdict, and each gate, take at 30, 60 and 120 calls; `python -m tests.bench.long` prints curves.
+"""Long reference paths: what replay and verdict, and each gate, take at 30, 60 and 120 calls;
+`python -m tests.bench.long` prints curves.
 
 embedded author ─► scenario of N calls ─► played and judged in the jail ─► processor time, here and there; gate by gate
 """
@@ -29,7 +30,8 @@ from tests.trust.posing import Spot, build, make_environment
 CALLS = (30, 60, 120)
 THEME = "tool_lending"
 TIMES, TURNS = 5, 20
-"""Measurements that a median is taken of, and replays in each: the jail's processor time comes in steps of 10 ms."""
+"""Measurements that a median is taken of, and replays in each: the jail's processor time comes in
+steps of 10 ms."""
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -47,7 +49,10 @@ def rows() -> Iterator[dict[str, Any]]:
 async def _replay_all() -> list[tuple[ScenarioCase, float]]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         posed = [await pose_long(calls, sandbox) for calls in CALLS]
-        return [(one, median([await _spend_replays(one, sandbox) for _ in range(TIMES)])) for one in posed]
+        return [
+            (one, median([await _spend_replays(one, sandbox) for _ in range(TIMES)]))
+            for one in posed
+        ]
 
 
 async def _spend_replays(posed: ScenarioCase, sandbox: Sandbox) -> float:
@@ -72,11 +77,15 @@ async def pose_long(calls: int, sandbox: Sandbox) -> ScenarioCase:
 
 
 async def replay(posed: ScenarioCase, sandbox: Sandbox) -> None:
-    """The reference path in a process of its own, and the verdict on its end. The state is hashed once, as where gates replay a path: a
+    """The reference path in a process of its own, and the verdict on its end. The state is hashed
+    once, as where gates replay a path: a
     hash after each call costs as much as the state is large."""
     scenario = posed.scenario
     seen = await sandbox.play(
-        Program.of(posed.environment), [start(scenario), *map(Invoke, scenario.oracle), Look()], hashes="last", fresh=True
+        Program.of(posed.environment),
+        [start(scenario), *map(Invoke, scenario.oracle), Look()],
+        hashes="last",
+        fresh=True,
     )
     ending = Ending(scenario.initial_state, seen[-1].state, (), [scenario.say])
     assert (await decide(sandbox, scenario.verifier, ending, scenario.clock)).reward == 1.0
@@ -94,7 +103,10 @@ async def measure_gates(calls: int) -> dict[str, Any]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         posed = await pose_long(calls, sandbox)
         await replay(posed, sandbox)
-        found: dict[str, Any] = {"calls": len(posed.scenario.oracle), "replay": await _spend_replays(posed, sandbox)}
+        found: dict[str, Any] = {
+            "calls": len(posed.scenario.oracle),
+            "replay": await _spend_replays(posed, sandbox),
+        }
         for gate in SCENARIO_GATES:
             said: list[str] = []
 

@@ -15,7 +15,8 @@ ROUNDS = 7
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """`--help`, beside an interpreter that only starts and ends; then the demo's run, and the report of a large one."""
+    """`--help`, beside an interpreter that only starts and ends; then the demo's run, and the
+    report of a large one."""
     yield {
         "id": "help",
         "what": "envmill --help, beside a bare interpreter",
@@ -32,6 +33,12 @@ def _median_seconds(arguments: Sequence[str]) -> float:
     seconds: list[float] = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, check=True, timeout=60)
+        subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            check=True,
+            timeout=60,
+        )
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])

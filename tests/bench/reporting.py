@@ -1,4 +1,5 @@
-"""The report of a hundred thousand trajectories: how soon its first page stands in a browser, and what writing it takes.
+"""The report of a hundred thousand trajectories: how soon its first page stands in a browser, and
+what writing it takes.
 
 Made once a measurement, in a folder of its own: some minutes of work before the first number.
 """
@@ -22,20 +23,37 @@ from tests.report.crowd import RUN, fill
 TRAJECTORIES = 100_000
 ROUNDS = 5
 BLANK = "<!doctype html><title>blank</title><p>blank</p>"
-_PAINT = "() => performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] / 1000"
+_PAINT = (
+    "() => performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] / "
+    "1000"
+)
 
 
 def measure_report() -> Iterator[dict[str, Any]]:
-    """Writing with every turn of every attempt; first paint beside that of an empty page; what a list of all takes to open."""
+    """Writing with every turn of every attempt; first paint beside that of an empty page; what a
+    list of all takes to open."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         fill(Lake(folder / "lake"), TRAJECTORIES)
         start = time.process_time()
         asyncio.run(write_report(Lake(folder / "lake"), RUN, folder / "report", None))
-        spent, held = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        spent, held = (
+            time.process_time() - start,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        )
         what = f"report of {TRAJECTORIES:,} trajectories"
-        yield {"id": "report_write", "what": f"{what}: CPU a thousand", "measured": spent * 1000 / TRAJECTORIES, "unit": "s"}
-        yield {"id": "report_memory", "what": f"{what}: most memory, making them included", "measured": held, "unit": "GB"}
+        yield {
+            "id": "report_write",
+            "what": f"{what}: CPU a thousand",
+            "measured": spent * 1000 / TRAJECTORIES,
+            "unit": "s",
+        }
+        yield {
+            "id": "report_memory",
+            "what": f"{what}: most memory, making them included",
+            "measured": held,
+            "unit": "GB",
+        }
         if CHROMIUM.exists():
             (folder / "blank.html").write_text(BLANK, encoding="utf-8")
             yield from _measure_pages(folder, what)
@@ -46,8 +64,19 @@ def _measure_pages(folder: Path, what: str) -> Iterator[dict[str, Any]]:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
         paint = _median_paint(browser, folder / "report/index.html")
         blank = _median_paint(browser, folder / "blank.html")
-        yield {"id": "report_paint", "what": f"{what}: first paint, beside a blank page", "measured": paint, "baseline": blank, "unit": "s"}
-        yield {"id": "report_list", "what": f"{what}: list of all attempts", "measured": _open_list(browser, folder), "unit": "s"}
+        yield {
+            "id": "report_paint",
+            "what": f"{what}: first paint, beside a blank page",
+            "measured": paint,
+            "baseline": blank,
+            "unit": "s",
+        }
+        yield {
+            "id": "report_list",
+            "what": f"{what}: list of all attempts",
+            "measured": _open_list(browser, folder),
+            "unit": "s",
+        }
         browser.close()
 
 

@@ -1,4 +1,5 @@
-"""The jail beside a plain child process and beside a server per environment; from the driver's seat, and from the flow process.
+"""The jail beside a plain child process and beside a server per environment; from the driver's
+seat, and from the flow process.
 
 Each seat is a process of its own: the one is pinned, the other runs an event loop.
 """
@@ -18,5 +19,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _run(module: str) -> list[dict[str, Any]]:
-    done = subprocess.run([sys.executable, "-m", module], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400)
+    done = subprocess.run(
+        [sys.executable, "-m", module], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400
+    )
     return json.loads(done.stdout)

@@ -1,4 +1,5 @@
-"""A measurement, the target it is held to, and the verdict. Ratios are judged: absolute times belong to one machine."""
+"""A measurement, the target it is held to, and the verdict. Ratios are judged: absolute times
+belong to one machine."""
 
 import tomllib
 from dataclasses import dataclass
@@ -44,7 +45,11 @@ class Target:
 def read_targets(path: Path) -> dict[str, Target]:
     """`area.id` → target."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {f"{area}.{name}": Target(**target) for area, found in tables.items() for name, target in found.items()}
+    return {
+        f"{area}.{name}": Target(**target)
+        for area, found in tables.items()
+        for name, target in found.items()
+    }
 
 
 def judge(measurement: Measurement, target: Target | None) -> Verdict:

@@ -1,4 +1,5 @@
-"""Wide interfaces: what the tools that agents are shown cost at 20, 60 and 150; `python -m tests.bench.wide` prints curves.
+"""Wide interfaces: what the tools that agents are shown cost at 20, 60 and 150; `python -m
+tests.bench.wide` prints curves.
 
 environment ─► tools of siblings beside its own ─► characters of the interface · first session · session · call · verdict
 """
@@ -29,7 +30,8 @@ from tests.trust.posing import Spot, find_clean, make_environment
 VISIBLE = (20, 60, 150)
 THEME = "tool_lending"
 ROUNDS, SESSIONS, CALLS = 5, 100, 20_000
-"""Rounds that a median is taken of; sessions of a round, and calls: the jail's processor time comes in steps of 10 ms."""
+"""Rounds that a median is taken of; sessions of a round, and calls: the jail's processor time comes
+in steps of 10 ms."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,13 @@ def measure_wide() -> Iterator[dict[str, Any]]:
     """A call where 150 tools are shown, beside one where 20 are."""
     few, *_, many = asyncio.run(measure_costs())
     what = f"a call with {many.visible} tools shown, beside {few.visible}"
-    yield {"id": "wide_call", "what": what, "measured": many.call, "baseline": few.call, "unit": "µs"}
+    yield {
+        "id": "wide_call",
+        "what": what,
+        "measured": many.call,
+        "baseline": few.call,
+        "unit": "µs",
+    }
 
 
 async def measure_costs() -> list[WideCost]:
@@ -61,12 +69,23 @@ async def measure_costs() -> list[WideCost]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         scenario = await find_clean(Spot(THEME, 0, 0), sandbox)
         assert isinstance(scenario, Scenario)
-        environments = [show_siblings(make_environment(THEME, 0), RunConfig(visible=visible)) for visible in VISIBLE]
+        environments = [
+            show_siblings(make_environment(THEME, 0), RunConfig(visible=visible))
+            for visible in VISIBLE
+        ]
         firsts = [await _time_first(one, scenario, sandbox) for one in environments]
-        spent = [[await _measure(one, scenario, sandbox) for one in environments] for _ in range(ROUNDS)]
-    costs = [[median(column) for column in zip(*rounds, strict=True)] for rounds in zip(*spent, strict=True)]
+        spent = [
+            [await _measure(one, scenario, sandbox) for one in environments] for _ in range(ROUNDS)
+        ]
+    costs = [
+        [median(column) for column in zip(*rounds, strict=True)]
+        for rounds in zip(*spent, strict=True)
+    ]
     sizes = [len(canonical_json(list_tools(one))) for one in environments]
-    return [WideCost(wide, size, first, *cost) for wide, size, first, cost in zip(VISIBLE, sizes, firsts, costs, strict=True)]
+    return [
+        WideCost(wide, size, first, *cost)
+        for wide, size, first, cost in zip(VISIBLE, sizes, firsts, costs, strict=True)
+    ]
 
 
 async def _time_first(environment: Environment, scenario: Scenario, sandbox: Sandbox) -> float:
@@ -75,7 +94,9 @@ async def _time_first(environment: Environment, scenario: Scenario, sandbox: San
     return (time.perf_counter() - began) * 1e3
 
 
-async def _measure(environment: Environment, scenario: Scenario, sandbox: Sandbox) -> tuple[float, float, float]:
+async def _measure(
+    environment: Environment, scenario: Scenario, sandbox: Sandbox
+) -> tuple[float, float, float]:
     """A session, a call and a verdict."""
     program, reset, read = Program.shown(environment), start(scenario), _find_read(environment)
     began = _count_spent()
@@ -95,7 +116,13 @@ async def _measure(environment: Environment, scenario: Scenario, sandbox: Sandbo
 
 def _find_read(environment: Environment) -> Call:
     """A look-up of the environment's own that takes nothing."""
-    return Call(name=next(tool.name for tool in environment.tools if tool.effect == "query" and not tool.parameters.get("required")))
+    return Call(
+        name=next(
+            tool.name
+            for tool in environment.tools
+            if tool.effect == "query" and not tool.parameters.get("required")
+        )
+    )
 
 
 def _count_spent() -> float:
@@ -106,7 +133,9 @@ def _count_spent() -> float:
 def main() -> None:
     """One line of JSON for each number of tools."""
     for cost in asyncio.run(measure_costs()):
-        sys.stdout.write(json.dumps({name: round(value, 3) for name, value in vars(cost).items()}) + "\n")
+        sys.stdout.write(
+            json.dumps({name: round(value, 3) for name, value in vars(cost).items()}) + "\n"
+        )
 
 
 if __name__ == "__main__":

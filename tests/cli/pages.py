@@ -41,7 +41,9 @@ later with its process. Tables and lines end after {rows:,} rows or 64 MB with a
 def render() -> str:
     """One section per command."""
     assert set(EXIT_CODES.values()) == {2, 3, 4}
-    return _HEAD.format(grace=GRACE, rows=MOST_ROWS) + "".join(f"\n{section}\n" for section in _sections())
+    return _HEAD.format(grace=GRACE, rows=MOST_ROWS) + "".join(
+        f"\n{section}\n" for section in _sections()
+    )
 
 
 def _sections() -> Iterator[str]:
@@ -62,7 +64,10 @@ def _section(name: str, command: object) -> Iterator[str]:
         yield "|---|---|"
     for one in params:
         names = " ".join(f"`{text}`" for text in (*one.opts, *one.secondary_opts))
-        yield f"| {names if one.param_type_name == 'option' else f'`{one.name.upper()}`'} | {one.help} |"
+        yield (
+            f"| {names if one.param_type_name == 'option' else f'`{one.name.upper()}`'} | "
+            f"{one.help} |"
+        )
 
 
 def _spell_argument(argument: object) -> str:

@@ -1,4 +1,5 @@
-"""A server that is only starting does not answer at once: who brings it up asks again, who only looks is told."""
+"""A server that is only starting does not answer at once: who brings it up asks again, who only
+looks is told."""
 
 import socket
 import threading
@@ -10,7 +11,10 @@ import pytest
 from flows.local.api import Api
 from flows.local.errors import NoServer
 
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
+_ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: "
+    b"close\r\n\r\ntrue"
+)
 
 
 @contextmanager
@@ -36,5 +40,9 @@ def test_who_has_patience_asks_a_late_server_again() -> None:
 
 
 def test_who_has_none_is_told_what_to_do() -> None:
-    with late_server(hang_ups=1) as url, Api(url, patience=0) as api, pytest.raises(NoServer, match="Start it with `envmill up`"):
+    with (
+        late_server(hang_ups=1) as url,
+        Api(url, patience=0) as api,
+        pytest.raises(NoServer, match="Start it with `envmill up`"),
+    ):
         api.get("/health")

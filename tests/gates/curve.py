@@ -1,15 +1,24 @@
-"""Paraphrases found against false alarms, over all thresholds at once, as an SVG; what a judge of suspicions could add.
+"""Paraphrases found against false alarms, over all thresholds at once, as an SVG; what a judge of
+suspicions could add.
 
     python -m tests.gates.paraphrasing curve FOLDER BENCHMARK...     FOLDER/answers/N.json ─► FOLDER/curve.svg and a table
 
-A score is 1 where gate F3 stands: every share is divided by its threshold, and the least of the quotients counts. A threshold that falls
-from above to 0 draws the curve.
+A score is 1 where gate F3 stands: every share is divided by its threshold, and the least of the
+quotients counts. A threshold that falls from above to 0 draws the curve.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.gates.protecting.same_task import CALLS, CLONE_CALLS, CLONE_COSINE, CLONE_WORDS, FEW, VALUES, TaskMatch
+from envmill.gates.protecting.same_task import (
+    CALLS,
+    CLONE_CALLS,
+    CLONE_COSINE,
+    CLONE_WORDS,
+    FEW,
+    VALUES,
+    TaskMatch,
+)
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 56, 230, 24, 48
 MOST = 0.1
@@ -63,7 +72,12 @@ def draw(found: Sequence[float], honest: Sequence[float]) -> Curve:
     """One point for each threshold."""
     points = {(0.0, 0.0)}
     for bound in sorted({one for one in (*found, *honest) if one > 0}, reverse=True):
-        points.add((sum(one >= bound for one in honest) / len(honest), sum(one >= bound for one in found) / len(found)))
+        points.add(
+            (
+                sum(one >= bound for one in honest) / len(honest),
+                sum(one >= bound for one in found) / len(found),
+            )
+        )
     return sorted(points)
 
 
@@ -77,14 +91,21 @@ def render(curves: Mapping[str, Curve], stands: Mapping[str, tuple[float, float]
     lines = [*_render_axes()]
     for number, (name, curve) in enumerate(curves.items()):
         drawn = " ".join(_place(*point) for point in _step(curve))
-        lines.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>')
+        lines.append(
+            f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>'
+        )
         if name in stands:
             x, y = _place(*stands[name]).split(",")
             lines.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{COLOURS[number]}"/>')
-        lines.append(f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" fill="{COLOURS[number]}">{name}</text>')
+        lines.append(
+            f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" '
+            f'fill="{COLOURS[number]}">{name}</text>'
+        )
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n' + "\n".join([*lines, "</svg>"]) + "\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n'
+        + "\n".join([*lines, "</svg>"])
+        + "\n"
     )
 
 
@@ -105,10 +126,19 @@ def _place(alarms: float, found: float) -> str:
 
 def _render_axes() -> Iterable[str]:
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-    yield f'<polyline points="{" ".join(_place(*one) for one in ((0, 1), (0, 0), (MOST, 0)))}" fill="none" stroke="#333"/>'
+    yield (
+        f'<polyline points="{" ".join(_place(*one) for one in ((0, 1), (0, 0), (MOST, 0)))}" '
+        'fill="none" stroke="#333"/>'
+    )
     for fifth in range(6):
         x, y = _place(MOST * fifth / 5, 0).split(",")[0], _place(0, fifth / 5).split(",")[1]
-        yield f'<text x="{x}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{100 * MOST * fifth / 5:.0f} %</text>'
+        yield (
+            f'<text x="{x}" y="{HEIGHT - BOTTOM + 16}" '
+            f'text-anchor="middle">{100 * MOST * fifth / 5:.0f} %</text>'
+        )
         yield f'<text x="{LEFT - 6}" y="{y}" dy="4" text-anchor="end">{20 * fifth} %</text>'
-    yield f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">honest tasks flagged</text>'
+    yield (
+        f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">honest '
+        "tasks flagged</text>"
+    )
     yield f'<text x="{LEFT}" y="{TOP - 8}">paraphrases found</text>'

@@ -1,4 +1,5 @@
-"""How often mapper and judge are right is counted on the shipped scenarios whose fairness is known."""
+"""How often mapper and judge are right is counted on the shipped scenarios whose fairness is
+known."""
 
 from collections import Counter
 from typing import Any
@@ -7,8 +8,21 @@ import pytest
 
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import FAIRNESS, SHIPPED, read_cases
-from envmill.gates.reading.fairness import FairnessCount, count_outcomes, read_fairness_cases, try_fairness
-from envmill.gates.reading.mapping import MOST, REST, ask_hint, ask_unasked, ask_unchecked, find_unfair, show_map
+from envmill.gates.reading.fairness import (
+    FairnessCount,
+    count_outcomes,
+    read_fairness_cases,
+    try_fairness,
+)
+from envmill.gates.reading.mapping import (
+    MOST,
+    REST,
+    ask_hint,
+    ask_unasked,
+    ask_unchecked,
+    find_unfair,
+    show_map,
+)
 from envmill.settings import Settings
 from flows.opening import open_judge
 from offline.opinions import map_request
@@ -58,8 +72,13 @@ def test_the_embedded_mapper_answers_every_case(case: FairnessCase) -> None:
 
 
 def make_outcome(planted: Any, *decided: tuple[Any, Any]) -> FairnessOutcome:
-    findings = [FairnessFinding(reason=reason, question="?", decision=decision) for reason, decision in decided]
-    return FairnessOutcome(source="s", planted=planted, truth="", request="", reply=None, findings=findings)
+    findings = [
+        FairnessFinding(reason=reason, question="?", decision=decision)
+        for reason, decision in decided
+    ]
+    return FairnessOutcome(
+        source="s", planted=planted, truth="", request="", reply=None, findings=findings
+    )
 
 
 def test_what_counts_is_what_the_judge_confirms() -> None:
@@ -76,14 +95,19 @@ def test_what_counts_is_what_the_judge_confirms() -> None:
             ]
         )
     }
-    assert told["unasked"] == told["all planted"]._replace(what="unasked") == FairnessCount("unasked", 4, 3, 2, 1, 4)
+    assert (
+        told["unasked"]
+        == told["all planted"]._replace(what="unasked")
+        == FairnessCount("unasked", 4, 3, 2, 1, 4)
+    )
     assert told["honest"] == FairnessCount("honest", 2, 2, 1, 0, 2)
 
 
 @pytest.mark.soak(area="trust")
 @pytest.mark.asyncio
 async def test_the_embedded_mapper_and_judge_are_counted(tmp_path: Any) -> None:
-    """Plumbing: both compare words only. Every case is read, and faults are suspected more often than honest work."""
+    """Plumbing: both compare words only. Every case is read, and faults are suspected more often
+    than honest work."""
     async with open_judge("offline", Settings.read({"ENVMILL_HOME": str(tmp_path)})) as models:
         told = {one.what: one for one in count_outcomes(await try_fairness(CASES, models))}
     print(*told.values(), sep="\n")  # noqa: T201  make soak shows it
@@ -111,13 +135,20 @@ def test_the_shipped_questions_are_worded_as_the_gate_words_them() -> None:
 
 
 def test_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
-    """Maps and both readings of each question by other readers, recorded once. What a map shows is found anew."""
+    """Maps and both readings of each question by other readers, recorded once. What a map shows is
+    found anew."""
     found = {"planted": 0, "honest": 0}
     for case, read in zip(CASES, read_outcomes(), strict=True):
-        assert (case.source, case.planted, case.item.request) == (read.source, read.planted, read.request)
+        assert (case.source, case.planted, case.item.request) == (
+            read.source,
+            read.planted,
+            read.request,
+        )
         decided = {one.question: one.decision for one in read.findings}
         shown = find_unfair(read.reply, case.item, case.demands)[:MOST] if read.reply else []
-        found["planted" if case.planted else "honest"] += any(decided.get(one.question) == "confirmed" for one in shown)
+        found["planted" if case.planted else "honest"] += any(
+            decided.get(one.question) == "confirmed" for one in shown
+        )
     assert found["planted"] >= 0.8 * sum(bool(case.planted) for case in CASES)
     assert found["honest"] <= 0.05 * sum(not case.planted for case in CASES)
 

@@ -20,12 +20,17 @@ NUMBER = RIGHT.replace("return len(new) == 1 and", "return len(new) and")
 MUTATES = RIGHT.replace("    return", "    final.clear()\n    return")
 UNDEFINED = RIGHT.replace("in initial", "in initial_state")
 PRUDENT = RIGHT.replace("len(new) == 1 and", "bool(new) and")
-NONE = 'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\n        return False\n'
+NONE = (
+    'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\n        return '
+    "False\n"
+)
 
 
 def generated(source: str) -> ScenarioCase:
     goal = Check(name="Ada has a booking", op="generated", path=[], source=source)
-    return pose(verifier=Verifier(goals=[goal], guards=[], frame=[["members"], ["classes"], ["bookings"]]))
+    return pose(
+        verifier=Verifier(goals=[goal], guards=[], frame=[["members"], ["classes"], ["bookings"]])
+    )
 
 
 CASES = {

@@ -2,8 +2,9 @@
 
 GOLDEN ──recipe──► run with the embedded author, no Prefect ──► lake ──► summary ──► tests/house/golden/<recipe>.json
 
-A summary holds ids, digests and counts, and nothing that depends on the clock or the machine. A change of the code that keeps behaviour
-keeps every summary. After a change that is meant to alter behaviour, `python -m tests.house.golden [RECIPE ...]` writes them again.
+A summary holds ids, digests and counts, and nothing that depends on the clock or the machine. A
+change of the code that keeps behaviour keeps every summary. After a change that is meant to alter
+behaviour, `python -m tests.house.golden [RECIPE ...]` writes them again.
 """
 
 import asyncio
@@ -54,9 +55,21 @@ GOLDEN: dict[str, RunConfig] = {
         "endless_terminals": {"polarities": {"achieve": 1}, "seed": 8, "mistakes": 0.15},
     }.items()
 }
-"""Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of what is compared."""
+"""Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of
+what is compared."""
 
-_CONTENT: tuple[type[Record], ...] = (Seed, Blueprint, Environment, Test, Draft, Scenario, Attack, Rollout, Trajectory, Pair)
+_CONTENT: tuple[type[Record], ...] = (
+    Seed,
+    Blueprint,
+    Environment,
+    Test,
+    Draft,
+    Scenario,
+    Attack,
+    Rollout,
+    Trajectory,
+    Pair,
+)
 
 
 async def summarise_run(recipe: str, folder: Path) -> dict[str, Json]:
@@ -73,11 +86,21 @@ async def summarise_run(recipe: str, folder: Path) -> dict[str, Json]:
 def summarise(lake: Lake) -> dict[str, Json]:
     """What makes two runs equal."""
     return {
-        "ids": {record.table: sorted({row.id for row in lake.read(record, RUN)}) for record in _CONTENT},
-        "verifiers": {one.id: digest(one.verifier.model_dump(mode="json")) for one in lake.read(Scenario, RUN)},
+        "ids": {
+            record.table: sorted({row.id for row in lake.read(record, RUN)}) for record in _CONTENT
+        },
+        "verifiers": {
+            one.id: digest(one.verifier.model_dump(mode="json")) for one in lake.read(Scenario, RUN)
+        },
         "ends": _group((row.scenario, _describe_end(row)) for row in lake.read(Rollout, RUN)),
-        "verdicts": _count(f"{row.rollout_group} {row.outcome} {row.reward} {row.termination}" for row in lake.read(Rollout, RUN)),
-        "attrition": _count(f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}".strip() for row in lake.read(Attrition, RUN)),
+        "verdicts": _count(
+            f"{row.rollout_group} {row.outcome} {row.reward} {row.termination}"
+            for row in lake.read(Rollout, RUN)
+        ),
+        "attrition": _count(
+            f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}".strip()
+            for row in lake.read(Attrition, RUN)
+        ),
         "dropped": _group(
             (row.subject, f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}")
             for row in lake.read(Attrition, RUN)
@@ -90,7 +113,10 @@ def summarise(lake: Lake) -> dict[str, Json]:
 
 def _describe_end(row: Rollout) -> str:
     judged = digest([row.components, row.reason, row.evidence])
-    return f"{row.rollout_group} {row.attempt} {row.form} {row.outcome} {row.reward} steps {row.steps} end {row.final_state_hash} {judged}"
+    return (
+        f"{row.rollout_group} {row.attempt} {row.form} {row.outcome} {row.reward} steps "
+        f"{row.steps} end {row.final_state_hash} {judged}"
+    )
 
 
 def _describe_build(row: Build) -> str:
@@ -99,7 +125,8 @@ def _describe_build(row: Build) -> str:
 
 
 def _list_rows(bundles: Iterable[Bundle]) -> dict[str, list[int]]:
-    """Exporter → rows of each of its folders. A folder's own id is left out: it hashes the runtime that the folder carries."""
+    """Exporter → rows of each of its folders. A folder's own id is left out: it hashes the runtime
+    that the folder carries."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for bundle in bundles:
         rows[bundle.exporter].append(bundle.rows)
@@ -126,7 +153,11 @@ def list_differences(stored: Json, found: Json, path: str = "") -> list[str]:
     """Every place where two summaries differ, one line each."""
     if isinstance(stored, dict) and isinstance(found, dict):
         names = sorted({*stored, *found})
-        return [line for name in names for line in list_differences(stored.get(name), found.get(name), f"{path}/{name}")]
+        return [
+            line
+            for name in names
+            for line in list_differences(stored.get(name), found.get(name), f"{path}/{name}")
+        ]
     return [] if stored == found else [f"{path}: {json.dumps(stored)} is now {json.dumps(found)}"]
 
 
@@ -136,7 +167,9 @@ def main(recipes: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             summary = asyncio.run(summarise_run(recipe, Path(folder)))
         (FOLDER / f"{recipe}.json").write_text(json.dumps(summary, indent=1, sort_keys=True) + "\n")
-        sys.stdout.write(f"{recipe}: {json.dumps(summary['attrition'])} {json.dumps(summary['verdicts'])}\n")
+        sys.stdout.write(
+            f"{recipe}: {json.dumps(summary['attrition'])} {json.dumps(summary['verdicts'])}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The breaker: a long silence makes calls fail at once, a moment's does not, and one call finds out when it is over."""
+"""The breaker: a long silence makes calls fail at once, a moment's does not, and one call finds out
+when it is over."""
 
 import pytest
 
@@ -23,7 +24,11 @@ def test_a_long_silence_is_told_and_one_call_tries_again() -> None:
     clock = Clock()
     breaker = Breaker("openai:m", clock)
     silence(breaker, clock)
-    with pytest.raises(Outage, match=r"openai:m answered none of the last 24 requests.*connection refused\. One call tries again in 1\d s"):
+    with pytest.raises(
+        Outage,
+        match=r"openai:m answered none of the last 24 requests.*connection refused\. One call "
+        r"tries again in 1\d s",
+    ):
         breaker.check()
     clock.now += 15
     assert breaker.check()

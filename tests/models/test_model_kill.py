@@ -1,4 +1,5 @@
-"""kill -9 at random points, witnessed by the vendor: what is journalled is never asked again, what was returned is never lost."""
+"""kill -9 at random points, witnessed by the vendor: what is journalled is never asked again, what
+was returned is never lost."""
 
 import contextlib
 import os
@@ -21,7 +22,8 @@ from tests.models.vendors.launch import Loopback
 from tests.soak import count
 
 RUNS, KILLS, A_LIFE = count(1, 10), count(3, 10), 60
-"""Runs, kills of each, and the most questions answered between two kills. Each life asks anew for all that those before it know."""
+"""Runs, kills of each, and the most questions answered between two kills. Each life asks anew for
+all that those before it know."""
 
 
 @dataclass
@@ -57,8 +59,19 @@ class Asker:
 
 @contextlib.contextmanager
 def start(folder: Path, vendors: Loopback, numbers: range, *tokens: int) -> Iterator[Asker]:
-    program = [sys.executable, "-m", "tests.models.asker", str(folder), "openai", vendors.root, str(numbers.start), str(numbers.stop)]
-    with subprocess.Popen([*program, *map(str, tokens)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    program = [
+        sys.executable,
+        "-m",
+        "tests.models.asker",
+        str(folder),
+        "openai",
+        vendors.root,
+        str(numbers.start),
+        str(numbers.stop),
+    ]
+    with subprocess.Popen(
+        [*program, *map(str, tokens)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
         asker = Asker(process)
         try:
             asker.listen()
@@ -82,10 +95,15 @@ def list_answered(folder: Path) -> set[int]:
 
 @pytest.mark.soak(area="models")
 @pytest.mark.parametrize("run", range(RUNS))
-def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tmp_path: Path, run: int) -> None:
+def test_a_killed_asker_repeats_at_most_what_was_in_flight(
+    vendors: Loopback, tmp_path: Path, run: int
+) -> None:
     vendors.say('{"length": 3}')
     vendors.set(latency=0.02)
-    numbers, chance = range(KILLS * A_LIFE * 2), random.Random(f"{os.environ.get('ENVMILL_SEED', '')}{run}")
+    numbers, chance = (
+        range(KILLS * A_LIFE * 2),
+        random.Random(f"{os.environ.get('ENVMILL_SEED', '')}{run}"),
+    )
     kept, asked = set[int](), Counter[int]()
     for life in range(KILLS + 1):
         with start(tmp_path, vendors, numbers) as asker:
@@ -93,9 +111,13 @@ def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tm
                 asker.wait_for(len(kept) + chance.randrange(1, A_LIFE))
                 time.sleep(chance.uniform(0.0, 0.02))
                 asker.process.send_signal(signal.SIGKILL)
-            assert asker.end() == (-signal.SIGKILL if life < KILLS else 0), "it was to be killed in the midst of its questions"
+            assert asker.end() == (-signal.SIGKILL if life < KILLS else 0), (
+                "it was to be killed in the midst of its questions"
+            )
         now = count_asked(vendors)
-        assert {number for number in kept if now[number] != asked[number]} == set(), "a journalled reply was asked for again"
+        assert {number for number in kept if now[number] != asked[number]} == set(), (
+            "a journalled reply was asked for again"
+        )
         kept, asked = list_answered(tmp_path), now
         assert asker.returned <= kept, "a reply was returned and is lost"
     assert kept == set(numbers) == asker.returned

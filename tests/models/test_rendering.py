@@ -21,16 +21,39 @@ TAKES: Json = {
     },
     "required": ["tool_id"],
 }
-LEND = Tool(name="lend_tool", description="Lend a tool.", parameters=TAKES, effect="change", reads=["tools"], writes=["loans"])
-SKETCH = ToolSketch(name="show_tool", description="Show it.", effect="query", inputs={}, licence="MIT", source="openapi")
-BRIEF = Brief(theme="sheds", text="Lent.", number=0, outline=Outline(tools=[SKETCH], tables=[], walks=[["show_tool"]]))
+LEND = Tool(
+    name="lend_tool",
+    description="Lend a tool.",
+    parameters=TAKES,
+    effect="change",
+    reads=["tools"],
+    writes=["loans"],
+)
+SKETCH = ToolSketch(
+    name="show_tool",
+    description="Show it.",
+    effect="query",
+    inputs={},
+    licence="MIT",
+    source="openapi",
+)
+BRIEF = Brief(
+    theme="sheds",
+    text="Lent.",
+    number=0,
+    outline=Outline(tools=[SKETCH], tables=[], walks=[["show_tool"]]),
+)
 
 
 ODD = LEND.model_copy(
     update={
         "parameters": {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "card": {"type": "string"}, "also": {"type": "array", "items": TAKES}},
+            "properties": {
+                "name": {"type": "string"},
+                "card": {"type": "string"},
+                "also": {"type": "array", "items": TAKES},
+            },
             "required": ["name", "card"],
         }
     }
@@ -39,7 +62,8 @@ ODD = LEND.model_copy(
 
 @pytest.mark.parametrize("tool", [LEND, ODD], ids=["plain", "nested"])
 def test_a_tool_reads_the_same_before_and_after_it_was_stored(tool: Tool) -> None:
-    """The lake keeps objects by their keys. Else a model is asked the same twice, and an author reads an optional parameter first."""
+    """The lake keeps objects by their keys. Else a model is asked the same twice, and an author
+    reads an optional parameter first."""
     stored = Tool.model_validate_json(canonical_json(tool.model_dump(mode="json")))
     assert list(stored.parameters["properties"]) != list(tool.parameters["properties"])
     assert render_value(stored) == render_value(tool)
@@ -56,13 +80,15 @@ class Asked(Contract):
     [
         pytest.param(
             LEND,
-            "- lend_tool(tool_id: string, days?: integer (minimum 1) = 7) change; reads tools; writes loans. Lend a tool.\n"
+            "- lend_tool(tool_id: string, days?: integer (minimum 1) = 7) change; reads tools; "
+"writes loans. Lend a tool.\n"
             "  tool_id: Id of the tool.",
             id="plain",
         ),
         pytest.param(
             ODD,
-            "- lend_tool(name: string, card: string, also?: {tool_id: string, days?: integer (minimum 1) = 7}[]) change; reads tools; "
+            "- lend_tool(name: string, card: string, also?: {tool_id: string, days?: integer "
+"(minimum 1) = 7}[]) change; reads tools; "
             "writes loans. Lend a tool.\n"
             "  also[].tool_id: Id of the tool.",
             id="nested",
@@ -74,15 +100,21 @@ class Asked(Contract):
         pytest.param(
             CodedTool(name="a", description="Do.", effect="query", reads=["t"], writes=[], inputs=TAKES,
                       outputs={"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}}),
-            "- a(tool_id: string, days?: integer (minimum 1) = 7) query; reads t. Do.\n  tool_id: Id of the tool.\n"
+            "- a(tool_id: string, days?: integer (minimum 1) = 7) query; reads t. Do.\n  tool_id: "
+"Id of the tool.\n"
             "  replies: {id: string}[]",
             id="typed",
         ),
     ],
 )  # fmt: skip
-def test_a_tool_is_a_signature_with_what_it_means(tool: Tool | ToolPlan | ToolSketch, text: str) -> None:
+def test_a_tool_is_a_signature_with_what_it_means(
+    tool: Tool | ToolPlan | ToolSketch, text: str
+) -> None:
     assert render_value(tool) == text
-    assert render_value([tool, tool]).split("\n") == ["", *(f"  {line}" for line in [*text.split("\n")] * 2)]
+    assert render_value([tool, tool]).split("\n") == [
+        "",
+        *(f"  {line}" for line in [*text.split("\n")] * 2),
+    ]
 
 
 def test_a_record_loses_what_is_empty_and_data_does_not() -> None:
@@ -93,7 +125,11 @@ def test_a_record_loses_what_is_empty_and_data_does_not() -> None:
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [("brief.outline.walks", '[["show_tool"]]'), ("brief.outline.tools", "\n  - show_tool query. Show it."), ("brief.tools", "null")],
+    [
+        ("brief.outline.walks", '[["show_tool"]]'),
+        ("brief.outline.tools", "\n  - show_tool query. Show it."),
+        ("brief.tools", "null"),
+    ],
 )
 def test_a_slot_may_name_a_part(path: str, text: str) -> None:
     assert render_slot(Asked(brief=BRIEF), path) == text

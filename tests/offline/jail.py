@@ -1,4 +1,5 @@
-"""One jail for all tests of the author in a process: opening one takes longer than a hundred plays."""
+"""One jail for all tests of the author in a process: opening one takes longer than a hundred
+plays."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,9 +14,12 @@ Found = TypeVar("Found")
 
 
 class Patient(Sandbox):
-    """Plays once more after an outage: it says nothing of what is tested, and on a busy machine among so many plays there is one."""
+    """Plays once more after an outage: it says nothing of what is tested, and on a busy machine
+    among so many plays there is one."""
 
-    async def play(self, program: Program, steps: Sequence[Step], **manner: Any) -> list[Observation]:
+    async def play(
+        self, program: Program, steps: Sequence[Step], **manner: Any
+    ) -> list[Observation]:
         try:
             return await super().play(program, steps, **manner)
         except SandboxError:
@@ -45,7 +49,9 @@ class Jail:
 
     async def _go(self, work: Callable[[Sandbox], Awaitable[Found]]) -> Found:
         if self._sandbox is None:
-            self._sandbox = await self._open.enter_async_context(Patient.open(Settings.read({}), drivers=1))
+            self._sandbox = await self._open.enter_async_context(
+                Patient.open(Settings.read({}), drivers=1)
+            )
         return await work(self._sandbox)
 
 

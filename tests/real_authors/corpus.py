@@ -1,7 +1,9 @@
-"""The recorded work of a real model: replies by recipe, item and slot, and what a real agent did with the drafts.
+"""The recorded work of a real model: replies by recipe, item and slot, and what a real agent did
+with the drafts.
 
 <recipe>/<item>/seed.json               brief the item begins from
-<recipe>/<item>/<prompt>[.<slot>].json  last version of a reply; `{"file": …}` stands for a text beside it
+<recipe>/<item>/<prompt>[.<slot>].json  last version of a reply; `{"file": …}` stands for a text
+beside it
 <recipe>/<item>/rejected/….<n>.json     versions before it, in order
 <recipe>/<item>/agents/<number>.<policy>-<attempt>.json
 """
@@ -44,9 +46,12 @@ class Item:
 
     @property
     def numbers(self) -> list[int]:
-        """Numbers of the scenarios that were written for it. A machine has one, which is its errand."""
+        """Numbers of the scenarios that were written for it. A machine has one, which is its
+        errand."""
         stems = [path.name.split(".") for path in self.folder.glob("*.json")]
-        return sorted(int(stem[1]) if stem[1].isdigit() else 0 for stem in stems if stem[0] in POSING)
+        return sorted(
+            int(stem[1]) if stem[1].isdigit() else 0 for stem in stems if stem[0] in POSING
+        )
 
     @property
     def rejected(self) -> list[str]:
@@ -54,8 +59,13 @@ class Item:
         return sorted(path.stem for path in self.folder.glob("rejected/*.json"))
 
     def read(self, stem: str) -> Json:
-        """A reply as it was recorded; None where there is none. A stem with a version is a rejected one."""
-        found = [path for path in (self.folder / f"{stem}.json", self.folder / "rejected" / f"{stem}.json") if path.exists()]
+        """A reply as it was recorded; None where there is none. A stem with a version is a rejected
+        one."""
+        found = [
+            path
+            for path in (self.folder / f"{stem}.json", self.folder / "rejected" / f"{stem}.json")
+            if path.exists()
+        ]
         return read_json(found[0]) if found else None
 
 
@@ -86,9 +96,15 @@ def list_attempts() -> Iterator[Attempt]:
     for item in list_items():
         for path in sorted(item.folder.glob("agents/*.json")):
             told: Any = read_json(path)
-            calls = [Call.model_validate(call) for turn in told["turns"] for call in turn.get("calls", ())]
+            calls = [
+                Call.model_validate(call)
+                for turn in told["turns"]
+                for call in turn.get("calls", ())
+            ]
             said = [turn["said"] for turn in told["turns"] if turn.get("said")]
-            yield Attempt(item, path.stem, told["scenario"], told["form"], tuple(calls), tuple(said))
+            yield Attempt(
+                item, path.stem, told["scenario"], told["form"], tuple(calls), tuple(said)
+            )
 
 
 def read_json(path: Path) -> Json:
@@ -99,4 +115,8 @@ def _resolve(value: Any, folder: Path) -> Json:
     """The value with each text that is kept in a file of its own."""
     if isinstance(value, dict) and set(value) == {"file"}:
         return (folder / value["file"]).read_text(encoding="utf-8")
-    return {name: _resolve(one, folder) for name, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {name: _resolve(one, folder) for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )

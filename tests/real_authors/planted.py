@@ -1,5 +1,5 @@
-"""`python -m tests.real_authors.planted`: plant every text fault again, and write which of them a gate notices to `planted.json` and
-the page.
+"""`python -m tests.real_authors.planted`: plant every text fault again, and write which of them a
+gate notices to `planted.json` and the page.
 
 `readings.json` holds the answers that a judge gave to the shipped cases: case id → answer in doubt no, answer in doubt yes.
 """
@@ -28,7 +28,8 @@ TARGET = 0.8
 """Share of the planted faults that a gate is to notice and the judge is to confirm."""
 
 Listed = Mapping[str, Mapping[str, Mapping[str, Sequence[Sequence[str]]]]]
-"""Operator → `planted` or `honest` → scenario → case ids of each text; none where the gate does not notice it."""
+"""Operator → `planted` or `honest` → scenario → case ids of each text; none where the gate does not
+notice it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Count:
 
     @property
     def share(self) -> float:
-        """Share that is noticed and confirmed, as if the cases that were not read were confirmed as often as the others."""
+        """Share that is noticed and confirmed, as if the cases that were not read were confirmed as
+        often as the others."""
         return self.asked / self.texts * self.confirmed / self.read if self.read else 0.0
 
 
@@ -60,18 +62,29 @@ def read_decisions() -> dict[str, str]:
     """Case id → what both readings together decide."""
     answers: dict[str, list[str]] = json.loads(READINGS.read_text(encoding="utf-8"))
     return {
-        name: decide([JudgeAnswer(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]) for name, both in answers.items()
+        name: decide(
+            [JudgeAnswer(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]
+        )
+        for name, both in answers.items()
     }
 
 
 def count(texts: Iterable[Sequence[str]], decisions: Mapping[str, str]) -> Count:
     listed = list(texts)
-    read = [found for cases in listed if (found := [decisions[name] for name in cases if name in decisions])]
-    return Count(len(listed), sum(map(bool, listed)), len(read), sum("confirmed" in found for found in read))
+    read = [
+        found
+        for cases in listed
+        if (found := [decisions[name] for name in cases if name in decisions])
+    ]
+    return Count(
+        len(listed), sum(map(bool, listed)), len(read), sum("confirmed" in found for found in read)
+    )
 
 
 def count_side(listed: Listed, operator: str, side: str, decisions: Mapping[str, str]) -> Count:
-    return count((cases for texts in listed[operator].get(side, {}).values() for cases in texts), decisions)
+    return count(
+        (cases for texts in listed[operator].get(side, {}).values() for cases in texts), decisions
+    )
 
 
 def estimate_share(counts: Sequence[Count]) -> float:
@@ -82,8 +95,14 @@ def estimate_share(counts: Sequence[Count]) -> float:
 def list_lines() -> Iterator[str]:
     """The section of the page."""
     listed, decisions = read_planted(), read_decisions()
-    sides = {name: [count_side(listed, name, side, decisions) for side in ("planted", "honest")] for name in listed}
-    yield "| fault | planted | noticed by the gate | read | confirmed | caught | honest look-alikes | asked about | read | confirmed |"
+    sides = {
+        name: [count_side(listed, name, side, decisions) for side in ("planted", "honest")]
+        for name in listed
+    }
+    yield (
+        "| fault | planted | noticed by the gate | read | confirmed | caught | honest "
+        "look-alikes | asked about | read | confirmed |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, (planted, honest) in sides.items():
         share = f"{planted.share:.0%}"
@@ -92,7 +111,10 @@ def list_lines() -> Iterator[str]:
     share = estimate_share(faults)
     yield f"| **all** | {_spell(_add(faults))} | {share:.0%} | {_spell(_add(honest))} |"
     yield ""
-    yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted here: see the blind sample below."
+    yield (
+        f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted "
+        "here: see the blind sample below."
+    )
     yield ""
     yield "All readings by reason code, with the cases that come from the embedded author:"
     yield ""
@@ -104,12 +126,17 @@ def list_lines() -> Iterator[str]:
             codes[f"{case.gate} {case.reason}"].append((case.planted, decisions[name_case(case)]))
     for code, found in codes.items():
         told = [len([1 for side, _ in found if side is planted]) for planted in (True, False)]
-        yes = [len([1 for side, one in found if side is planted and one == "confirmed"]) for planted in (True, False)]
+        yes = [
+            len([1 for side, one in found if side is planted and one == "confirmed"])
+            for planted in (True, False)
+        ]
         yield f"| {code} | {told[0]} | {yes[0]} | {told[1]} | {yes[1]} |"
     yield ""
     yield "## A blind reader"
     yield ""
-    yield from list_sample_lines(decisions, {name: planted.texts for name, (planted, _) in sides.items()}, TARGET)
+    yield from list_sample_lines(
+        decisions, {name: planted.texts for name, (planted, _) in sides.items()}, TARGET
+    )
 
 
 def _spell(one: Count) -> str:
@@ -117,24 +144,47 @@ def _spell(one: Count) -> str:
 
 
 def _add(counts: Sequence[Count]) -> Count:
-    return Count(*(sum(column) for column in zip(*((one.texts, one.asked, one.read, one.confirmed) for one in counts), strict=True)))
+    return Count(
+        *(
+            sum(column)
+            for column in zip(
+                *((one.texts, one.asked, one.read, one.confirmed) for one in counts), strict=True
+            )
+        )
+    )
 
 
-def list_texts_once(found: Iterable[tuple[str, Text]]) -> dict[str, dict[str, dict[str, list[list[str]]]]]:
-    """The texts by operator, side and scenario; one that two operators' draws make alike is listed once."""
-    listed: dict[str, dict[str, dict[str, list[list[str]]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+def list_texts_once(
+    found: Iterable[tuple[str, Text]],
+) -> dict[str, dict[str, dict[str, list[list[str]]]]]:
+    """The texts by operator, side and scenario; one that two operators' draws make alike is listed
+    once."""
+    listed: dict[str, dict[str, dict[str, list[list[str]]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     seen: set[tuple[str, ...]] = set()
     for source, text in found:
-        key = (text.operator, str(text.planted), text.posed.scenario.model_dump_json(), *(one.question for one in text.findings))
+        key = (
+            text.operator,
+            str(text.planted),
+            text.posed.scenario.model_dump_json(),
+            *(one.question for one in text.findings),
+        )
         if key not in seen:
             seen.add(key)
             side = "planted" if text.planted else "honest"
-            listed[text.operator][side][source].append([name_case(case) for case in text.list_cases()])
+            listed[text.operator][side][source].append(
+                [name_case(case) for case in text.list_cases()]
+            )
     return listed
 
 
 def write_planted(listed: Listed) -> None:
-    PLANTED.write_text(json.dumps(listed, separators=(",", ":")).replace("]],", "]],\n").replace("},", "},\n") + "\n", encoding="utf-8")
+    PLANTED.write_text(
+        json.dumps(listed, separators=(",", ":")).replace("]],", "]],\n").replace("},", "},\n")
+        + "\n",
+        encoding="utf-8",
+    )
 
 
 async def main() -> None:
@@ -143,7 +193,9 @@ async def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
-            write_planted(list_texts_once([one async for one in list_recorded(GateContext(sandbox))]))
+            write_planted(
+                list_texts_once([one async for one in list_recorded(GateContext(sandbox))])
+            )
     PAGE.write_text(write_page(read_faults(), read_caught()), encoding="utf-8")
 
 

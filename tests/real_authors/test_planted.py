@@ -1,13 +1,24 @@
-"""Faults planted in recorded texts: the counts on the page follow from the stored list and the stored answers."""
+"""Faults planted in recorded texts: the counts on the page follow from the stored list and the
+stored answers."""
 
 import json
 
 from envmill.gates.reading.calibrations import SHIPPED, read_cases
-from tests.real_authors.planted import READINGS, Count, count, count_side, estimate_share, name_case, read_decisions, read_planted
+from tests.real_authors.planted import (
+    READINGS,
+    Count,
+    count,
+    count_side,
+    estimate_share,
+    name_case,
+    read_decisions,
+    read_planted,
+)
 
 LEAST = 60
 CAUGHT_TODAY = 0.52
-"""Estimated share of the planted faults that a gate notices and the judge confirms. It only goes up."""
+"""Estimated share of the planted faults that a gate notices and the judge confirms. It only goes
+up."""
 
 
 def test_each_shipped_case_has_two_answers_and_no_other_has() -> None:
@@ -27,7 +38,10 @@ def test_readings_are_of_faults_that_are_listed() -> None:
 
 def test_no_fewer_are_caught() -> None:
     listed, decisions = read_planted(), read_decisions()
-    assert estimate_share([count_side(listed, name, "planted", decisions) for name in listed]) >= CAUGHT_TODAY
+    assert (
+        estimate_share([count_side(listed, name, "planted", decisions) for name in listed])
+        >= CAUGHT_TODAY
+    )
 
 
 def test_the_judge_confirms_no_honest_case() -> None:

@@ -1,7 +1,9 @@
-"""Keeps what readers replied to a printed prompt as recordings: `python -m tests.recipes.reading FOLDER`, a folder inside it per reader.
+"""Keeps what readers replied to a printed prompt as recordings: `python -m tests.recipes.reading
+FOLDER`, a folder inside it per reader.
 
-A reader gets what `envmill prompt NAME --example` prints and nothing else; the reply lies in `NAME.txt`, or in `NAME-POLARITY.txt` where
-the example was asked with another polarity (`python -m tests.recipes.reading --print scenario-clarify`).
+A reader gets what `envmill prompt NAME --example` prints and nothing else; the reply lies in
+`NAME.txt`, or in `NAME-POLARITY.txt` where the example was asked with another polarity (`python -m
+tests.recipes.reading --print scenario-clarify`).
 """
 
 import asyncio
@@ -44,26 +46,33 @@ def fill(asked: str) -> tuple[str, Prompt, Contract]:
     name, _, polarity = asked.partition("-")
     step, prompt = collect_prompts()[f"envscaler/{name}"]
     inputs = prompt.exemplify()
-    inputs = type(inputs).model_validate(inputs.model_dump() | ({"polarity": polarity} if polarity else {}))
+    inputs = type(inputs).model_validate(
+        inputs.model_dump() | ({"polarity": polarity} if polarity else {})
+    )
     return step, replace(prompt, example=inputs.model_dump_json()), inputs
 
 
 async def keep(folder: Path, recording: Path) -> int:
-    """All replies of one reader through the door, into a recording; how many calls that took: more than one a reply is a repair."""
+    """All replies of one reader through the door, into a recording; how many calls that took: more
+    than one a reply is a repair."""
     with TemporaryDirectory() as home:
         journal = Journal(Path(home))
         door = Gateway(Reader(folder), journal, {}, 0)
         for path in sorted(folder.glob("*.txt")):
             step, prompt, inputs = fill(path.stem)
             assert prompt.gives
-            await door.open_session(step, path.stem).ask(prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author"))
+            await door.open_session(step, path.stem).ask(
+                prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author")
+            )
         await journal.close()
         return write_recording(recording, folder.name, read_calls(Path(home)), Redactor())
 
 
 def main() -> None:
     if sys.argv[1] == "--print":
-        sys.stdout.write("".join(message.text for message in show_request(fill(sys.argv[2])[1]).messages))
+        sys.stdout.write(
+            "".join(message.text for message in show_request(fill(sys.argv[2])[1]).messages)
+        )
         return
     for folder in sorted(path for path in Path(sys.argv[1]).iterdir() if any(path.glob("*.txt"))):
         path = READERS / f"{folder.name}.jsonl"

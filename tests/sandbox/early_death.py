@@ -1,4 +1,5 @@
-"""A template that dies before its anchor can ask to die with it, played out; says whether the anchor is gone or left.
+"""A template that dies before its anchor can ask to die with it, played out; says whether the
+anchor is gone or left.
 
 reaper (this process, heir of orphans) ──fork──► template ──fork──► anchor, held up until the template is dead
 """
@@ -48,7 +49,10 @@ def _wait_for_orphan() -> str:
             return "gone"
         time.sleep(0.01)
     # It is our child by now, the only one.
-    (child,) = (int(word) for word in open(f"/proc/self/task/{os.getpid()}/children").read().split())  # noqa: PTH123, SIM115
+    (child,) = (
+        int(word)
+        for word in open(f"/proc/self/task/{os.getpid()}/children").read().split()  # noqa: PTH123, SIM115
+    )
     os.kill(child, signal.SIGKILL)
     return "left"
 

@@ -1,6 +1,8 @@
-"""A flow process that holds a session open, has another in an endless loop, says so, and waits to be killed.
+"""A flow process that holds a session open, has another in an endless loop, says so, and waits to
+be killed.
 
-With an argument it does so in a thread of its own, whose death the kernel would report instead of the process's.
+With an argument it does so in a thread of its own, whose death the kernel would report instead of
+the process's.
 """
 
 import asyncio
@@ -13,7 +15,10 @@ from tests.sandbox.programs import RESET, invoke, make_counter
 
 
 async def hold() -> None:
-    async with Sandbox.open(Settings.read({})) as sandbox, sandbox.session(make_counter()) as session:
+    async with (
+        Sandbox.open(Settings.read({})) as sandbox,
+        sandbox.session(make_counter()) as session,
+    ):
         await session.step(RESET)
         hanging = asyncio.create_task(sandbox.play(make_counter(), [RESET, *[invoke("hang")] * 20]))
         await asyncio.sleep(0.2)

@@ -5,13 +5,17 @@ from pathlib import Path
 
 
 def find_processes(parent: int) -> set[int]:
-    """Living processes that descend from a flow process's drivers; forks keep their driver's command line."""
+    """Living processes that descend from a flow process's drivers; forks keep their driver's
+    command line."""
     mark = f'"parent":{parent},'.encode()
     found: set[int] = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                if mark in (folder / "cmdline").read_bytes() and b") Z " not in (folder / "stat").read_bytes():
+                if (
+                    mark in (folder / "cmdline").read_bytes()
+                    and b") Z " not in (folder / "stat").read_bytes()
+                ):
                     found.add(int(folder.name))
             except OSError:
                 continue

@@ -1,4 +1,5 @@
-"""A state read against the one its session began with is what plain reading gives, and shares what did not change."""
+"""A state read against the one its session began with is what plain reading gives, and shares what
+did not change."""
 
 import json
 import random
@@ -32,7 +33,11 @@ def change(value: Any, dice: random.Random) -> Any:
         key = dice.choice(sorted(value))
         if dice.random() < 0.2:
             return {name: one for name, one in value.items() if name != key}
-        return {**value, key: change(value[key], dice), **({f"{key}{dice.randrange(9)}": key} if dice.random() < 0.2 else {})}
+        return {
+            **value,
+            key: change(value[key], dice),
+            **({f"{key}{dice.randrange(9)}": key} if dice.random() < 0.2 else {}),
+        }
     return dice.choice([12, 1, "x", "", {"x": 1}, [], None, '","c":{"x":1}', 1.5])
 
 
@@ -76,7 +81,8 @@ def test_only_what_changed_is_read_anew() -> None:
     ],
 )
 def test_no_spelling_of_a_hostile_program_is_read_otherwise(text: str) -> None:
-    """Of duplicates the last counts, spaces may stand anywhere, and what looks like a collection may stand inside a text or a row."""
+    """Of duplicates the last counts, spaces may stand anywhere, and what looks like a collection
+    may stand inside a text or a row."""
     assert InitialState(SMALL).read(text) == json.loads(text)
 
 
@@ -85,13 +91,21 @@ def test_a_start_of_which_no_text_can_be_made_is_no_help() -> None:
     assert InitialState(state).read('{"a":[1],"b":1}') == {"a": [1], "b": 1}
 
 
-LARGE: dict[str, Any] = {"a": {"x": 1}, "rows": {f"r{n:03}": {"n": n, "at": {"k": str(n)}} for n in range(100)}, "z": {"x": 1}}
+LARGE: dict[str, Any] = {
+    "a": {"x": 1},
+    "rows": {f"r{n:03}": {"n": n, "at": {"k": str(n)}} for n in range(100)},
+    "z": {"x": 1},
+}
 
 
 def test_of_a_large_collection_only_rows_that_changed_are_read_anew() -> None:
-    found = InitialState(LARGE).read(spell(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}}))
+    found = InitialState(LARGE).read(
+        spell(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}})
+    )
     assert found == LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}}
-    assert [name for name in LARGE["rows"] if found["rows"][name] is not LARGE["rows"][name]] == ["r050"]
+    assert [name for name in LARGE["rows"] if found["rows"][name] is not LARGE["rows"][name]] == [
+        "r050"
+    ]
 
 
 def test_a_large_collection_is_what_plain_reading_gives() -> None:
@@ -101,6 +115,8 @@ def test_a_large_collection_is_what_plain_reading_gives() -> None:
         for _ in range(dice.randrange(5)):
             state = change(state, dice)
         if isinstance(state, dict) and dice.random() < 0.3:
-            state = state | {"rowsy": dice.choice([LARGE["rows"], {"r099": {"at": {"k": "99"}, "n": 99}}, {}, 5])}
+            state = state | {
+                "rowsy": dice.choice([LARGE["rows"], {"r099": {"at": {"k": "99"}, "n": 99}}, {}, 5])
+            }
         text = spell(state)
         assert start.read(text) == json.loads(text), text

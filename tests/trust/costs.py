@@ -1,4 +1,5 @@
-"""What the gates of an environment, and those of a scenario, cost in processor time, here and in the jail together.
+"""What the gates of an environment, and those of a scenario, cost in processor time, here and in
+the jail together.
 
 python -m tests.trust.costs
 """
@@ -23,29 +24,39 @@ THEMES = ("hotel_booking", "tool_lending", "dental_laboratory")
 
 
 def measure_environment_gates() -> tuple[float, float]:
-    """Medians over environments of twenty tools, in ms: all gates that want no model, and of that, what the jail took."""
+    """Medians over environments of twenty tools, in ms: all gates that want no model, and of that,
+    what the jail took."""
     return asyncio.run(_measure())
 
 
 async def _measure() -> tuple[float, float]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         warm, *timed = [build_sized(theme, TOOLS) for theme in ("energy_meters", *THEMES)]
-        await _spend(warm, sandbox)  # the drivers' own start is paid once a run, not once an environment
+        await _spend(
+            warm, sandbox
+        )  # the drivers' own start is paid once a run, not once an environment
         spent = [await _spend(built, sandbox) for built in timed]
     return median(here + there for here, there in spent), median(there for _, there in spent)
 
 
 def measure_scenario_gates() -> tuple[float, float]:
-    """Means over clean scenarios of every polarity, in ms: all gates but the search, and of that, what the jail took."""
+    """Means over clean scenarios of every polarity, in ms: all gates but the search, and of that,
+    what the jail took."""
     return asyncio.run(_measure_scenarios())
 
 
 async def _measure_scenarios() -> tuple[float, float]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        posed = [await pose_at(spot, "", sandbox) for polarity in ANYTHING for spot in pick(EACH, 3, polarity)]
+        posed = [
+            await pose_at(spot, "", sandbox)
+            for polarity in ANYTHING
+            for spot in pick(EACH, 3, polarity)
+        ]
     found = [one for one in posed if isinstance(one, ScenarioCase)]
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        await _pass(found[0], GateContext(sandbox, seed=1))  # both jails' own start is paid once a run
+        await _pass(
+            found[0], GateContext(sandbox, seed=1)
+        )  # both jails' own start is paid once a run
         here, there = time.process_time(), read_children()
         for one in found:
             await _pass(one, GateContext(sandbox))

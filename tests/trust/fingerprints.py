@@ -1,4 +1,5 @@
-"""Fingerprints of what makes and judges a candidate: an outcome of other code is none; one that other gates only could change stays."""
+"""Fingerprints of what makes and judges a candidate: an outcome of other code is none; one that
+other gates only could change stays."""
 
 import hashlib
 from functools import cache
@@ -11,7 +12,10 @@ from tests.architecture.imports import Imports, read_imports
 
 Part = Literal["environments", "review", "scenarios", "tables"]
 
-_ENVIRONMENTS = ("tests.trust.making", *(f"envmill.gates.w{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13)))
+_ENVIRONMENTS = (
+    "tests.trust.making",
+    *(f"envmill.gates.w{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13)),
+)
 _SCENARIOS = (
     "tests.trust.posing",
     "tests.trust.kept",
@@ -23,7 +27,13 @@ ROOTS: dict[Part, tuple[str, ...]] = {
     "environments": _ENVIRONMENTS,
     "review": (*_ENVIRONMENTS, "tests.trust.readers", "envmill.gates.w4"),
     "scenarios": _SCENARIOS,
-    "tables": (*_ENVIRONMENTS, *_SCENARIOS, "tests.trust.readers", "envmill.gates.w4", "tests.trust.tabled"),
+    "tables": (
+        *_ENVIRONMENTS,
+        *_SCENARIOS,
+        "tests.trust.readers",
+        "envmill.gates.w4",
+        "tests.trust.tabled",
+    ),
 }
 """Modules that a candidate goes through; what they import counts as well."""
 _UNUSED: dict[Part, tuple[str, ...]] = {
@@ -32,7 +42,8 @@ _UNUSED: dict[Part, tuple[str, ...]] = {
     "scenarios": (),
     "tables": (),
 }
-"""Reached only through what the author says of scenarios: no program and no stored test has a fact to be told."""
+"""Reached only through what the author says of scenarios: no program and no stored test has a fact
+to be told."""
 _ORDER = ("tests.trust.jobs", "envmill.gates")
 """Who asks whom, and in which order: their own text alone, since they know every gate."""
 
@@ -40,18 +51,24 @@ _ORDER = ("tests.trust.jobs", "envmill.gates")
 @cache
 def take_fingerprint(part: Part) -> str:
     told = hashlib.sha256()
-    paths = [*map(_find_path, sorted({*_reach(part), *_ORDER})), *sorted((ROOT / "data/seeds").rglob("*.toml"))]
+    paths = [
+        *map(_find_path, sorted({*_reach(part), *_ORDER})),
+        *sorted((ROOT / "data/seeds").rglob("*.toml")),
+    ]
     for path in paths:
         told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return told.hexdigest()[:16]
 
 
 def _reach(part: Part) -> set[str]:
-    """Modules of ours that its roots import, and they themselves. A package's own text counts where something is taken from it."""
+    """Modules of ours that its roots import, and they themselves. A package's own text counts where
+    something is taken from it."""
     imports, found, ahead = _read(), set[str](), set(ROOTS[part])
     while ahead:
         found |= ahead
-        ahead = set(chain.from_iterable(imports.get(module, ()) for module in ahead)) & imports.keys() - found - {*_ORDER, *_UNUSED[part]}
+        ahead = set(
+            chain.from_iterable(imports.get(module, ()) for module in ahead)
+        ) & imports.keys() - found - {*_ORDER, *_UNUSED[part]}
     return found
 
 

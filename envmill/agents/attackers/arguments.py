@@ -1,4 +1,5 @@
-"""Plausible arguments for a tool: rows of the collection a parameter points into, choices, numbers in range, values of the same name."""
+"""Plausible arguments for a tool: rows of the collection a parameter points into, choices, numbers
+in range, values of the same name."""
 
 import random
 import re
@@ -17,25 +18,42 @@ _RANGE = re.compile(r"\b(?:[Ff]rom|[Bb]etween) (-?\d+(?:\.\d+)?) (?:to|and) (-?\
 
 
 def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) -> list[Call]:
-    """A call for every value its first text parameter might take, likeliest first; a plain call when it has none."""
+    """A call for every value its first text parameter might take, likeliest first; a plain call
+    when it has none."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     base = sample_call(tool, stock, random.Random(0))
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
-    texts = [name for name, schema in schemas.items() if first_type(schema) == "string" and not list_choices(schema)]
+    texts = [
+        name
+        for name, schema in schemas.items()
+        if first_type(schema) == "string" and not list_choices(schema)
+    ]
     if not texts:
         return [base]
     values = [value for value in _offer_texts(texts[0], stock) if isinstance(value, str)][:most]
-    return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
+    return [
+        base.model_copy(update={"arguments": base.arguments | {texts[0]: value}})
+        for value in values
+    ] or [base]
 
 
 def sample_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
-    """A call that passes validation and names things that exist, as far as names, types and descriptions tell."""
+    """A call that passes validation and names things that exist, as far as names, types and
+    descriptions tell."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
-    chosen = {name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5}
+    chosen = {
+        name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5
+    }
     actor = "agent" if "agent" in tool.actors else tool.actors[0]
-    return Call(name=tool.name, arguments={name: sample_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
+    return Call(
+        name=tool.name,
+        arguments={
+            name: sample_value(name, schema, stock, dice) for name, schema in chosen.items()
+        },
+        actor=actor,
+    )
 
 
 def sample_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
@@ -47,9 +65,15 @@ def sample_value(name: str, schema: Schema, stock: StateIndex, dice: random.Rand
         return dice.choice(_offer_texts(name, stock) or ["x"])
     if kind == "array":
         items: Json = schema.get("items", {})
-        return [sample_value(name, items, stock, dice) for _ in range(max(1, int(schema.get("minItems", 1))))]
+        return [
+            sample_value(name, items, stock, dice)
+            for _ in range(max(1, int(schema.get("minItems", 1))))
+        ]
     if kind == "object":
-        return {part: sample_value(part, inner, stock, dice) for part, inner in schema.get("properties", {}).items()}
+        return {
+            part: sample_value(part, inner, stock, dice)
+            for part, inner in schema.get("properties", {}).items()
+        }
     if kind == "boolean":
         return dice.random() < 0.5
     return sample_number(name, schema, stock, dice) if kind in ("integer", "number") else None
@@ -61,7 +85,11 @@ def sample_number(name: str, schema: Schema, stock: StateIndex, dice: random.Ran
     whole = first_type(schema) == "integer"
     if whole and (home := stock.find_counted(name, 0)):
         return dice.choice(stock.offer_keys(home, schema))
-    known = [value for value in stock.namesakes(name) if isinstance(value, int if whole else int | float) and low <= value <= high]
+    known = [
+        value
+        for value in stock.namesakes(name)
+        if isinstance(value, int if whole else int | float) and low <= value <= high
+    ]
     if known and dice.random() < 0.5:
         return dice.choice(known)
     number = dice.randint(int(low), int(min(high, low + 50)))
@@ -74,7 +102,11 @@ def list_choices(schema: Schema) -> list[Json]:
         return list(schema["enum"])
     if "const" in schema:
         return [schema["const"]]
-    return list(_read_choices(str(schema.get("description", "")))) if first_type(schema) == "string" else []
+    return (
+        list(_read_choices(str(schema.get("description", ""))))
+        if first_type(schema) == "string"
+        else []
+    )
 
 
 def read_range(schema: Schema) -> tuple[float, float]:
@@ -93,7 +125,8 @@ def _read_choices(description: str) -> tuple[str, ...]:
 
 
 def _offer_texts(name: str, stock: StateIndex) -> list[Json]:
-    """Rows it points into, else values of the same name, else whatever rows are called, else any key."""
+    """Rows it points into, else values of the same name, else whatever rows are called, else any
+    key."""
     if pointed := stock.find_pointed(name):
         return list(stock.rows[pointed])
     known = [value for value in stock.namesakes(name) if isinstance(value, str)]

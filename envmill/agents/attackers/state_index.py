@@ -1,4 +1,5 @@
-"""The stock of values a state offers: rows of each collection, and what their fields hold, by name."""
+"""The stock of values a state offers: rows of each collection, and what their fields hold, by
+name."""
 
 import re
 from collections import defaultdict, deque
@@ -24,7 +25,8 @@ class StateIndex:
 
     @classmethod
     def of(cls, state: Mapping[str, Json]) -> "StateIndex":
-        """What was made of a state of late serves again: nobody writes on a state, and a dozen gates ask."""
+        """What was made of a state of late serves again: nobody writes on a state, and a dozen
+        gates ask."""
         for known, stock in _OF_LATE:
             if known is state:
                 return stock
@@ -42,7 +44,8 @@ class StateIndex:
         return cls(rows, {name: [value for _, value in found] for name, found in fields.items()})
 
     def find_pointed(self, parameter: str) -> str:
-        """The collection a parameter's name points into (`member_id`, `from_account`, `tool` …); empty when none."""
+        """The collection a parameter's name points into (`member_id`, `from_account`, `tool` …);
+        empty when none."""
         if parameter not in self._pointed:
             self._pointed[parameter] = self._find_pointed(parameter)
         return self._pointed[parameter]
@@ -59,15 +62,21 @@ class StateIndex:
         return ""
 
     def find_home(self, value: Json, name: str = "") -> str:
-        """The collection that has a row under this key; empty when none. Of a number the parameter or column says which one."""
+        """The collection that has a row under this key; empty when none. Of a number the parameter
+        or column says which one."""
         if isinstance(value, str):
             return next((home for home, rows in self.rows.items() if value in rows), "")
         home = self.find_counted(name, value)
         return home if home and str(value) in self.rows[home] else ""
 
     def find_counted(self, name: str, value: Json) -> str:
-        """The collection of numbered rows that a number under this name is a key of, there or yet to come; empty for an amount."""
-        home = self.find_pointed(name) if name and isinstance(value, int) and not isinstance(value, bool) else ""
+        """The collection of numbered rows that a number under this name is a key of, there or yet
+        to come; empty for an amount."""
+        home = (
+            self.find_pointed(name)
+            if name and isinstance(value, int) and not isinstance(value, bool)
+            else ""
+        )
         return home if home and self._is_counted(home) else ""
 
     def offer_keys(self, home: str, schema: Mapping[str, Json]) -> list[Json]:
@@ -83,7 +92,8 @@ class StateIndex:
         return self._counted[home]
 
     def namesakes(self, parameter: str) -> list[Json]:
-        """Values of fields called like the parameter, or like its end: `new_status` takes a status."""
+        """Values of fields called like the parameter, or like its end: `new_status` takes a
+        status."""
         words = _split(parameter)
         for start in range(len(words)):
             if found := self.fields.get("_".join(words[start:])):
@@ -94,8 +104,13 @@ class StateIndex:
         return [key for rows in self.rows.values() for key in rows]
 
     def labels(self) -> list[str]:
-        """What rows are called: texts with a letter that are no key and no status shared by many."""
-        named = [value for name in ("name", "title", "label", "full_name", "number") for value in self.fields.get(name, ())]
+        """What rows are called: texts with a letter that are no key and no status shared by
+        many."""
+        named = [
+            value
+            for name in ("name", "title", "label", "full_name", "number")
+            for value in self.fields.get(name, ())
+        ]
         return [value for value in named if isinstance(value, str)]
 
 
@@ -106,12 +121,18 @@ def read_rows(value: Json) -> dict[str, Json]:
     """A collection as key → row."""
     if is_object(value):
         return value if value and all(is_object(row) for row in value.values()) else {}
-    if is_array(value) and value and all(is_object(row) and isinstance(row.get("id"), str) for row in value):
+    if (
+        is_array(value)
+        and value
+        and all(is_object(row) and isinstance(row.get("id"), str) for row in value)
+    ):
         return {row["id"]: row for row in value}
     return {}
 
 
-def _list_plain(rows: Mapping[str, Mapping[str, Json]], state: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+def _list_plain(
+    rows: Mapping[str, Mapping[str, Json]], state: Mapping[str, Json]
+) -> Iterator[tuple[str, Json]]:
     for found in rows.values():
         for row in found.values():
             yield from ((name, value) for name, value in row.items() if _is_plain(value))
@@ -128,7 +149,14 @@ def _split(name: str) -> list[str]:
 
 def _singular(words: list[str]) -> str:
     text = "_".join(words)
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
         if text.endswith(ending) and not text.endswith("ss"):
             return text.removesuffix(ending) + instead
     return text

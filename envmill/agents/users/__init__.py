@@ -3,18 +3,21 @@
 from collections.abc import Callable, Mapping
 
 from envmill.agents.users.base import Person, UserKnowledge
+from envmill.agents.users.manners import make_scripted
 from envmill.agents.users.model import ModelUser
-from envmill.agents.users.scripted import ScriptedUser
 from envmill.errors import SettingsError
 from envmill.models.session import ModelSession
 
 USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]] = {
-    "scripted": lambda knowledge, _account, _attempt: ScriptedUser(knowledge),
+    "scripted": lambda knowledge, _account, _attempt: make_scripted(knowledge),
     "model": lambda knowledge, models, attempt: ModelUser(knowledge, _require(models), attempt),
 }
 
 
 def _require(models: ModelSession | None) -> ModelSession:
     if models is None:
-        raise SettingsError("A model is to play the user, and there is nobody to ask: give play_scenario an account, or a scripted user.")
+        raise SettingsError(
+            "A model is to play the user, and there is nobody to ask: give play_scenario an "
+            "account, or a scripted user."
+        )
     return models

@@ -20,7 +20,8 @@ def make_in_turn(knowledge: UserKnowledge, make: Callable[[UserKnowledge], Perso
 
 
 class RequestsInTurn:
-    """Holds a person for each request, who knows no later one: what is not asked for yet is not told."""
+    """Holds a person for each request, who knows no later one: what is not asked for yet is not
+    told."""
 
     def __init__(self, knowledge: UserKnowledge, make: Callable[[UserKnowledge], Person]) -> None:
         self._knowledge, self._make = knowledge, make
@@ -37,7 +38,15 @@ class RequestsInTurn:
         return replace(answer, text=self._asked[-1], end="")
 
     def _begin(self) -> Person:
-        # Goals and the end of the whole scenario name later requests: a model that knows them asks too early, and then twice.
-        now: dict[str, Json] = {"opening": self._asked[-1], "later": [], "goals": [self._asked[-1]], "stop": _DONE}
+        # Goals and the end of the whole scenario name later requests: a model that knows them asks
+        # too early, and then twice.
+        now: dict[str, Json] = {
+            "opening": self._asked[-1],
+            "later": [],
+            "goals": [self._asked[-1]],
+            "stop": _DONE,
+        }
         contract = UserContract.model_validate(self._knowledge.contract.model_dump() | now)
-        return self._make(replace(self._knowledge, contract=contract, request="\n\n".join(self._asked)))
+        return self._make(
+            replace(self._knowledge, contract=contract, request="\n\n".join(self._asked))
+        )

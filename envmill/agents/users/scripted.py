@@ -1,10 +1,11 @@
-"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
+"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops
+once nothing is asked any more."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import find_deeds, find_strange
+from envmill.agents.users.doing import find_deeds, find_strange, turn_down
 from envmill.agents.users.hearing import ParsedMessage, touches, understand
 from envmill.agents.users.naming import render_name
 from envmill.language.told import render_leaf
@@ -12,8 +13,8 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 
 UNKNOWN = "I do not know that, sorry."
+ACTS = "All right."
 _YES, _WAITS = "Yes, please.", "All right, go on."
-_ACTS = "All right."
 _THANKS = "Thank you, that is all."
 _NUDGE = "Do you still need something from me?"
 _LEAVES = "All right, then I leave it there."
@@ -21,17 +22,17 @@ _WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
-_TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
+TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
 """Personas that tell all they have when they are asked for whatever there is."""
 
 
 class ScriptedUser:
-    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
+    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told
+    unasked."""
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
-        said = [render_value(value) for value in knowledge.contract.facts.values()]
-        self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
+        self._known = render_known(knowledge)
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
@@ -45,7 +46,9 @@ class ScriptedUser:
             return self._turn_down(strange, heard, message)
         if does:
             self._idle = 0
-            return UserAnswer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
+            return UserAnswer(
+                self._word(heard.facts, heard, message) if heard.facts else ACTS, does=does
+            )
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
         told = self._choose(heard)
@@ -55,10 +58,16 @@ class ScriptedUser:
         return UserAnswer(self._word(told, heard, message))
 
     def _close(self, message: str) -> UserAnswer:
-        """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
-        speaks of it, it may have asked in words that were not understood, and is asked back once."""
+        """Nothing is asked, as far as words tell. While something hidden is untold the user never
+        says that this is all; where the agent
+        speaks of it, it may have asked in words that were not understood, and is asked back
+        once."""
         plain = normalise(message)
-        left = [name for name in self._untold if not find_words(plain, render_value(self._contract.facts[name]))]
+        left = [
+            name
+            for name in self._untold
+            if not find_words(plain, render_value(self._contract.facts[name]))
+        ]
         if not left:
             return UserAnswer(_THANKS, "content")
         if self._nudged or not any(touches(message, name) for name in left):
@@ -72,13 +81,14 @@ class ScriptedUser:
         if self._idle >= _PATIENCE:
             return UserAnswer(_ENOUGH, "gave_up")
         told = self._word(heard.facts, heard, message) if heard.facts else ""
-        return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
+        return UserAnswer(f"{turn_down(strange)} {told}".rstrip())
 
     def _choose(self, heard: ParsedMessage) -> list[str]:
-        """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
+        """What is told: what was asked for. A talkative person tells all that is left when asked
+        for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
-        return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
+        return list(self._untold) if TALKATIVE.search(normalise(self._contract.persona)) else []
 
     def _word(self, told: Sequence[str], heard: ParsedMessage, message: str) -> str:
         if told:
@@ -92,12 +102,34 @@ class ScriptedUser:
             return self._contract.opening
         if not heard.asks:
             return _WAITS
-        return self._find_fallback(message) or (_WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN))
+        return self._find_fallback(message) or (
+            _WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN)
+        )
 
     def _find_fallback(self, message: str) -> str:
         """By the first word of the contract that the question holds; empty where it holds none."""
         plain = normalise(message)
-        return next((said for word, said in self._contract.fallbacks.items() if word and find_words(plain, word)), "")
+        return next(
+            (
+                said
+                for word, said in self._contract.fallbacks.items()
+                if word and find_words(plain, word)
+            ),
+            "",
+        )
+
+
+def render_known(knowledge: UserKnowledge) -> str:
+    """All that a user may speak of."""
+    contract = knowledge.contract
+    return "\n".join(
+        [
+            knowledge.request,
+            contract.opening,
+            *contract.goals,
+            *map(render_value, contract.facts.values()),
+        ]
+    )
 
 
 def render_fact(name: str, facts: Mapping[str, Json]) -> str:
@@ -114,5 +146,7 @@ def render_value(value: Json) -> str:
         said = [render_value(one) for one in value]
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
     if is_object(value):
-        return ", ".join(f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items())
+        return ", ".join(
+            f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items()
+        )
     return render_leaf(value)

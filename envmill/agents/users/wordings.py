@@ -1,4 +1,5 @@
-"""Questions that ask for a hidden fact: those written with the scenario, and where these are few, ones made of its name."""
+"""Questions that ask for a hidden fact: those written with the scenario, and where these are few,
+ones made of its name."""
 
 from envmill.agents.users.missteps import states_value
 from envmill.agents.users.naming import render_name
@@ -16,8 +17,15 @@ _MADE = (
 
 
 def list_written(contract: UserContract, name: str) -> list[str]:
-    """The author's questions, each once. One that names the value shows nothing: its answer may be a yes."""
-    return [*dict.fromkeys(one for one in contract.wordings.get(name, ()) if one.strip() and not states_value(contract.facts[name], one))]
+    """The author's questions, each once. One that names the value shows nothing: its answer may be
+    a yes."""
+    return [
+        *dict.fromkeys(
+            one
+            for one in contract.wordings.get(name, ())
+            if one.strip() and not states_value(contract.facts[name], one)
+        )
+    ]
 
 
 def list_wordings(contract: UserContract, name: str) -> list[str]:

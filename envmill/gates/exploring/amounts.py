@@ -1,6 +1,8 @@
-"""What changes do to numbers, held against each other: an amount is booked once, and added to a total it does not take the place of.
+"""What changes do to numbers, held against each other: an amount is booked once, and added to a
+total it does not take the place of.
 
-Nobody reads the rules here: one change says of itself, on another row or a second time, how much it should be.
+Nobody reads the rules here: one change says of itself, on another row or a second time, how much it
+should be.
 """
 
 import re
@@ -18,7 +20,9 @@ from schemas.base import Json, is_object
 from schemas.environment import Tool
 from schemas.scenario import Change
 
-_TWO = re.compile(r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE)
+_TWO = re.compile(
+    r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE
+)
 """Words of a tool by which twice an amount may be meant."""
 ONE = "one"
 """What a count goes by."""
@@ -48,24 +52,35 @@ class AmountChange:
         return self.change.path[1]
 
 
-def amounts_are_booked_once(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """Where a number moves by twice an amount whatever the amount, and neither words nor program speak of two, it was booked two times."""
+def amounts_are_booked_once(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:
+    """Where a number moves by twice an amount whatever the amount, and neither words nor program
+    speak of two, it was booked two times."""
     for (name, column), bookings in group_bookings(tour).items():
         for source in _find_doubled(bookings)[:1]:
-            if not _is_sure(bookings, source) or _TWO.search(_read_words(tour.tools[name])) or holds_number(built.environment, name, 2):
+            if (
+                not _is_sure(bookings, source)
+                or _TWO.search(_read_words(tour.tools[name]))
+                or holds_number(built.environment, name, 2)
+            ):
                 continue
             words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
-            yield BrokenRelation("booked_twice", words, [_describe(one.stop, one.change) for one in bookings[:3]])
+            yield BrokenRelation(
+                "booked_twice", words, [_describe(one.stop, one.change) for one in bookings[:3]]
+            )
 
 
 def _is_sure(bookings: Sequence[AmountChange], source: str) -> bool:
-    """Different amounts, or a count of different rows; what comes to the same number each time was set, not moved."""
+    """Different amounts, or a count of different rows; what comes to the same number each time was
+    set, not moved."""
     varied = {one.row if source == ONE else one.amount for one in bookings}
     return len(varied) >= _FEWEST and len({one.change.after for one in bookings}) >= _FEWEST
 
 
 def find_unsure(tour: ExplorationRun) -> set[str]:
-    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on one row only."""
+    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on
+    one row only."""
     return {
         name
         for (name, _), bookings in group_bookings(tour).items()
@@ -80,27 +95,48 @@ def _find_doubled(bookings: Sequence[AmountChange]) -> list[str]:
     for one in others:
         doubled = [source for source in doubled if one.amount == 2 * one.sources.get(source, 0.0)]
     # Most groups end here, before anybody looked at more than one of them.
-    if not doubled or any(all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources):
+    if not doubled or any(
+        all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources
+    ):
         return []
     return sorted(doubled)
 
 
 def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """Made twice, a change moves what it moved the first time: a total that stays was set to the amount instead."""
+    """Made twice, a change moves what it moved the first time: a total that stays was set to the
+    amount instead."""
     for stop, again in _list_repeats(tour):
         first, second = tour.diff(stop), tour.diff(again)
         moved = {tuple(change.path): change for change in second}
-        grown = {abs(_delta(one)) for one in first if (other := moved.get(tuple(one.path))) and _grows_alike(one, other)}
+        grown = {
+            abs(_delta(one))
+            for one in first
+            if (other := moved.get(tuple(one.path))) and _grows_alike(one, other)
+        }
         rows = _list_added(first) if _list_added(second) else []
-        booked = {abs(float(value)) for row in rows for value in row.values() if _is_number(value)} - _list_given(stop)
+        booked = {
+            abs(float(value)) for row in rows for value in row.values() if _is_number(value)
+        } - _list_given(stop)
         for change in first:
-            if tuple(change.path) not in moved and _is_set(change) and change.after and abs(change.after) in grown | booked:
-                words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the amount; made again, it leaves that as it is"
+            if (
+                tuple(change.path) not in moved
+                and _is_set(change)
+                and change.after
+                and abs(change.after) in grown | booked
+            ):
+                words = (
+                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the "
+                    "amount; made again, it leaves that as it is"
+                )
                 yield BrokenRelation("total_overwritten", words, _describe(stop, change))
 
 
-def numbers_stay_above_zero(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A number that no known row has below zero goes there, and the caller gave nothing below zero."""
+def numbers_stay_above_zero(
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    """A number that no known row has below zero goes there, and the caller gave nothing below
+    zero."""
     below = {
         f"{row.collection}.{name}"
         for state in tour.starts
@@ -113,40 +149,74 @@ def numbers_stay_above_zero(built: EnvironmentCase, tour: ExplorationRun) -> Ite
         if any(value < 0 for value in given):
             continue
         for change in tour.diff(stop):
-            if _is_set(change) and change.after < 0 <= change.before and _column(change) not in below:
-                words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+            if (
+                _is_set(change)
+                and change.after < 0 <= change.before
+                and _column(change) not in below
+            ):
+                words = (
+                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+                )
                 yield BrokenRelation("below_zero", words, _describe(stop, change))
 
 
 def group_bookings(tour: ExplorationRun) -> dict[tuple[str, str], list[AmountChange]]:
-    """Tool and column → what its changes did to one row of it; where more than one row moved, nobody knows which amount was meant."""
+    """Tool and column → what its changes did to one row of it; where more than one row moved,
+    nobody knows which amount was meant."""
     groups: dict[tuple[str, str], list[AmountChange]] = {}
     for stop in tour.writes():
         sets = [change for change in tour.diff(stop) if _is_set(change)]
         for change in sets:
             column = _column(change)
             if sum(_column(one) == column for one in sets) == 1:
-                groups.setdefault((stop.call.name, column), []).append(AmountChange(tour, stop, change))
+                groups.setdefault((stop.call.name, column), []).append(
+                    AmountChange(tour, stop, change)
+                )
     return groups
 
 
 def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> dict[str, float]:
-    """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments times these."""
+    """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments
+    times these."""
     changes = tour.diff(stop)
-    given = {f"the argument {name}": abs(float(value)) for name, value in stop.call.arguments.items() if _is_number(value)}
-    others = {f"what it moves {_column(one)} by": abs(_delta(one)) for one in changes if _is_set(one) and _column(one) != _column(change)}
+    given = {
+        f"the argument {name}": abs(float(value))
+        for name, value in stop.call.arguments.items()
+        if _is_number(value)
+    }
+    others = {
+        f"what it moves {_column(one)} by": abs(_delta(one))
+        for one in changes
+        if _is_set(one) and _column(one) != _column(change)
+    }
     added = {
-        f"{name} of the new row": abs(float(value)) for row in _list_added(changes) for name, value in row.items() if _is_number(value)
+        f"{name} of the new row": abs(float(value))
+        for row in _list_added(changes)
+        for name, value in row.items()
+        if _is_number(value)
     }
     held = {
-        f"{name} of {column}": value for column, name, value in _list_held(tour, stop, changes) if f"{column}.{name}" != _column(change)
+        f"{name} of {column}": value
+        for column, name, value in _list_held(tour, stop, changes)
+        if f"{column}.{name}" != _column(change)
     }
-    products = {f"{one} times {other}": mine * value for one, mine in given.items() for other, value in held.items()}
-    return {name: value for name, value in ({ONE: 1.0} | given | others | added | held | products).items() if value}
+    products = {
+        f"{one} times {other}": mine * value
+        for one, mine in given.items()
+        for other, value in held.items()
+    }
+    return {
+        name: value
+        for name, value in ({ONE: 1.0} | given | others | added | held | products).items()
+        if value
+    }
 
 
-def _list_held(tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]) -> Iterator[tuple[str, str, float]]:
-    """Numbers of the rows that were touched, and of those that they or the caller name; of two in one collection, neither."""
+def _list_held(
+    tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]
+) -> Iterator[tuple[str, str, float]]:
+    """Numbers of the rows that were touched, and of those that they or the caller name; of two in
+    one collection, neither."""
     rows = tour.rows(stop.before)
     named = {value for value in stop.call.arguments.values() if isinstance(value, str)} | {
         change.path[1] for change in changes if change.path[1:]
@@ -159,7 +229,11 @@ def _list_held(tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Chang
             found.setdefault(row.collection, []).append(row.value)
     for collection, values in found.items():
         if len(values) == 1:
-            yield from ((collection, name, abs(float(value))) for name, value in values[0].items() if _is_number(value))
+            yield from (
+                (collection, name, abs(float(value)))
+                for name, value in values[0].items()
+                if _is_number(value)
+            )
 
 
 def _list_repeats(tour: ExplorationRun) -> Iterator[tuple[ObservedCall, ObservedCall]]:
@@ -167,7 +241,12 @@ def _list_repeats(tour: ExplorationRun) -> Iterator[tuple[ObservedCall, Observed
     for stops in tour.sessions:
         for one, other in pairwise(stops):
             moved = one.moved and other.moved and one.seen.outcome == other.seen.outcome == "ok"
-            if moved and one.call == other.call and tour.is_looked_at(one) and tour.is_looked_at(other):
+            if (
+                moved
+                and one.call == other.call
+                and tour.is_looked_at(one)
+                and tour.is_looked_at(other)
+            ):
                 yield one, other
 
 
@@ -176,7 +255,11 @@ def _grows_alike(one: Change, other: Change) -> bool:
 
 
 def _list_added(changes: Sequence[Change]) -> list[Mapping[str, Json]]:
-    return [change.after for change in changes if change.op == "add" and len(change.path) == 2 and is_object(change.after)]
+    return [
+        change.after
+        for change in changes
+        if change.op == "add" and len(change.path) == 2 and is_object(change.after)
+    ]
 
 
 def _list_given(stop: ObservedCall) -> set[float]:
@@ -184,7 +267,12 @@ def _list_given(stop: ObservedCall) -> set[float]:
 
 
 def _is_set(change: Change) -> bool:
-    return change.op == "set" and len(change.path) == 3 and _is_number(change.before) and _is_number(change.after)
+    return (
+        change.op == "set"
+        and len(change.path) == 3
+        and _is_number(change.before)
+        and _is_number(change.after)
+    )
 
 
 def _is_number(value: Json) -> bool:
@@ -200,9 +288,15 @@ def _column(change: Change) -> str:
 
 
 def _read_words(tool: Tool) -> str:
-    said = (schema.get("description", "") for schema in tool.parameters.get("properties", {}).values())
+    said = (
+        schema.get("description", "") for schema in tool.parameters.get("properties", {}).values()
+    )
     return " ".join([tool.description, *said])
 
 
 def _describe(stop: ObservedCall, change: Change) -> Json:
-    return {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "change": change.model_dump()}
+    return {
+        "call": stop.call.model_dump(),
+        "after": [one.model_dump() for one in stop.route],
+        "change": change.model_dump(),
+    }

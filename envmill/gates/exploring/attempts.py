@@ -1,4 +1,5 @@
-"""An attempt: calls from a start and what is said after them; and how many are played in few sessions and few messages.
+"""An attempt: calls from a start and what is said after them; and how many are played in few
+sessions and few messages.
 
 attempts ──go on from each other──► chains, one session each ──► messages
 """
@@ -49,7 +50,9 @@ def misstate_questions(path: Sequence[Call], fact: Fact, instead: str) -> tuple[
     """A reference path whose questions say something else in the place of a fact."""
     value = render_leaf(fact.value)
     return tuple(
-        call.model_copy(update={"asks": call.asks.replace(value, instead)}) if call.asks and communicates(fact, call.asks) else call
+        call.model_copy(update={"asks": call.asks.replace(value, instead)})
+        if call.asks and communicates(fact, call.asks)
+        else call
         for call in path
     )
 
@@ -69,7 +72,8 @@ def _link(call: Call) -> list[Json]:
 
 
 def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
-    """Attempts that go on from where the one before ends share its session: a reset takes as long as twenty calls."""
+    """Attempts that go on from where the one before ends share its session: a reset takes as long
+    as twenty calls."""
     chain: list[Attempt] = []
     for attempt in attempts:
         if chain and not _goes_on(chain[-1], attempt):
@@ -82,7 +86,11 @@ def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
 
 def _goes_on(before: Attempt, attempt: Attempt) -> bool:
     made = len(before.calls)
-    return before.reset is attempt.reset and made < len(attempt.calls) and attempt.calls[:made] == before.calls
+    return (
+        before.reset is attempt.reset
+        and made < len(attempt.calls)
+        and attempt.calls[:made] == before.calls
+    )
 
 
 def plan_chain(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:

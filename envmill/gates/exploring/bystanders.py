@@ -1,4 +1,5 @@
-"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the others of its table alone."""
+"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the
+others of its table alone."""
 
 import ast
 import re
@@ -18,28 +19,42 @@ _FEWEST = 2
 
 
 def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """A row is named, or the row that it belongs to is meant, and every other row of that table comes to hold the same: the condition on
+    """A row is named, or the row that it belongs to is meant, and every other row of that table
+    comes to hold the same: the condition on
     the row was left out."""
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
         for place, changes in _group(tour.diff(stop)).items():
-            named = called if any(one.path[1] in called for one in changes) else _list_owners(tour.states[stop.before], called)
+            named = (
+                called
+                if any(one.path[1] in called for one in changes)
+                else _list_owners(tour.states[stop.before], called)
+            )
             told = [one for one in changes if one.path[1] in named]
-            others = [one for one in changes if one.path[1] not in named and one.after == changes[0].after]
+            others = [
+                one for one in changes if one.path[1] not in named and one.after == changes[0].after
+            ]
             if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
                 continue
             rows = tour.states[stop.after][place[0]]
             if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
                 _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
-                words = f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
+                words = (
+                    f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to "
+                    f"{told[0].after!r} in every one"
+                )
                 bare = find_bare_update(built.environment, place[0])
                 reason = "every_row_changed" if bare else "rows_changed_alike"
                 yield BrokenRelation(reason, words, _describe(stop, changes) | {"statement": bare})
 
 
-def others_are_not_changed_instead(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """The row that is named stays as it is, and every other row of its table comes to hold one value: the condition was turned round."""
+def others_are_not_changed_instead(
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    """The row that is named stays as it is, and every other row of its table comes to hold one
+    value: the condition was turned round."""
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
         changes = tour.diff(stop)
@@ -47,20 +62,42 @@ def others_are_not_changed_instead(built: EnvironmentCase, tour: ExplorationRun)
             rows, value = tour.states[stop.after][table], sets[0].after
             named = called & rows.keys()
             others = [row for key, row in rows.items() if key not in named]
-            if len(named) != 1 or len(sets) < _FEWEST or any(change.path[:2] == [table, *named] for change in changes):
+            if (
+                len(named) != 1
+                or len(sets) < _FEWEST
+                or any(change.path[:2] == [table, *named] for change in changes)
+            ):
                 continue
-            if _holds(rows[next(iter(named))], column, value) or not all(_holds(row, column, value) for row in others):
+            if _holds(rows[next(iter(named))], column, value) or not all(
+                _holds(row, column, value) for row in others
+            ):
                 continue
             if any(_refers(row, named, column) for row in others):
                 continue
-            asked = value in (stop.call.arguments.get(column), stop.call.arguments.get(f"new_{column}"))
-            words = f"{stop.call.name} leaves the row of {table} that it names as it is, and sets {column} to {value!r} in all others"
-            yield BrokenRelation("value_set_elsewhere" if asked else "others_changed_instead", words, _describe(stop, sets))
+            asked = value in (
+                stop.call.arguments.get(column),
+                stop.call.arguments.get(f"new_{column}"),
+            )
+            words = (
+                f"{stop.call.name} leaves the row of {table} that it names as it is, and sets "
+                f"{column} to {value!r} in all others"
+            )
+            yield BrokenRelation(
+                "value_set_elsewhere" if asked else "others_changed_instead",
+                words,
+                _describe(stop, sets),
+            )
 
 
 def _list_owners(state: Json, called: set[str]) -> set[str]:
     """What rows that are named refer to."""
-    rows = (row for table in state.values() if is_object(table) for key, row in table.items() if key in called and is_object(row))
+    rows = (
+        row
+        for table in state.values()
+        if is_object(table)
+        for key, row in table.items()
+        if key in called and is_object(row)
+    )
     return {value for row in rows for value in row.values() if isinstance(value, str)}
 
 
@@ -78,12 +115,16 @@ def _holds(row: Json, column: str, value: Json) -> bool:
 
 
 def _refers(row: Json, named: set[str], column: str) -> bool:
-    """Whether it belongs to what was named, by another column than the one that was set: rows below it may well go with it."""
-    return is_object(row) and any(isinstance(value, str) and value in named for name, value in row.items() if name != column)
+    """Whether it belongs to what was named, by another column than the one that was set: rows below
+    it may well go with it."""
+    return is_object(row) and any(
+        isinstance(value, str) and value in named for name, value in row.items() if name != column
+    )
 
 
 def find_bare_update(environment: Environment, table: str) -> str:
-    """A statement of the program that updates the table and does not say which rows; empty where there is none."""
+    """A statement of the program that updates the table and does not say which rows; empty where
+    there is none."""
     texts = [
         node.value
         for _, nodes in list_nodes(environment)
@@ -91,7 +132,14 @@ def find_bare_update(environment: Environment, table: str) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     bare = re.compile(rf"\s*UPDATE\s+[\"'`\[]?{re.escape(table)}\b", re.IGNORECASE)
-    return next((text for text in texts if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)), "")
+    return next(
+        (
+            text
+            for text in texts
+            if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)
+        ),
+        "",
+    )
 
 
 def _describe(stop: ObservedCall, changes: list[Change]) -> dict[str, Json]:

@@ -1,6 +1,8 @@
-"""What a stored test expects to see: parts of the reply and of the state, each held against what was seen, with its path.
+"""What a stored test expects to see: parts of the reply and of the state, each held against what
+was seen, with its path.
 
-Of a test that is `exact`, the parts of the state are the whole change: every other difference from its initial state is unmet, too.
+Of a test that is `exact`, the parts of the state are the whole change: every other difference from
+its initial state is unmet, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,21 +11,29 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Test
 
 ANY = "*"
-"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a value that is another than before."""
+"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a
+value that is another than before."""
 _SHOWN = 120
 _Rows = Mapping[str, Json]
 
 
 def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
-    """Each value that is expected and was not seen, in the order in which they are written; then what nobody expected."""
-    found = list(_hold(test.reply, reply, "reply")) if test.expect == "success" and test.reply is not None else []
+    """Each value that is expected and was not seen, in the order in which they are written; then
+    what nobody expected."""
+    found = (
+        list(_hold(test.reply, reply, "reply"))
+        if test.expect == "success" and test.reply is not None
+        else []
+    )
     for collection, rows in test.after.items():
         held = _read_rows(state, collection)
         old = key_rows(test.initial_state.get(collection))
         made = {key: row for key, row in held.items() if key not in old}
         for key, row in rows.items():
             expected = _leave_out_any(row) if test.exact else row
-            found += _hold_row(expected, made if key == ANY else held, key, f"after/{collection}/{key}")
+            found += _hold_row(
+                expected, made if key == ANY else held, key, f"after/{collection}/{key}"
+            )
     return found + list(_find_other_changes(test, state)) if test.exact else found
 
 
@@ -50,7 +60,10 @@ def _hold_row(row: Json, held: _Rows, key: str, path: str) -> Iterator[str]:
     elif key == ANY:
         for one in _list_made(row):
             if not any(_fits(one, other) for other in held.values()):
-                yield f"{path}: expected a row with {_render(one)}, and none of {len(held)} new ones has that"
+                yield (
+                    f"{path}: expected a row with {_render(one)}, and none of {len(held)} new "
+                    "ones has that"
+                )
     elif key not in held:
         yield f"{path}: expected a row, and there is none"
     else:
@@ -69,14 +82,23 @@ def _leave_out_any(row: Json) -> Json:
 
 
 def _find_other_changes(test: Test, state: Json) -> Iterator[str]:
-    """Differences from the initial state that a test does not name, and values that it expects to be others and that are not."""
-    for collection in sorted({*test.initial_state, *test.after, *(state if is_object(state) else ())}):
-        named, old, new = test.after.get(collection, {}), key_rows(test.initial_state.get(collection)), _read_rows(state, collection)
+    """Differences from the initial state that a test does not name, and values that it expects to
+    be others and that are not."""
+    for collection in sorted(
+        {*test.initial_state, *test.after, *(state if is_object(state) else ())}
+    ):
+        named, old, new = (
+            test.after.get(collection, {}),
+            key_rows(test.initial_state.get(collection)),
+            _read_rows(state, collection),
+        )
         path = f"after/{collection}"
         yield from _find_other_rows(named, old, new, path)
         for key in sorted(old.keys() & new.keys()):
             row: Json = named.get(key, {})
-            yield from _find_other_values(row if is_object(row) else {}, old[key], new[key], f"{path}/{key}")
+            yield from _find_other_values(
+                row if is_object(row) else {}, old[key], new[key], f"{path}/{key}"
+            )
 
 
 def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterator[str]:
@@ -93,14 +115,21 @@ def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterato
 
 
 def _find_other_values(named: _Rows, old: Json, new: Json, path: str) -> Iterator[str]:
-    """A value that the test does not write in its initial state is unknown, so it can change unseen."""
+    """A value that the test does not write in its initial state is unknown, so it can change
+    unseen."""
     if not is_object(old) or not is_object(new):
         return
     for name in sorted(old.keys() & new.keys()):
         if old[name] != new[name] and name not in named:
-            yield f"{path}/{name}: expected no change, saw {_render(old[name])} become {_render(new[name])}"
+            yield (
+                f"{path}/{name}: expected no change, saw {_render(old[name])} become "
+                f"{_render(new[name])}"
+            )
         elif old[name] == new[name] and named.get(name) == ANY:
-            yield f"{path}/{name}: expected another value than {_render(old[name])}, and it is the same"
+            yield (
+                f"{path}/{name}: expected another value than {_render(old[name])}, and it is the "
+                "same"
+            )
 
 
 def _hold(expected: Json, seen: Json, path: str) -> Iterator[str]:
@@ -113,7 +142,10 @@ def _hold(expected: Json, seen: Json, path: str) -> Iterator[str]:
     elif is_array(expected) and is_array(seen):
         for place, value in enumerate(expected):
             if not any(_fits(value, other) for other in seen):
-                yield f"{path}/{place}: expected an entry with {_render(value)}, and none of {len(seen)} has that"
+                yield (
+                    f"{path}/{place}: expected an entry with {_render(value)}, and none of "
+                    f"{len(seen)} has that"
+                )
         if not expected and seen:
             yield f"{path}: expected nothing, and saw {len(seen)} entries"
     elif expected != seen or isinstance(expected, bool) is not isinstance(seen, bool):

@@ -15,7 +15,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
 def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A number that every row has for itself, and that neither the caller gave nor another table holds, is given a second time."""
+    """A number that every row has for itself, and that neither the caller gave nor another table
+    holds, is given a second time."""
     for stop in tour.writes():
         state, given = tour.states[stop.before], set(map(str, list_scalars(stop.call.arguments)))
         for change in tour.diff(stop):
@@ -23,9 +24,20 @@ def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[Br
                 continue
             table, key = change.path
             for name, value in change.after.items():
-                if isinstance(value, str) and value not in {key, *given} and _is_taken(state, table, name, value):
-                    words = f"{stop.call.name} gives a new row of {table} the {name} {value!r}, which another row has"
-                    yield BrokenRelation("number_taken", words, {"call": stop.call.model_dump(), "change": change.model_dump()})
+                if (
+                    isinstance(value, str)
+                    and value not in {key, *given}
+                    and _is_taken(state, table, name, value)
+                ):
+                    words = (
+                        f"{stop.call.name} gives a new row of {table} the {name} {value!r}, "
+                        "which another row has"
+                    )
+                    yield BrokenRelation(
+                        "number_taken",
+                        words,
+                        {"call": stop.call.model_dump(), "change": change.model_dump()},
+                    )
 
 
 def _is_taken(state: Mapping[str, Json], table: str, name: str, value: str) -> bool:
@@ -33,6 +45,16 @@ def _is_taken(state: Mapping[str, Json], table: str, name: str, value: str) -> b
     if not is_object(rows) or value in rows:
         return False
     held = [row[name] for row in rows.values() if is_object(row) and row.get(name)]
-    numbered = all(isinstance(one, str) and any(map(str.isdigit, one)) and not _TIME.search(one) for one in held)
-    elsewhere = (one for other, rows in state.items() if other != table for one in list_scalars(rows))
-    return numbered and value in held and len(set(held)) == len(held) >= _FEWEST and value not in elsewhere
+    numbered = all(
+        isinstance(one, str) and any(map(str.isdigit, one)) and not _TIME.search(one)
+        for one in held
+    )
+    elsewhere = (
+        one for other, rows in state.items() if other != table for one in list_scalars(rows)
+    )
+    return (
+        numbered
+        and value in held
+        and len(set(held)) == len(held) >= _FEWEST
+        and value not in elsewhere
+    )

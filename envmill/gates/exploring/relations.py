@@ -16,11 +16,14 @@ _ID = re.compile(r"(?:^|_)id$")
 _REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
 """Letters and digits of a number on paper: `P-205`."""
 _MINDS_CASE = re.compile(
-    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters )?matters?\b", re.IGNORECASE
+    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters "
+    r")?matters?\b",
+    re.IGNORECASE,
 )
 """Words of a search that finds what is written in the same case alone."""
 _PICKS = re.compile(
-    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
+    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|"
+    r"cheapest|any(?! of| case)|suggest\w*"
     r"|recommend\w*)\b",
     re.IGNORECASE,
 )
@@ -30,7 +33,8 @@ _PICKS = re.compile(
 ASKED: Mapping[str, str] = {
     "queries_disagree": "Should both tell the same value under that name?",
     "filter_widens": "Should this call, with the argument left out, tell of these rows too?",
-    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of no others?",
+    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of "
+    "no others?",
     "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
     "whole_words_only": "Should this search find rows by a part of that text?",
     "case_sensitive": "Should this search find rows whatever the case of the letters?",
@@ -58,24 +62,48 @@ class BrokenRelation:
 
 def reads_change_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
     for stop in tour.stops:
-        if stop.call.name in tour.tools and tour.tools[stop.call.name].effect == "query" and stop.moved:
-            told = {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "states": [stop.before, stop.after]}
-            yield BrokenRelation("query_changes", f"{stop.call.name} only reads, and the state is another one after it", told)
+        if (
+            stop.call.name in tour.tools
+            and tour.tools[stop.call.name].effect == "query"
+            and stop.moved
+        ):
+            told = {
+                "call": stop.call.model_dump(),
+                "after": [one.model_dump() for one in stop.route],
+                "states": [stop.before, stop.after],
+            }
+            yield BrokenRelation(
+                "query_changes",
+                f"{stop.call.name} only reads, and the state is another one after it",
+                told,
+            )
 
 
 def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A read in the session that wrote says what a session says that starts from the state alone."""
+    """A read in the session that wrote says what a session says that starts from the state
+    alone."""
     for echo in tour.echoes:
         if echo.way == "written" and _differ(echo):
             names = ", ".join(stop.call.name for stop in echo.moves)
-            yield BrokenRelation("stale_read", f"after {names}, {echo.call.name} tells of another state than the one there is", _show(echo))
+            yield BrokenRelation(
+                "stale_read",
+                f"after {names}, {echo.call.name} tells of another state than the one there is",
+                _show(echo),
+            )
 
 
-def order_of_rows_is_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def order_of_rows_is_nothing(
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """Two states that are equal as JSON give equal answers, up to the order of lists."""
     for echo in tour.echoes:
         if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _differ(echo):
-            yield BrokenRelation("row_missed", f"{echo.call.name} tells of other rows when they are stored in another order", _show(echo))
+            yield BrokenRelation(
+                "row_missed",
+                f"{echo.call.name} tells of other rows when they are stored in another order",
+                _show(echo),
+            )
 
 
 def _may_pick(tool: Tool) -> bool:
@@ -86,25 +114,47 @@ def _may_pick(tool: Tool) -> bool:
 
 
 def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
+    """What two queries tell of one row of one state: where one says what is stored, the other may
+    not say otherwise."""
     told: dict[tuple[int, str, str], list[tuple[ReadPair, Mapping[str, Json]]]] = {}
     for echo in tour.echoes:
         if echo.one.outcome == "ok":
             for home, key, row in list_placed(echo.one.parts, built.environment.tables):
                 told.setdefault((id(echo.state), home, key), []).append((echo, row))
     states = {id(echo.state): echo.state for echo in tour.echoes}
-    rows = {place: {each: row.value for row in list_rows(state) for each in _name_row(row)} for place, state in states.items()}
+    rows = {
+        place: {each: row.value for row in list_rows(state) for each in _name_row(row)}
+        for place, state in states.items()
+    }
     for (state, home, key), tellings in told.items():
         stored = rows[state].get((home, key))
         if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
             continue
         for echo, row in tellings:
-            wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
-            agreeing = [other for other, one in tellings if wrong and other.call.name != echo.call.name and _holds_all(one, stored)]
+            wrong = [
+                name
+                for name in row
+                if name in stored
+                and row[name] != stored[name]
+                and type(row[name]) is type(stored[name])
+            ]
+            agreeing = [
+                other
+                for other, one in tellings
+                if wrong and other.call.name != echo.call.name and _holds_all(one, stored)
+            ]
             if agreeing:
-                seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
+                seen = {
+                    "row": key,
+                    "stored": stored,
+                    "told": row,
+                    "by": echo.call.model_dump(),
+                    "against": agreeing[0].call.model_dump(),
+                }
                 yield BrokenRelation(
-                    "queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen
+                    "queries_disagree",
+                    f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}",
+                    seen,
                 )
 
 
@@ -121,7 +171,11 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
     """With one more filter, a list holds nothing that was not in it before."""
     for tool in tour.tools.values():
         required = set(tool.parameters.get("required", ()))
-        stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
+        stops = [
+            stop
+            for stop in tour.of(tool.name)
+            if stop.why == "filter" and stop.seen.outcome == "ok"
+        ]
         bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
         whole = _read_list(bare.seen) if bare else None
         if bare is None or whole is None:
@@ -134,19 +188,33 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                 continue
             key = _find_key(whole, part)
             wide, narrow = _name_rows(whole, key), _name_rows(part, key)
-            # A row that is asked for by its own key may be one that the list leaves out, such as a kind of which there is nothing that day.
+            # A row that is asked for by its own key may be one that the list leaves out, such as a
+            # kind of which there is nothing that day.
             more = narrow - wide - ({canonical_json(value)} if key else set())
-            if not _is_filter(tool, extra) or not more or (isinstance(value, bool) and wide <= narrow):
+            if (
+                not _is_filter(tool, extra)
+                or not more
+                or (isinstance(value, bool) and wide <= narrow)
+            ):
                 continue
             # A choice among rows leaves out no row where more of them may be told of.
             if _may_pick(tool) and len(narrow) <= len(wide):
                 continue
-            seen = {"call": stop.call.model_dump(), "without": bare.call.model_dump(), "more": sorted(more)[:5]}
-            yield BrokenRelation("filter_widens", f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without", seen)
+            seen = {
+                "call": stop.call.model_dump(),
+                "without": bare.call.model_dump(),
+                "more": sorted(more)[:5],
+            }
+            yield BrokenRelation(
+                "filter_widens",
+                f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without",
+                seen,
+            )
 
 
 def _is_filter(tool: Tool, name: str) -> bool:
-    """An optional argument that, left out, leaves nothing out: one with a default chooses by that; a number may be a page."""
+    """An optional argument that, left out, leaves nothing out: one with a default chooses by that;
+    a number may be a page."""
     schema = tool.parameters.get("properties", {}).get(name)
     if schema is None or _PICKS.search(name.replace("_", " ")):
         return False
@@ -162,18 +230,26 @@ def _read_list(seen: Observation) -> list[Json] | None:
 
 
 def _find_key(*lists: Sequence[Json]) -> tuple[str, ...]:
-    """The way to the first field whose name ends in `id` and whose values differ within each list, in a row or in a record inside it;
+    """The way to the first field whose name ends in `id` and whose values differ within each list,
+    in a row or in a record inside it;
     empty if there is none.
 
-    It identifies a row whose other fields depend on the filter: who is free depends on the day that is asked for.
+    It identifies a row whose other fields depend on the filter: who is free depends on the day that
+    is asked for.
     """
     rows = [row for listed in lists for row in listed]
     first: Json = rows[0] if rows else None
     ways = [(name,) for name in first] if is_object(first) else []
-    ways += [(name, inner) for name, part in first.items() if is_object(part) for inner in part] if is_object(first) else []
+    ways += (
+        [(name, inner) for name, part in first.items() if is_object(part) for inner in part]
+        if is_object(first)
+        else []
+    )
     for way in ways:
         keys = [[str(_follow(row, way) or "") for row in listed] for listed in lists]
-        if _ID.search(way[-1]) and all(all(listed) and len(set(listed)) == len(listed) for listed in keys):
+        if _ID.search(way[-1]) and all(
+            all(listed) and len(set(listed)) == len(listed) for listed in keys
+        ):
             return way
     return ()
 
@@ -185,12 +261,20 @@ def _follow(row: Json, way: tuple[str, ...]) -> Json:
 
 
 def _name_rows(rows: Sequence[Json], key: tuple[str, ...]) -> set[str]:
-    """Rows by their key. Without one, by their fields, except nested ones, which the same filter may choose."""
-    return {canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row)) for row in rows}
+    """Rows by their key. Without one, by their fields, except nested ones, which the same filter
+    may choose."""
+    return {
+        canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row))
+        for row in rows
+    }
 
 
 def _flatten(row: Json) -> Json:
-    flat: Json = {name: part for name, part in row.items() if not is_object(part) and not is_array(part)} if is_object(row) else row
+    flat: Json = (
+        {name: part for name, part in row.items() if not is_object(part) and not is_array(part)}
+        if is_object(row)
+        else row
+    )
     return flat or row
 
 
@@ -202,52 +286,90 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             found = _list_ids(whole)
             if not found or whole.seen.outcome != "ok":
                 continue
-            for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
-                if not found <= _list_ids(spelt) and not _may_differ(reason, tour, tool, whole, spelt):
+            for reason, spelt, words in (
+                ("whole_words_only", part, "a part of it"),
+                ("case_sensitive", other, "it in the other case"),
+            ):
+                if not found <= _list_ids(spelt) and not _may_differ(
+                    reason, tour, tool, whole, spelt
+                ):
                     seen = {
                         "call": spelt.call.model_dump(),
                         "against": whole.call.model_dump(),
                         "found": sorted(found),
                         "now": sorted(_list_ids(spelt)),
                     }
-                    yield BrokenRelation(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
+                    yield BrokenRelation(
+                        reason,
+                        f"{tool.name} finds rows by a text and does not find them by {words}",
+                        seen,
+                    )
 
 
-def _may_differ(reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall) -> bool:
-    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or its words say that case matters.
+def _may_differ(
+    reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
+) -> bool:
+    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or
+    its words say that case matters.
 
-    A reference of which the parameter's own words promise that a part is enough is typed, and found, like a name.
+    A reference of which the parameter's own words promise that a part is enough is typed, and
+    found, like a name.
     """
-    changed = [name for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
+    changed = [
+        name
+        for name, value in whole.call.arguments.items()
+        if value != spelt.call.arguments.get(name)
+    ]
     said = " ".join([tool.description, *(tour.offers.describe(tool, name) for name in changed)])
     return (reason == "case_sensitive" and _MINDS_CASE.search(said) is not None) or any(
-        _REFERENCE.fullmatch(str(whole.call.arguments[name])) and not tour.offers.takes_part(tool, name) for name in changed
+        _REFERENCE.fullmatch(str(whole.call.arguments[name]))
+        and not tour.offers.takes_part(tool, name)
+        for name in changed
     )
 
 
 def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A part that two texts hold finds what either of them finds; one that finds nothing is another fault."""
+    """A part that two texts hold finds what either of them finds; one that finds nothing is another
+    fault."""
     for tool in tour.tools.values():
         stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
         for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
             wanted, found = _list_ids(one) | _list_ids(other), _list_ids(part)
-            if found and _list_ids(one) and _list_ids(other) and not wanted <= found and not _may_pick(tool):
+            if (
+                found
+                and _list_ids(one)
+                and _list_ids(other)
+                and not wanted <= found
+                and not _may_pick(tool)
+            ):
                 calls = [stop.call.model_dump() for stop in (one, other, part)]
-                words = f"{tool.name} finds two rows by their texts, and by a part of both not all of them"
-                yield BrokenRelation("row_left_out", words, {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)})
+                words = (
+                    f"{tool.name} finds two rows by their texts, and by a part of both not all "
+                    "of them"
+                )
+                yield BrokenRelation(
+                    "row_left_out",
+                    words,
+                    {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)},
+                )
 
 
 def _list_ids(stop: ObservedCall) -> set[str]:
     """Numbers too: of one tool's replies, they are of the same rows."""
     return (
-        {str(one["id"]) for one in list_objects(stop.seen.parts) if isinstance(one.get("id"), str | int)}
+        {
+            str(one["id"])
+            for one in list_objects(stop.seen.parts)
+            if isinstance(one.get("id"), str | int)
+        }
         if stop.seen.outcome == "ok"
         else set()
     )
 
 
 def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A change does the same to a state in the session that came there and in one that starts there: nothing is kept beside the state."""
+    """A change does the same to a state in the session that came there and in one that starts
+    there: nothing is kept beside the state."""
     for twin in tour.twins:
         changes = diff_states(*twin.states)
         if twin.one.outcome != twin.other.outcome or changes:
@@ -258,19 +380,34 @@ def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
                 "differences": [change.model_dump() for change in changes[:5]],
             }
             yield BrokenRelation(
-                "hidden_link", f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone", seen
+                "hidden_link",
+                f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same "
+                "state alone",
+                seen,
             )
 
 
-def rows_are_not_overwritten(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def rows_are_not_overwritten(
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A row that is added takes the place of no other, even where rows were removed before."""
     for gap in tour.gaps:
         collection, key = gap.place
         changes = diff_states(*gap.states)
-        if gap.one.outcome == "ok" and not any(change.op == "add" and change.path[:-1] == [collection] for change in changes):
-            seen = {"call": gap.call.model_dump(), "row": gap.place, "changes": [change.model_dump() for change in changes[:5]]}
+        if gap.one.outcome == "ok" and not any(
+            change.op == "add" and change.path[:-1] == [collection] for change in changes
+        ):
+            seen = {
+                "call": gap.call.model_dump(),
+                "row": gap.place,
+                "changes": [change.model_dump() for change in changes[:5]],
+            }
             yield BrokenRelation(
-                "row_overwritten", f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}", seen
+                "row_overwritten",
+                f"{gap.call.name} counts its ids: with another row gone, the next one falls on "
+                f"{collection}.{key}",
+                seen,
             )
 
 
@@ -288,4 +425,8 @@ def _show(echo: ReadPair) -> Json:
 
 
 def _brief(seen: Observation) -> Json:
-    return {"outcome": seen.outcome, "code": seen.code, "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long"}
+    return {
+        "outcome": seen.outcome,
+        "code": seen.code,
+        "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long",
+    }

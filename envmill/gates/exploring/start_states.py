@@ -1,4 +1,5 @@
-"""States an environment is known to start from, each once: a test's own is found again without being spelled anew."""
+"""States an environment is known to start from, each once: a test's own is found again without
+being spelled anew."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -30,7 +31,11 @@ _known: RecentCache[Starts] = RecentCache()
 
 def name_built(built: EnvironmentCase) -> Hashable:
     """What tells an environment with its tests and examples from every other."""
-    return (built.environment.id, tuple(test.id for test in built.tests), tuple(map(digest, built.examples)))
+    return (
+        built.environment.id,
+        tuple(test.id for test in built.tests),
+        tuple(map(digest, built.examples)),
+    )
 
 
 def find_starts(built: EnvironmentCase) -> Starts:
@@ -41,14 +46,18 @@ def find_starts(built: EnvironmentCase) -> Starts:
 
 def _gather(built: EnvironmentCase) -> Starts:
     distinct: dict[bytes, State] = {}
-    tested = {test.id: distinct.setdefault(_render(test.initial_state), test.initial_state) for test in built.tests}
+    tested = {
+        test.id: distinct.setdefault(_render(test.initial_state), test.initial_state)
+        for test in built.tests
+    }
     for state in built.examples:
         distinct.setdefault(_render(state), state)
     return Starts(tuple(distinct.values()), tested)
 
 
 def _render(state: State) -> bytes:
-    """A tenth of the time of the canonical spelling, which is for what others must come to as well."""
+    """A tenth of the time of the canonical spelling, which is for what others must come to as
+    well."""
     try:
         return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
     except TypeError:

@@ -1,6 +1,8 @@
-"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned round. Read and rewritten, never run here.
+"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned
+round. Read and rewritten, never run here.
 
-Whether a version is really faulty is for execution to show: it must do something else than the original on the same call.
+Whether a version is really faulty is for execution to show: it must do something else than the
+original on the same call.
 """
 
 import ast
@@ -17,8 +19,25 @@ from schemas.environment import Environment
 _BOUNDS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
-_TURNED: Mapping[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
-_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault", "execute", "executemany")
+_TURNED: Mapping[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+}
+_WRITERS = (
+    "append",
+    "add",
+    "pop",
+    "remove",
+    "update",
+    "extend",
+    "discard",
+    "clear",
+    "insert",
+    "setdefault",
+    "execute",
+    "executemany",
+)
 
 Change: TypeAlias = tuple[str, ast.AST, ast.AST]
 """Kind of fault, node, and what comes in its place."""
@@ -39,7 +58,8 @@ class Mutant:
 
 
 def sample_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
-    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools and kinds."""
+    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools
+    and kinds."""
     dice = random.Random(f"{environment.id}/{seed}")
     queues = [list(_list_changes(path, function)) for path, function in list_tools(environment)]
     for queue in queues:
@@ -60,10 +80,16 @@ def list_tools(environment: Environment) -> Iterator[tuple[str, ast.FunctionDef]
                 tree = ast.parse(source) if path.endswith(".py") else ast.Module([], [])
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names)
+        yield from (
+            (path, node)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name in names
+        )
 
 
-def _list_changes(path: str, function: ast.FunctionDef) -> Iterator[tuple[str, ast.FunctionDef, Change]]:
+def _list_changes(
+    path: str, function: ast.FunctionDef
+) -> Iterator[tuple[str, ast.FunctionDef, Change]]:
     for node in ast.walk(function):
         for change in _change(node):
             yield path, function, change
@@ -82,18 +108,27 @@ def _change(node: ast.AST) -> Iterator[Change]:
             if turned := _TURNED.get(type(node.op)):
                 yield "turned_amount", node, ast.AugAssign(node.target, turned(), node.value)
         case ast.Compare(ops=[operator]) if type(operator) in _BOUNDS:
-            yield "moved_bound", node, ast.Compare(node.left, [_BOUNDS[type(operator)]()], node.comparators)
+            yield (
+                "moved_bound",
+                node,
+                ast.Compare(node.left, [_BOUNDS[type(operator)]()], node.comparators),
+            )
         case _:
             return
 
 
 def _is_refusal(node: ast.stmt) -> bool:
     """Raised, or answered as some programs do: `{"success": False, …}`."""
-    return isinstance(node, ast.Raise) or (isinstance(node, ast.Return) and "'success': False" in ast.unparse(node))
+    return isinstance(node, ast.Raise) or (
+        isinstance(node, ast.Return) and "'success': False" in ast.unparse(node)
+    )
 
 
-def render(environment: Environment, path: str, function: ast.FunctionDef, change: Change) -> Mutant | None:
-    """Only the function's own lines are written anew: a whole file takes a hundred times as long."""
+def render(
+    environment: Environment, path: str, function: ast.FunctionDef, change: Change
+) -> Mutant | None:
+    """Only the function's own lines are written anew: a whole file takes a hundred times as
+    long."""
     kind, node, instead = change
     try:
         fresh = _Replacer(node, instead).visit(copy.deepcopy(function, {id(node): node}))
@@ -102,8 +137,15 @@ def render(environment: Environment, path: str, function: ast.FunctionDef, chang
         return None
     lines = environment.files[path].split("\n")
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)]) - 1
-    lines[first : function.end_lineno or function.lineno] = textwrap.indent(text, " " * function.col_offset).split("\n")
-    return Mutant(kind, function.name, getattr(node, "lineno", function.lineno), environment.files | {path: "\n".join(lines)})
+    lines[first : function.end_lineno or function.lineno] = textwrap.indent(
+        text, " " * function.col_offset
+    ).split("\n")
+    return Mutant(
+        kind,
+        function.name,
+        getattr(node, "lineno", function.lineno),
+        environment.files | {path: "\n".join(lines)},
+    )
 
 
 class _Replacer(ast.NodeTransformer):

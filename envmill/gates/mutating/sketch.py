@@ -1,4 +1,5 @@
-"""A sketch of a program: what is left of it when names and literals are erased, for comparing many programs with one another.
+"""A sketch of a program: what is left of it when names and literals are erased, for comparing many
+programs with one another.
 
 text ─► statements, each with its own names numbered ─► shingles: neighbours within a method     (a renamed copy has the same)
                                                      └► guards: conditions that refuse           (another rule makes another program)
@@ -23,7 +24,14 @@ from schemas.environment import Environment
 PERMUTATIONS = 64
 _SHINGLE = 10
 """Digits of a shingle: a program has some hundreds, and its sketch is stored."""
-_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
+_LAYOUT = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,11 @@ class Sketch:
 
     def describe(self) -> dict[str, Json]:
         """For the lake: later runs hold theirs against it without reading the program again."""
-        return {"structure": self.structure, "shingles": sorted(self.shingles), "guards": self.guards}
+        return {
+            "structure": self.structure,
+            "shingles": sorted(self.shingles),
+            "guards": self.guards,
+        }
 
     @classmethod
     def read(cls, told: Mapping[str, Json]) -> "Sketch":
@@ -63,16 +75,28 @@ class Sketch:
 
 
 def make_sketch(environment: Environment) -> Sketch:
-    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
+    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our
+    stack."""
     sources = kind_of(environment).list_sources(environment)
     statements = [statement for text in sources.texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
-    shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}
+    shingles = {
+        digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])
+    }
     guards = Counter(
-        " ".join(pair) for method in methods for pair in pairwise(method) if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
+        " ".join(pair)
+        for method in methods
+        for pair in pairwise(method)
+        if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
     )
-    guards += Counter(each for each in statements if sources.examined and each.startswith("assert "))
-    return Sketch(digest([list(_erase(text)) for text in sources.texts]), frozenset(shingles), digest(sorted(guards.items())))
+    guards += Counter(
+        each for each in statements if sources.examined and each.startswith("assert ")
+    )
+    return Sketch(
+        digest([list(_erase(text)) for text in sources.texts]),
+        frozenset(shingles),
+        digest(sorted(guards.items())),
+    )
 
 
 def _refuses(statement: str) -> bool:
@@ -80,7 +104,8 @@ def _refuses(statement: str) -> bool:
 
 
 def _list_statements(text: str) -> Iterator[str]:
-    """Logical lines with names numbered within each; what is only a text, a docstring, is left out."""
+    """Logical lines with names numbered within each; what is only a text, a docstring, is left
+    out."""
     line: list[str] = []
     numbers: dict[str, str] = {}
     for token in tokenize.generate_tokens(StringIO(text).readline):
@@ -95,7 +120,11 @@ def _list_statements(text: str) -> Iterator[str]:
 def _render(token: tokenize.TokenInfo, numbers: dict[str, str]) -> str:
     if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
         return numbers.setdefault(token.string, f"n{len(numbers)}")
-    return tokenize.tok_name[token.type] if token.type in (tokenize.STRING, tokenize.NUMBER) else token.string
+    return (
+        tokenize.tok_name[token.type]
+        if token.type in (tokenize.STRING, tokenize.NUMBER)
+        else token.string
+    )
 
 
 def _split_methods(statements: Sequence[str]) -> list[list[str]]:

@@ -1,4 +1,5 @@
-"""A verifier made wider where it took chance for a wish: proposed, and tried on all that was played, never adopted by itself."""
+"""A verifier made wider where it took chance for a wish: proposed, and tried on all that was
+played, never adopted by itself."""
 
 from envmill.errors import BuildError
 from envmill.gates.exploring.trials import Trials
@@ -10,15 +11,24 @@ from schemas.scenario import Verifier
 
 
 async def widen(trials: Trials, right: Trial, other: Trial) -> Verifier | None:
-    """Goals and frame derived anew from both ends, the rest as it was; None unless it passes both and does not pay for nothing."""
+    """Goals and frame derived anew from both ends, the rest as it was; None unless it passes both
+    and does not pay for nothing."""
     one, two, nothing = right.ending, other.ending, (await trials.nothing()).ending
     if one is None or two is None or nothing is None:
         return None
     old = trials.scenario.verifier
     try:
-        new = derive_end(trials.environment.tables, one.initial, diff_states(one.initial, one.final), diff_states(two.initial, two.final))
+        new = derive_end(
+            trials.environment.tables,
+            one.initial,
+            diff_states(one.initial, one.final),
+            diff_states(two.initial, two.final),
+        )
     except BuildError:
         return None
     wider = old.model_copy(update={"goals": new.goals, "guards": new.guards, "frame": new.frame})
-    verdicts = [await decide(trials.sandbox, wider, ending, trials.scenario.clock) for ending in (one, two, nothing)]
+    verdicts = [
+        await decide(trials.sandbox, wider, ending, trials.scenario.clock)
+        for ending in (one, two, nothing)
+    ]
     return wider if [verdict.outcome for verdict in verdicts] == ["pass", "pass", "fail"] else None

@@ -25,7 +25,8 @@ class BenchmarkTask:
     calls: tuple[tuple[str, dict[str, Json]], ...]
     """Tool and arguments of each call of the solution."""
     changes: tuple[tuple[list[str], str, Json], ...] = ()
-    """Path, operation and value after, of each change that the solution makes; empty where that is not known."""
+    """Path, operation and value after, of each change that the solution makes; empty where that is
+    not known."""
 
 
 @dataclass
@@ -33,7 +34,8 @@ class BenchmarkDomain:
     """A world of a benchmark, by what a look-alike of it would have."""
 
     interface: set[str] = field(default_factory=set[str])
-    """Names of tools, of their parameters, and of columns, each as words after a letter for what it is."""
+    """Names of tools, of their parameters, and of columns, each as words after a letter for what it
+    is."""
     policy: list[str] = field(default_factory=list[str])
     """Paragraphs."""
 
@@ -43,7 +45,8 @@ class Benchmark:
     """What a reader found."""
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """Place → text. A place is file, record, and number of the text in it: names of keys may be content."""
+    """Place → text. A place is file, record, and number of the text in it: names of keys may be
+    content."""
     tasks: list[BenchmarkTask] = field(default_factory=list[BenchmarkTask])
     domains: dict[str, BenchmarkDomain] = field(default_factory=dict[str, BenchmarkDomain])
     """Name of a world → what it is made of."""
@@ -63,11 +66,14 @@ def add_turns(found: Benchmark, place: str, turns: list[str]) -> None:
 def list_files(folder: Path) -> list[Path]:
     """What counts as protected in a folder; pages about it do not."""
     found = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
-    return [path for path in found if not path.name.startswith((".", "README", "LICENSE", "NOTICE"))]
+    return [
+        path for path in found if not path.name.startswith((".", "README", "LICENSE", "NOTICE"))
+    ]
 
 
 def read_any(folder: Path) -> Benchmark:
-    """Every text, wherever in a JSON value it stands, and paragraphs of plain files. Sketches in the folder are left out."""
+    """Every text, wherever in a JSON value it stands, and paragraphs of plain files. Sketches in
+    the folder are left out."""
     found = Benchmark()
     for path in list_files(folder):
         if path.suffix == SUFFIX:
@@ -80,9 +86,13 @@ def read_any(folder: Path) -> Benchmark:
 
 
 def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """(record, text): a record is a line, an item of a list that is the whole file, or a paragraph."""
+    """(record, text): a record is a line, an item of a list that is the whole file, or a
+    paragraph."""
     if path.suffix not in SUFFIXES:
-        raise SettingsError(f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or move it elsewhere.")
+        raise SettingsError(
+            f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or "
+            "move it elsewhere."
+        )
     if path.suffix in (".txt", ".md"):
         yield from enumerate(path.read_text(encoding="utf-8").split("\n\n"), start=1)
         return
@@ -94,7 +104,11 @@ def read_records(path: Path) -> list[Json]:
     """Values of a JSON file: its lines, where it is one a line, or the items of its list."""
     content = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
-        return [_parse(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+        return [
+            _parse(path, number, line)
+            for number, line in enumerate(content.splitlines(), start=1)
+            if line.strip()
+        ]
     value = _parse(path, 1, content)
     return value if is_array(value) else [value]
 
@@ -102,14 +116,18 @@ def read_records(path: Path) -> list[Json]:
 def read_lines(path: Path) -> list[Json]:
     """Values of a file that has one a line, whatever it is called."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [_parse(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    return [
+        _parse(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()
+    ]
 
 
 def _parse(path: Path, line: int, text: str) -> Json:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise SettingsError(f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away.") from None
+        raise SettingsError(
+            f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away."
+        ) from None
 
 
 def list_strings(value: Json) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""Whether the words of a request tell one row from another in a way that comparing values does not show.
+"""Whether the words of a request tell one row from another in a way that comparing values does not
+show.
 
 `the lowest mileage` ─► which has the least     `not locked` ─► which is locked     `the printer that skips lines` ─► whose text has it
 """
@@ -18,8 +19,10 @@ Row = Mapping[str, Json]
 _MOST = ("highest", "last")
 _LEAST = ("lowest", "first")
 _FURTHER: Mapping[str, str] = {
-    "highest": r"|fastest|heaviest|nicest|strongest|furthest|fullest|busiest|bigger|larger|higher|older|longer|dearer",
-    "lowest": r"|nearest|closest|emptiest|slowest|lightest|quietest|smaller|lower|shorter|cheaper|fewer|youngest|younger",
+    "highest": r"|fastest|heaviest|nicest|strongest|furthest|fullest|busiest|bigger|larger|higher|older|"
+    r"longer|dearer",
+    "lowest": r"|nearest|closest|emptiest|slowest|lightest|quietest|smaller|lower|shorter|cheaper|"
+    r"fewer|youngest|younger",
     "first": r"|older|oldest",
     "last": r"|newer",
 }
@@ -29,10 +32,15 @@ _SHORTEST = 3
 
 
 def distinguish(target: Row, rival: Row, fitting: Sequence[Row], text: str) -> bool:
-    """Whether a normalised text means the target and not the rival; `fitting` are all rows that the text fits as well."""
+    """Whether a normalised text means the target and not the rival; `fitting` are all rows that the
+    text fits as well."""
     if any(is_excluded(name, target.get(name), value, text) for name, value in rival.items()):
         return True
-    left = [row for row in fitting if not any(is_excluded(name, target.get(name), value, text) for name, value in row.items())]
+    left = [
+        row
+        for row in fitting
+        if not any(is_excluded(name, target.get(name), value, text) for name, value in row.items())
+    ]
     return is_extreme(target, left, text) or has_own_word(target, rival, text)
 
 
@@ -41,7 +49,11 @@ def is_excluded(name: str, ours: Json, theirs: Json, text: str) -> bool:
     if ours == theirs or str(ours) == str(theirs):
         return False
     if {str(ours).casefold(), str(theirs).casefold()} <= _YES | _NO:
-        states = [is_denied(text, span) or _is_turned(text, span) for word in cut_name(name) for span in find_words(text, word)]
+        states = [
+            is_denied(text, span) or _is_turned(text, span)
+            for word in cut_name(name)
+            for span in find_words(text, word)
+        ]
         return bool(states) and all(denied is (str(ours).casefold() in _NO) for denied in states)
     return isinstance(theirs, str) and is_only_denied(theirs, text)
 
@@ -54,19 +66,28 @@ def is_only_denied(value: str, text: str) -> bool:
 
 def _is_turned(text: str, span: tuple[int, int]) -> bool:
     return (
-        re.search(r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| a| an)?\s+$", text[: span[0]])
+        re.search(
+            r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| "
+            r"a| an)?\s+$",
+            text[: span[0]],
+        )
         is not None
     )
 
 
 def is_extreme(target: Row, others: Sequence[Row], text: str) -> bool:
-    """Whether the text asks for the most or the least of something, and of the rows that it fits the target alone has that."""
+    """Whether the text asks for the most or the least of something, and of the rows that it fits
+    the target alone has that."""
     fields = [name for name, value in target.items() if _is_measure(value)]
     # A field that is named counts alone: the lowest mileage says nothing of prices.
     named = [name for name in fields if any(find_words(text, word) for word in cut_name(name))]
     for name in named or fields:
         ours, theirs = target[name], [row.get(name) for row in others]
-        comparable = [value for value in theirs if type(value) is type(ours) or (_is_number(value) and _is_number(ours))]
+        comparable = [
+            value
+            for value in theirs
+            if type(value) is type(ours) or (_is_number(value) and _is_number(ours))
+        ]
         if not comparable or len(comparable) < len(theirs):
             continue
         if (_asks(_MOST, text) and all(ours > value for value in comparable)) or (
@@ -82,11 +103,17 @@ def _asks(operations: Sequence[str], text: str) -> bool:
 
 
 def has_own_word(target: Row, rival: Row, text: str) -> bool:
-    """Whether the text says a word of a longer text of the target that the rival's lacks, and none that only the rival's has."""
+    """Whether the text says a word of a longer text of the target that the rival's lacks, and none
+    that only the rival's has."""
     said = {stem(word) for word in split_words(text)}
     for name, ours in target.items():
         theirs = rival.get(name)
-        if isinstance(ours, str) and isinstance(theirs, str) and " " in ours.strip() and ours != theirs:
+        if (
+            isinstance(ours, str)
+            and isinstance(theirs, str)
+            and " " in ours.strip()
+            and ours != theirs
+        ):
             mine, other = _list_stems(ours), _list_stems(theirs)
             # What both texts share is said too, or the word stands for something else.
             if said & (mine - other) and said & mine & other and not said & (other - mine):
@@ -95,7 +122,11 @@ def has_own_word(target: Row, rival: Row, text: str) -> bool:
 
 
 def _list_stems(text: str) -> set[str]:
-    return {stem(word) for word in split_words(normalise(text)) if len(word) >= _SHORTEST and word not in EMPTY}
+    return {
+        stem(word)
+        for word in split_words(normalise(text))
+        if len(word) >= _SHORTEST and word not in EMPTY
+    }
 
 
 def _is_measure(value: Json) -> bool:

@@ -1,4 +1,5 @@
-"""What a judge is shown of an item: its texts, the reference path and the rows that matter, and nothing that names a gate."""
+"""What a judge is shown of an item: its texts, the reference path and the rows that matter, and
+nothing that names a gate."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,18 +24,27 @@ _SHORTEST = 2
 """Characters of a quote: a single letter occurs in everything."""
 
 
-def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()) -> SuspicionItem:
-    """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by its texts and its reference path.
+def describe(
+    subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()
+) -> SuspicionItem:
+    """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by
+    its texts and its reference path.
 
     `replies` are those to the calls of the path, where it was played. The outline of a brief is left out: it says of the tools what the
     tools say themselves.
     """
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
     item = describe_item(subject, finding.question, replies)
-    return item if scenario else item.model_copy(update={"witness": _shorten(_strip(finding.evidence))})
+    return (
+        item
+        if scenario
+        else item.model_copy(update={"witness": _shorten(_strip(finding.evidence))})
+    )
 
 
-def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()) -> SuspicionItem:
+def describe_item(
+    subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()
+) -> SuspicionItem:
     """The item without evidence; the rows that the question names are among those shown."""
     environment = subject.environment
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
@@ -48,24 +58,34 @@ def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replie
         tools=show_tools(environment),
         request=scenario.request if scenario else "",
         told=list_told(scenario) if scenario else [],
-        path={"calls": _add_replies(calls, replies), "last_words": scenario.say} if scenario else [],
+        path={"calls": _add_replies(calls, replies), "last_words": scenario.say}
+        if scenario
+        else [],
         rows=pick_rows(scenario.initial_state, named) if scenario else [],
         witness=[],
     )
 
 
 def list_told(scenario: Scenario) -> list[str]:
-    """What the user can tell, in an order that storing a scenario keeps: verify asks what the repair loop asked, and pays for it once."""
+    """What the user can tell, in an order that storing a scenario keeps: verify asks what the
+    repair loop asked, and pays for it once."""
     return [f"{name}: {value}" for name, value in sorted(scenario.user.facts.items())]
 
 
 def show_tools(environment: Environment) -> list[ToolText]:
-    return [ToolText(name=tool.name, description=tool.description, parameters=tool.parameters) for tool in environment.tools]
+    return [
+        ToolText(name=tool.name, description=tool.description, parameters=tool.parameters)
+        for tool in environment.tools
+    ]
 
 
 def _add_replies(calls: Sequence[dict[str, Json]], replies: Sequence[Observation]) -> list[Json]:
-    """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay the same."""
-    return [call | ({"reply": _describe_reply(reply)} if reply else {}) for call, reply in zip_longest(calls, replies[: len(calls)])]
+    """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay
+    the same."""
+    return [
+        call | ({"reply": _describe_reply(reply)} if reply else {})
+        for call, reply in zip_longest(calls, replies[: len(calls)])
+    ]
 
 
 def _describe_reply(reply: Observation) -> str:
@@ -79,11 +99,14 @@ def _describe_reply(reply: Observation) -> str:
 def holds_quote(item: SuspicionItem, quote: str) -> bool:
     """Whether the words occur in the item, blanks, quotation marks and case aside."""
     wanted = _flatten(quote)
-    return len(wanted) >= _SHORTEST and any(wanted in _flatten(text) for text in _list_texts(item.model_dump(mode="json")))
+    return len(wanted) >= _SHORTEST and any(
+        wanted in _flatten(text) for text in _list_texts(item.model_dump(mode="json"))
+    )
 
 
 def _list_texts(value: Json) -> Iterator[str]:
-    """Each text by itself, and each part as JSON, since rows and calls are quoted as they are printed."""
+    """Each text by itself, and each part as JSON, since rows and calls are quoted as they are
+    printed."""
     if is_object(value) or is_array(value):
         yield canonical_json(value)
         for part in value.values() if is_object(value) else value:
@@ -99,11 +122,23 @@ def _flatten(text: str) -> str:
 def pick_rows(state: dict[str, Json], named: str) -> Json:
     """Rows that are named first, then those that share most words with what names them."""
     words = set(_WORD.findall(named.casefold()))
-    rows = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items() if is_object(row)]
-    shared = [len(words & set(_WORD.findall(f"{key} {canonical_json(row)}".casefold()))) for _, key, row in rows]
+    rows = [
+        (table, key, row)
+        for table, held in state.items()
+        if is_object(held)
+        for key, row in held.items()
+        if is_object(row)
+    ]
+    shared = [
+        len(words & set(_WORD.findall(f"{key} {canonical_json(row)}".casefold())))
+        for _, key, row in rows
+    ]
     called = [bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", named)) for _, key, _ in rows]
-    # Equals by name: the order in which a state holds them may change when it is stored, and another question would be paid for again.
-    order = sorted(range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2]))[:_MOST_ROWS]
+    # Equals by name: the order in which a state holds them may change when it is stored, and
+    # another question would be paid for again.
+    order = sorted(
+        range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2])
+    )[:_MOST_ROWS]
     picked: dict[str, dict[str, Json]] = {}
     for table, key, row in (rows[place] for place in sorted(order)):
         picked.setdefault(table, {})[key] = row

@@ -1,4 +1,5 @@
-"""What somebody who reads knows: the words, numbers and dates of texts and replies, whatever their spelling.
+"""What somebody who reads knows: the words, numbers and dates of texts and replies, whatever their
+spelling.
 
 request, facts, policy ─┐
 replies so far         ─┴─► Knowledge ─► does it hold this value?
@@ -19,7 +20,10 @@ from schemas.scenario import Scenario
 _LIST_ITEM = re.compile(r"(?m)^\s*(?:\(?(?:\d+|[a-z])[.)]|[-–—*•·])\s")
 _DASH = re.compile(r"(?<=\S)\s+[-–—]\s+(?=[$€£]?\s?\d)")
 """A dash between words, and no sign of a number."""
-COUNTED = re.compile(r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b")
+COUNTED = re.compile(
+    r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|"
+    r"matters|items to do)\b"
+)
 """A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _MOST_TEXT = 20_000
@@ -27,7 +31,8 @@ _MOST_TEXT = 20_000
 
 
 def strip_numbering(text: str) -> str:
-    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers, and counts of wishes."""
+    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers,
+    and counts of wishes."""
     return normalise(COUNTED.sub("things", _DASH.sub(", ", _LIST_ITEM.sub("\n", text))))
 
 
@@ -64,7 +69,8 @@ def read_part(part: Json) -> Json:
 
 
 def read_day(value: Json) -> str:
-    """A value that is a date, perhaps with a time, and nothing else, as ISO text; empty for any other."""
+    """A value that is a date, perhaps with a time, and nothing else, as ISO text; empty for any
+    other."""
     found = _ISO_DAY.fullmatch(value) if isinstance(value, str) else None
     try:
         return date.fromisoformat(found[1]).isoformat() if found else ""
@@ -92,7 +98,8 @@ class KnownValues:
     values: set[str] = field(default_factory=set[str])
     """Plain values of replies, casefolded."""
     _found: dict[str, bool] = field(default_factory=dict[str, bool], repr=False, compare=False)
-    """Wording → whether the texts hold it: gates ask for the same few values of a state once for each change."""
+    """Wording → whether the texts hold it: gates ask for the same few values of a state once for
+    each change."""
     _found_in: str = field(default="", repr=False, compare=False)
 
     @classmethod

@@ -1,4 +1,5 @@
-"""Whether request and verifier are fair to each other: a reader maps each demand to the words that ask for it, and each wish to a demand.
+"""Whether request and verifier are fair to each other: a reader maps each demand to the words that
+ask for it, and each wish to a demand.
 
 request, rules, policy, tools, demands in plain sentences ─► mapper ─► sources, wishes, hints, readings
 quotes looked up here ─► a demand without words · a wish without a demand · words that show the way · two readings: suspicions
@@ -26,8 +27,12 @@ MOST = 3
 """Findings of a map that are put to the judge, gravest first: each takes two readings."""
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
 """Where a reader leaves words of a quote out."""
-_SPELLED_FREELY = re.compile(r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|-?\d+(?:\.\d+)?)(?![\w'])")
-"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for nothing beyond."""
+_SPELLED_FREELY = re.compile(
+    r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|"
+    r"-?\d+(?:\.\d+)?)(?![\w'])"
+)
+"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for
+nothing beyond."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
 
 
@@ -49,21 +54,41 @@ def list_demands(subject: ScenarioCase) -> list[Demand]:
 
 
 def show_map(item: SuspicionItem, date: str, demands: Sequence[Demand]) -> MapperInput:
-    """What the mapper is shown: what the judge is shown of a scenario, without the reference path, and the demands."""
-    shared = {name: getattr(item, name) for name in MapperInput.model_fields if name in SuspicionItem.model_fields}
+    """What the mapper is shown: what the judge is shown of a scenario, without the reference path,
+    and the demands."""
+    shared = {
+        name: getattr(item, name)
+        for name in MapperInput.model_fields
+        if name in SuspicionItem.model_fields
+    }
     return MapperInput(**shared, date=date, demands=list(demands))
 
 
 async def ask_map(subject: ScenarioCase, models: ModelSession) -> MapperReply:
     demands = list_demands(subject)
     named = " ".join(one.text for one in demands)
-    return await models.ask(PROMPT, show_map(describe_item(subject, named), subject.scenario.clock, demands), MapperReply, role="judge")
+    return await models.ask(
+        PROMPT,
+        show_map(describe_item(subject, named), subject.scenario.clock, demands),
+        MapperReply,
+        role="judge",
+    )
 
 
-def find_unfair(reply: MapperReply, item: SuspicionItem, demands: Sequence[Demand]) -> list[Unfairness]:
+def find_unfair(
+    reply: MapperReply, item: SuspicionItem, demands: Sequence[Demand]
+) -> list[Unfairness]:
     """What the map shows, gravest first. A quote that is not there counts as none."""
     known = {one.id: one for one in demands}
-    texts = item.model_copy(update={"path": [], "rows": [], "witness": [], "name": "", "brief": item.brief.model_copy(update={"text": ""})})
+    texts = item.model_copy(
+        update={
+            "path": [],
+            "rows": [],
+            "witness": [],
+            "name": "",
+            "brief": item.brief.model_copy(update={"text": ""}),
+        }
+    )
     request = texts.model_copy(update={"rules": [], "policy": "", "tools": [], "told": []})
     found = [
         *_list_unasked(reply, texts, known),
@@ -74,7 +99,9 @@ def find_unfair(reply: MapperReply, item: SuspicionItem, demands: Sequence[Deman
             if _is_there(one.words, request)
         ),
         *(
-            Unfairness("two_readings", _blame_readings(one.words, *both), ask_readings(one.words, *both))
+            Unfairness(
+                "two_readings", _blame_readings(one.words, *both), ask_readings(one.words, *both)
+            )
             for one in reply.readings
             if _is_there(one.words, request) and (both := _sort_readings(one.one, one.other))
         ),
@@ -85,8 +112,10 @@ def find_unfair(reply: MapperReply, item: SuspicionItem, demands: Sequence[Deman
 def ask_unasked(demand: str) -> str:
     """Whether a demand asks for more than anybody does."""
     return (
-        "Could careful work meet all that the request, what the user can tell, the rules and the policy document ask for, with all that "
-        f"the tools then do by themselves, and still end so that this is not fulfilled to the letter: {demand}"
+        "Could careful work meet all that the request, what the user can tell, the rules and the "
+        "policy document ask for, with all that "
+        "the tools then do by themselves, and still end so that this is not fulfilled to the "
+        f"letter: {demand}"
     )
 
 
@@ -94,8 +123,10 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
     """Whether a wish could be left undone unseen."""
     listed = " ".join(f"({number}) {text}" for number, text in enumerate(demands, 1))
     return (
-        f"Do the words {words!r} of the request wish for something, beyond a courtesy or a confirmation, that could be left undone or "
-        "be done wrongly (what a rule or the policy document forbids, or leaves to somebody else, is rightly left undone) "
+        f"Do the words {words!r} of the request wish for something, beyond a courtesy or a "
+        "confirmation, that could be left undone or "
+        "be done wrongly (what a rule or the policy document forbids, or leaves to somebody else, "
+        "is rightly left undone) "
         f"while all of the following still hold: {listed}"
     )
 
@@ -103,22 +134,30 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
 def ask_hint(words: str) -> str:
     """Whether words show the way."""
     return (
-        f"Do the words {words!r} of the request tell the agent how to work, by naming a tool or a parameter, an id that only the system "
+        f"Do the words {words!r} of the request tell the agent how to work, by naming a tool or a "
+        "parameter, an id that only the system "
         "shows, or steps that lead to the end, rather than what the person wants at the end?"
     )
 
 
 def ask_readings(words: str, one: str, other: str) -> str:
     """As the blind reader's question is put."""
-    return f"Can the words {words!r} be understood in both of these ways, and would the work then end differently: (a) {one}; (b) {other}?"
+    return (
+        f"Can the words {words!r} be understood in both of these ways, and would the work then "
+        f"end differently: (a) {one}; (b) {other}?"
+    )
 
 
-def _list_unasked(reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]) -> Iterator[Unfairness]:
-    """Demands without words first, then those that ask for more than the words do. What the mapper forgot is asked about, too."""
+def _list_unasked(
+    reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]
+) -> Iterator[Unfairness]:
+    """Demands without words first, then those that ask for more than the words do. What the mapper
+    forgot is asked about, too."""
     told = {one.id: one for one in reply.sources}
     rank = {identity: place for place, identity in enumerate(known)}
     for demand in sorted(
-        (one for one in known.values() if one != REST), key=lambda one: (_is_mapped(told.get(one.id), texts), rank[one.id])
+        (one for one in known.values() if one != REST),
+        key=lambda one: (_is_mapped(told.get(one.id), texts), rank[one.id]),
     ):
         source = told.get(demand.id)
         mapped = _is_mapped(source, texts)
@@ -126,8 +165,15 @@ def _list_unasked(reply: MapperReply, texts: SuspicionItem, known: Mapping[str, 
             continue
         words = f"the verifier demands what nobody asks for: {demand.text}"
         if mapped and source:
-            words = f"the verifier demands more than {source.quote!r} asks for ({source.excess}): {demand.text}"
-        yield Unfairness("unasked", f"{words} Ask for it in the request, or do not do it and do not tell it.", ask_unasked(demand.text))
+            words = (
+                f"the verifier demands more than {source.quote!r} asks for ({source.excess}): "
+                f"{demand.text}"
+            )
+        yield Unfairness(
+            "unasked",
+            f"{words} Ask for it in the request, or do not do it and do not tell it.",
+            ask_unasked(demand.text),
+        )
 
 
 def _is_mapped(source: DemandSource | None, texts: SuspicionItem) -> bool:
@@ -140,21 +186,35 @@ def _is_there(quote: str, texts: SuspicionItem) -> bool:
     return bool(parts) and all(holds_quote(texts, part) for part in parts)
 
 
-def _list_unchecked(reply: MapperReply, request: SuspicionItem, known: Mapping[str, Demand]) -> Iterator[Unfairness]:
+def _list_unchecked(
+    reply: MapperReply, request: SuspicionItem, known: Mapping[str, Demand]
+) -> Iterator[Unfairness]:
     texts = [one.text for one in known.values()]
     for wish in reply.wishes:
         if not any(one in known for one in wish.demands) and _is_there(wish.words, request):
-            words = f"the request wishes for {wish.words!r}, and nothing in the verifier would notice if that were left undone. "
-            words += "Leave the wish out, or wish for something whose value ends in a column that is compared or in what is told."
+            words = (
+                f"the request wishes for {wish.words!r}, and nothing in the verifier would "
+                "notice if that were left undone. "
+            )
+            words += (
+                "Leave the wish out, or wish for something whose value ends in a column that is "
+                "compared or in what is told."
+            )
             yield Unfairness("unchecked", words, ask_unchecked(wish.words, texts))
 
 
 def _blame_hint(words: str, shows: str) -> str:
-    return f"the request shows the way: {words!r} gives away {shows}. Say what the end is to be, and leave the way to the agent."
+    return (
+        f"the request shows the way: {words!r} gives away {shows}. Say what the end is to be, "
+        "and leave the way to the agent."
+    )
 
 
 def _blame_readings(words: str, one: str, other: str) -> str:
-    return f"{words!r} has two readings with different ends: {one}; {other}. Add words that exclude one of them."
+    return (
+        f"{words!r} has two readings with different ends: {one}; {other}. Add words that exclude "
+        "one of them."
+    )
 
 
 def _sort_readings(one: Understanding, other: Understanding) -> tuple[str, str]:

@@ -22,8 +22,10 @@ Mask = int
 
 OPERATIONS: dict[str, str] = {
     "count": r"how many|how often|number of|count(?! on)|amount of",
-    "sum": r"total|totals|sum|in all|altogether|adds? up|add(?:ed|ing) up|come to|comes to|combined|overall",
-    "highest": r"highest|largest|biggest|greatest|most|maximum|max|longest|top|leads?|dearest|heaviest|best",
+    "sum": r"total|totals|sum|in all|altogether|adds? up|add(?:ed|ing) up|come to|comes to|combined|"
+    r"overall",
+    "highest": r"highest|largest|biggest|greatest|most|maximum|max|longest|top|leads?|dearest|heaviest|"
+    r"best",
     "lowest": r"lowest|smallest|least|minimum|min|shortest|fewest|cheapest|lightest|worst",
     "last": r"latest|last|newest|(?:most )?recent(?:ly)?",
     "first": r"earliest|first|oldest|soonest|next",
@@ -32,27 +34,34 @@ OPERATIONS: dict[str, str] = {
 """What is asked to be done with rows → how people ask for it."""
 
 _ARITHMETIC = re.compile(
-    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|higher|lower) than"
+    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|"
+    r"higher|lower) than"
     r"|left over|would (?:we|i|they|he|she|it|you|then|the)|still to be|less what|minus"
     r"|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
     r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
 """Signs of a calculation of more than one step."""
 _WISHED = re.compile(
-    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|makes?|marks?|sets?"
+    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|"
+    r"makes?|marks?|sets?"
     r"|puts?|(?:should|must|ought to"
-    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
+    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|"
+    r"ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
     r"|but|for|from|until|till|by"
     r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
 )
 """A wish for a state, which follows what it is wished of."""
 _WISHED_VALUE = re.compile(
-    r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|set|change|put|make|enter)\b"
-    r"(?P<between>(?:(?!\b(?:with|whose|that|which|who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
+    r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|"
+    r"set|change|put|make|enter)\b"
+    r"(?P<between>(?:(?!\b(?:with|whose|that|which|"
+    r"who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
 )
-"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which one is meant."""
+"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which
+one is meant."""
 _ASKS = re.compile(
-    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much"
+    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|"
+    r"how (?:many|much"
     r"|long|often|old)|which|who|whose"
     r"|(?:want|need|like) to know|what)\b"
 )
@@ -60,7 +69,8 @@ _ASKS = re.compile(
 EMPTY = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be by do for from has have id in is it its key no not of on or that the to value was what which who with yes",
+        "a an and are as at be by do for from has have id in is it its key no not of on or that "
+        "the to value was what which who with yes",
     )
 )
 """Words that describe nothing."""
@@ -68,7 +78,8 @@ EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, in words: also how the fact is named, and what stands beside the answer in the reference path's last words."""
+    """What is asked, in words: also how the fact is named, and what stands beside the answer in the
+    reference path's last words."""
 
     text: str
     """Normalised, the answer itself left out."""
@@ -80,9 +91,14 @@ class Question:
         said = [one for one in split_sentences(scenario.say) if find_told(fact, normalise(one))]
         request = scenario.request
         if scenario.polarity != "answer":
-            request = find_asked(leave_out_wishes(request, StateIndex.of(scenario.initial_state).fields))
+            request = find_asked(
+                leave_out_wishes(request, StateIndex.of(scenario.initial_state).fields)
+            )
         text = normalise("\n".join([request, fact.name, *said]))
-        return cls(blank(text, find_told(fact, text)), "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")))
+        return cls(
+            blank(text, find_told(fact, text)),
+            "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")),
+        )
 
     def mark_name(self, name: str) -> Mask:
         """Words that a field, a tool or a collection is called by, in whatever number."""
@@ -97,9 +113,17 @@ class Question:
         if (number := read_plain_number(value)) is not None:
             return self._numbers.get(number, 0)
         words = split_words(str(value))
-        if not words or words[0] not in self._places or (len(words) == 1 and not self._describes(str(value))):
+        if (
+            not words
+            or words[0] not in self._places
+            or (len(words) == 1 and not self._describes(str(value)))
+        ):
             return 0
-        starts = (place for place in self._places[words[0]] if self.words[place : place + len(words)] == words)
+        starts = (
+            place
+            for place in self._places[words[0]]
+            if self.words[place : place + len(words)] == words
+        )
         return self._join(place + step for place in starts for step in range(len(words)))
 
     def _describes(self, word: str) -> bool:
@@ -109,7 +133,8 @@ class Question:
         return self._operations[name]
 
     def calculates(self, fields: Iterable[str]) -> bool:
-        """Whether something is to be worked out in more than one step; a sign of it that is a field's name is none."""
+        """Whether something is to be worked out in more than one step; a sign of it that is a
+        field's name is none."""
         named = self._join_masks(map(self.mark_name, fields))
         return any(self._cover(found.span()) & ~named for found in _ARITHMETIC.finditer(self.text))
 
@@ -124,16 +149,24 @@ class Question:
     def is_label(self, mask: Mask, name: str) -> bool:
         """Whether it is a number behind a word of a name, as in `box 2`."""
         known = {stem(word) for word in cut_name(name)}
-        places = [place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()]
+        places = [
+            place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()
+        ]
         return any(place and stem(self.words[place - 1]) in known for place in places)
 
     def is_plain(self, mask: Mask) -> bool:
         """Whether it holds nothing but numbers and words that describe nothing."""
-        return all(word in EMPTY or word.replace(".", "").isdigit() for word in self.render_words(mask).split())
+        return all(
+            word in EMPTY or word.replace(".", "").isdigit()
+            for word in self.render_words(mask).split()
+        )
 
     @cached_property
     def _spans(self) -> list[Span]:
-        return [found.span() for found in re.finditer(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*", self.text)]
+        return [
+            found.span()
+            for found in re.finditer(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*", self.text)
+        ]
 
     @cached_property
     def words(self) -> list[str]:
@@ -173,12 +206,18 @@ class Question:
     @cached_property
     def _operations(self) -> dict[str, Mask]:
         return {
-            name: self._join_masks(self._cover(found.span()) for found in re.finditer(rf"\b(?:{words})\b", self.text))
+            name: self._join_masks(
+                self._cover(found.span()) for found in re.finditer(rf"\b(?:{words})\b", self.text)
+            )
             for name, words in OPERATIONS.items()
         }
 
     def _cover(self, span: Span) -> Mask:
-        return self._join(place for place, (start, end) in enumerate(self._spans) if start < span[1] and span[0] < end)
+        return self._join(
+            place
+            for place, (start, end) in enumerate(self._spans)
+            if start < span[1] and span[0] < end
+        )
 
     @staticmethod
     def _join(places: Iterable[int]) -> Mask:
@@ -196,21 +235,27 @@ class Question:
 
 
 def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
-    """The request without what somebody or something is to become: `I want this agent suspended` describes no suspended agent, and `it
+    """The request without what somebody or something is to become: `I want this agent suspended`
+    describes no suspended agent, and `it
     should have description 'kept for the audit'` none that has this description already."""
     named = {word for name in fields for word in cut_name(name)}
 
     def leave_out(found: re.Match[str]) -> str:
         before = split_words(found["between"])
         # The text is a field's: the field stands right before it, or before `to` and `as`.
-        of_field = bool(before) and (before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before)))
+        of_field = bool(before) and (
+            before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before))
+        )
         return found[0].removesuffix(found["quoted"]) if of_field else found[0]
 
-    return _WISHED_VALUE.sub(leave_out, _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request))
+    return _WISHED_VALUE.sub(
+        leave_out, _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request)
+    )
 
 
 def find_asked(request: str) -> str:
-    """Sentences of an errand that ask for an answer, each with the one before it, which says of what; all where none asks."""
+    """Sentences of an errand that ask for an answer, each with the one before it, which says of
+    what; all where none asks."""
     sentences = split_sentences(request)
     asking = [place for place, sentence in enumerate(sentences) if _ASKS.search(sentence)]
     kept = sorted({near for place in asking for near in (place - 1, place) if near >= 0})
@@ -233,7 +278,14 @@ def split_sentences(text: str) -> Sequence[str]:
 
 def stem(word: str) -> str:
     """One form for one and many."""
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word.removesuffix(ending) + instead
     return word

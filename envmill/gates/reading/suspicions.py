@@ -1,4 +1,5 @@
-"""The judge of suspicions: two readings of one neutral question decide whether a suspicion is confirmed.
+"""The judge of suspicions: two readings of one neutral question decide whether a suspicion is
+confirmed.
 
 suspected ─► calibrated? ─no──────────────────────────────► suspected
                 └─yes─► reading "in doubt no", reading "in doubt yes"
@@ -6,7 +7,8 @@ suspected ─► calibrated? ─no───────────────�
                           ├─ a no, quotes in order ───────► cleared
                           └─ outage, or no valid reading ─► suspected
 
-The judge is shown the item and the question. It is never shown the gate, the reason code or the gate's words.
+The judge is shown the item and the question. It is never shown the gate, the reason code or the
+gate's words.
 """
 
 import asyncio
@@ -24,13 +26,15 @@ from envmill.sandbox import Observation
 from schemas.base import Json, is_object
 from schemas.suspicion import JudgeCalibration, SuspicionInput, SuspicionItem, SuspicionReply
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "suspicion.md", SuspicionInput, SuspicionReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "suspicion.md", SuspicionInput, SuspicionReply
+)
 
 LEAST_CASES = 30
 """Planted cases, and honest ones, from which a calibration says anything."""
 LEAST_KEPT, LEAST_CAUGHT = 0.9, 0.5
-"""Shares that give a judge a say: of honest cases kept, and of planted cases caught. A judge that always answers no keeps every honest
-case, and would clear every fault."""
+"""Shares that give a judge a say: of honest cases kept, and of planted cases caught. A judge that
+always answers no keeps every honest case, and would clear every fault."""
 _READINGS: tuple[Literal["no"], Literal["yes"]] = ("no", "yes")
 _ATTEMPTS = 2
 """Times one reading is asked for: again only after a quote that does not occur in the item."""
@@ -57,14 +61,19 @@ async def rule_on_suspicions(
     calibrations: Sequence[JudgeCalibration] = (),
     replies: Sequence[Observation] = (),
 ) -> list[Finding]:
-    """The findings, each suspicion `dropped` or `cleared` where a calibrated judge decides it. Without an account, as they are.
+    """The findings, each suspicion `dropped` or `cleared` where a calibrated judge decides it.
+    Without an account, as they are.
 
     `replies` are those to the calls of a scenario's reference path.
     """
     if models is None:
         return list(findings)
     asker: ModelSession = models
-    return list(await asyncio.gather(*(_rule_on(finding, subject, asker, calibrations, replies) for finding in findings)))
+    return list(
+        await asyncio.gather(
+            *(_rule_on(finding, subject, asker, calibrations, replies) for finding in findings)
+        )
+    )
 
 
 async def _rule_on(
@@ -76,28 +85,45 @@ async def _rule_on(
 ) -> Finding:
     if finding.outcome != "suspected" or not finding.question:
         return finding
-    if why := find_objection(find_calibration(calibrations, finding.gate, finding.reason, name_judge(models))):
+    if why := find_objection(
+        find_calibration(calibrations, finding.gate, finding.reason, name_judge(models))
+    ):
         return replace(finding, evidence=_add(finding, {"asked": False, "why": why}))
     try:
         readings = await read_twice(describe(subject, finding, replies), finding.question, models)
     except (Outage, BadRequest) as error:
         return replace(finding, evidence=_add(finding, {"asked": True, "why": error.message}))
     decision = decide(readings)
-    told = {"asked": True, "model": name_judge(models), "prompt_hash": PROMPT.hash, "decision": decision}
+    told = {
+        "asked": True,
+        "model": name_judge(models),
+        "prompt_hash": PROMPT.hash,
+        "decision": decision,
+    }
     heard = [{**vars(one), "quotes": [*one.quotes]} for one in readings]
     evidence = _add(finding, {**told, "question": finding.question, "readings": heard})
     if decision == "undecided":
         return replace(finding, evidence=evidence)
-    return replace(finding, outcome="dropped" if decision == "confirmed" else "cleared", evidence=evidence)
+    return replace(
+        finding, outcome="dropped" if decision == "confirmed" else "cleared", evidence=evidence
+    )
 
 
 async def read_twice(item: SuspicionItem, question: str, models: ModelSession) -> list[JudgeAnswer]:
     """Both readings. A reading never sees the other one."""
-    return list(await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS)))
+    return list(
+        await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS))
+    )
 
 
-async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"], models: ModelSession) -> JudgeAnswer:
-    inputs = SuspicionInput(**{name: getattr(item, name) for name in SuspicionItem.model_fields}, question=question, doubt=doubt)
+async def _read(
+    item: SuspicionItem, question: str, doubt: Literal["yes", "no"], models: ModelSession
+) -> JudgeAnswer:
+    inputs = SuspicionInput(
+        **{name: getattr(item, name) for name in SuspicionItem.model_fields},
+        question=question,
+        doubt=doubt,
+    )
     reading = JudgeAnswer(doubt, "unread")
     for sample in range(_ATTEMPTS):
         try:
@@ -105,14 +131,17 @@ async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"],
         except BadReply as error:
             return JudgeAnswer(doubt, "unread", (), error.message)
         valid = all(holds_quote(item, quote) for quote in reply.quotes)
-        reading = JudgeAnswer(doubt, reply.answer if valid else "void", tuple(reply.quotes), reply.reason)
+        reading = JudgeAnswer(
+            doubt, reply.answer if valid else "void", tuple(reply.quotes), reply.reason
+        )
         if valid:
             break
     return reading
 
 
 def decide(readings: Sequence[JudgeAnswer]) -> Decision:
-    """Two times yes confirms, one no does not confirm. A void reading is no opinion: it neither confirms nor clears."""
+    """Two times yes confirms, one no does not confirm. A void reading is no opinion: it neither
+    confirms nor clears."""
     answers = [one.answer for one in readings]
     if "no" in answers:
         return "unconfirmed"
@@ -124,14 +153,18 @@ def asks_judge(wish: str, models: ModelSession) -> bool:
     return wish == "judge" or (wish == "auto" and name_judge(models) != "offline")
 
 
-def find_calibration(calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str) -> JudgeCalibration | None:
-    """How this judge answered cases of this code under the present prompt; the last one where there are several."""
+def find_calibration(
+    calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str
+) -> JudgeCalibration | None:
+    """How this judge answered cases of this code under the present prompt; the last one where there
+    are several."""
     fitting = [
         one
         for one in calibrations
         if one.model == model
         and one.prompt_hash in (PROMPT.hash, "" if model == "offline" else PROMPT.hash)
-        and (one.gate, one.reason) in ((gate, reason), ("*", "*") if model == "offline" else (gate, reason))
+        and (one.gate, one.reason)
+        in ((gate, reason), ("*", "*") if model == "offline" else (gate, reason))
     ]
     return fitting[-1] if fitting else None
 
@@ -141,11 +174,20 @@ def find_objection(calibration: JudgeCalibration | None) -> str:
     if calibration is None:
         return "this judge was not calibrated for this reason code"
     if min(calibration.planted, calibration.honest) < LEAST_CASES:
-        return f"{calibration.planted} planted and {calibration.honest} honest cases were read; {LEAST_CASES} of each are needed"
+        return (
+            f"{calibration.planted} planted and {calibration.honest} honest cases were read; "
+            f"{LEAST_CASES} of each are needed"
+        )
     if calibration.kept < LEAST_KEPT * calibration.honest:
-        return f"it keeps {calibration.kept} of {calibration.honest} honest cases; {LEAST_KEPT:.0%} are needed"
+        return (
+            f"it keeps {calibration.kept} of {calibration.honest} honest cases; {LEAST_KEPT:.0%} "
+            "are needed"
+        )
     if calibration.caught < LEAST_CAUGHT * calibration.planted:
-        return f"it catches {calibration.caught} of {calibration.planted} planted cases; {LEAST_CAUGHT:.0%} are needed"
+        return (
+            f"it catches {calibration.caught} of {calibration.planted} planted cases; "
+            f"{LEAST_CAUGHT:.0%} are needed"
+        )
     return ""
 
 

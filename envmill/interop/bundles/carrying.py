@@ -1,4 +1,5 @@
-"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge, and the few files that open both.
+"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge,
+and the few files that open both.
 
 envrun/*.py              opens the folder
 envrun/jail.py           the jail's client; envrun/briefing.py, what an agent is told first
@@ -20,12 +21,19 @@ from envmill.settings import ROOT
 from envmill.verifiers.version import follow_imports
 
 _HERE = Path(__file__).parent / CARRIED
-_ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")))
+_ROOTS = (
+    "envmill.verifiers.judge",
+    *(f"envmill.agents.users.{name}" for name in ("manners", "missteps", "requests")),
+)
 
 
 def list_carried(program: Program) -> dict[str, bytes]:
     """Path in the bundle folder → content."""
-    own = {f"{CARRIED}/environment.json": orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)}
+    own = {
+        f"{CARRIED}/environment.json": orjson.dumps(
+            program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2
+        )
+    }
     return {**list_same(), **own}
 
 
@@ -33,13 +41,22 @@ def list_carried(program: Program) -> dict[str, bytes]:
 def list_same() -> dict[str, bytes]:
     """Files that are the same in every folder, read once."""
     runtime = list_runtime()
-    found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}
+    found = {
+        f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes()
+        for path in sorted(_HERE.rglob("*.py"))
+    }
     found |= {f"{CARRIED}/runtime/{name}": content for name, content in runtime.items()}
-    found |= {f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()}
-    alone = {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/briefing.py": runtime["briefing.py"]}
+    found |= {
+        f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()
+    }
+    alone = {
+        f"{CARRIED}/jail.py": runtime[CLIENT],
+        f"{CARRIED}/briefing.py": runtime["briefing.py"],
+    }
     return found | alone | {f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
 
 
 def list_judge() -> list[Path]:
-    """Our files that the judge and the scripted user need, found by following imports; the runtime lies beside them already."""
+    """Our files that the judge and the scripted user need, found by following imports; the runtime
+    lies beside them already."""
     return follow_imports(_ROOTS, HOLLOW)

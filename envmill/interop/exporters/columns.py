@@ -1,4 +1,5 @@
-"""Columns of an exported table: each with its meaning, and how it is told from a row; written as Parquet, documented from the same list."""
+"""Columns of an exported table: each with its meaning, and how it is told from a row; written as
+Parquet, documented from the same list."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (pyarrow ships no types)
@@ -15,7 +16,9 @@ from schemas.base import Json, canonical_json
 
 T = TypeVar("T")
 U = TypeVar("U")
-ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"]
+ColumnType = Literal[
+    "string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"
+]
 
 _TYPES: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
@@ -35,19 +38,26 @@ class ExportColumn(Generic[T]):
 
     name: str
     type: ColumnType
-    """`json` is a string that holds JSON: nested columns of unequal shape come back with fields that were never there."""
+    """`json` is a string that holds JSON: nested columns of unequal shape come back with fields
+    that were never there."""
     meaning: str
     tell: Callable[[T], Json]
 
 
-def join_columns(first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]) -> list[ExportColumn[tuple[T, U]]]:
+def join_columns(
+    first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]
+) -> list[ExportColumn[tuple[T, U]]]:
     """Columns of two records that make one row."""
 
     def left(column: ExportColumn[T]) -> ExportColumn[tuple[T, U]]:
-        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[0]))
+        return ExportColumn(
+            column.name, column.type, column.meaning, lambda row: column.tell(row[0])
+        )
 
     def right(column: ExportColumn[U]) -> ExportColumn[tuple[T, U]]:
-        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[1]))
+        return ExportColumn(
+            column.name, column.type, column.meaning, lambda row: column.tell(row[1])
+        )
 
     return [*map(left, first), *map(right, second)]
 

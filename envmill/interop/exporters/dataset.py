@@ -1,4 +1,5 @@
-"""Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card that says how it came to be.
+"""Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card
+that says how it came to be.
 
 README.md                 the card: front matter for loaders, then funnel, costs, bounds, models, licences, fields
 data/CONFIG/SPLIT.parquet sft, rl, preferences, environments
@@ -11,9 +12,23 @@ from typing import Any
 from envmill.agents import is_scripted
 from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    StepCount,
+    make_canary,
+    render_json,
+)
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
-from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_sources, describe_tiers, fill
+from envmill.interop.exporters.pages import (
+    describe_bounds,
+    describe_contamination,
+    describe_sources,
+    describe_tiers,
+    fill,
+)
 from envmill.interop.exporters.sources import Sources, make_column
 from schemas.base import Json
 from schemas.environment import Environment
@@ -27,12 +42,31 @@ COLUMNS: tuple[ExportColumn[Environment], ...] = (
     ExportColumn("theme", "string", "Working-life domain.", lambda one: one.brief.theme),
     ExportColumn("kind", "string", "Kind of environment.", lambda one: one.kind),
     ExportColumn("rules", "list<string>", "Rules the tools enforce.", lambda one: one.rules),
-    ExportColumn("policy_document", "string", "Policy document for the agent.", lambda one: one.policy_document),
-    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", list_tools),
-    ExportColumn("files", "json", "Path → source text. It runs only in a jail; exporter `bundle` brings one.", lambda one: one.files),
-    ExportColumn("entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry),
+    ExportColumn(
+        "policy_document",
+        "string",
+        "Policy document for the agent.",
+        lambda one: one.policy_document,
+    ),
+    ExportColumn(
+        "tools", "json", "Interface: name, description, JSON Schema of the arguments.", list_tools
+    ),
+    ExportColumn(
+        "files",
+        "json",
+        "Path → source text. It runs only in a jail; exporter `bundle` brings one.",
+        lambda one: one.files,
+    ),
+    ExportColumn(
+        "entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry
+    ),
     ExportColumn("recipe", "string", "How it was thought up.", lambda one: one.origin.recipe),
-    ExportColumn("provider", "string", "Who answered; `offline` is a procedural author.", lambda one: one.origin.provider),
+    ExportColumn(
+        "provider",
+        "string",
+        "Who answered; `offline` is a procedural author.",
+        lambda one: one.origin.provider,
+    ),
     ExportColumn("model", "string", "Model that answered.", lambda one: one.origin.model),
     ExportColumn("licence", "string", "Licence.", lambda one: one.licence),
 )
@@ -41,7 +75,8 @@ CONFIGS: Mapping[str, str] = {
     "sft": "trajectories that passed, with loss flags",
     "rl": "scenarios as they are put to a policy",
     "preferences": "pairs of a passed and a failed attempt that begin alike",
-    "environments": "the environments all of it was made in; always split `train`, whatever the split of their scenarios",
+    "environments": "the environments all of it was made in; always split `train`, whatever the split of "
+    "their scenarios",
 }
 
 
@@ -57,7 +92,8 @@ def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
 
 
 def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder. The card stands beside what is hashed: what the run spent may differ where all else is equal."""
+    """One folder. The card stands beside what is hashed: what the run spent may differ where all
+    else is equal."""
     if not cargo.scenarios:
         return []
     grouped: dict[str, Mapping[str, Sequence[Any]]] = {
@@ -74,7 +110,11 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
     }
     ids = tuple(sorted(one.id for one in cargo.scenarios))
     canary = make_canary(ids)
-    counts = {config: {split: len(rows) for split, rows in splits.items()} for config, splits in grouped.items() if splits}
+    counts = {
+        config: {split: len(rows) for split, rows in splits.items()}
+        for config, splits in grouped.items()
+        if splits
+    }
     files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
     card = _write_card(cargo, counts, canary).encode()
     environments = tuple(sorted(one.id for one in cargo.environments))
@@ -83,21 +123,32 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
-    made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
+    made = {
+        one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")}
+        for one in cargo.environments
+    }
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    told = {"tiers": cargo.describe_tiers(), "contamination": cargo.describe_contamination(), "sources": describe_rows(cargo)}
+    told = {
+        "tiers": cargo.describe_tiers(),
+        "contamination": cargo.describe_contamination(),
+        "sources": describe_rows(cargo),
+    }
     return {"environments": made, "scenarios": posed, **told, "canary": canary}
 
 
 def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
     licences = Counter(one.licence for one in cargo.environments)
-    made = Counter(f"{one.origin.provider} {one.origin.model}".strip() for one in (*cargo.environments, *cargo.scenarios))
+    made = Counter(
+        f"{one.origin.provider} {one.origin.model}".strip()
+        for one in (*cargo.environments, *cargo.scenarios)
+    )
     policies = Counter(one.policy for one in cargo.trajectories)
     return fill(
         "dataset",
         front=_write_front(counts, sorted(licences)),
         configs="\n".join(
-            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} | {CONFIGS[config]} |"
+            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} "
+            f"| {CONFIGS[config]} |"
             for config, splits in counts.items()
         ),
         first=next(iter(counts)),
@@ -111,14 +162,18 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         contamination=describe_contamination(cargo.describe_contamination()),
         sources=describe_sources(describe_rows(cargo)),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
-        scripted=" Scripts acted in environments that a model wrote: what they pass says nothing about difficulty."
+        scripted=" Scripts acted in environments that a model wrote: what they pass says nothing "
+        "about difficulty."
         if any(is_scripted(one.policy) for one in cargo.trajectories)
         and any(one.origin.provider != "offline" for one in cargo.environments)
         else "",
-        offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
+        offline=" What `offline` made shows that the plumbing works; its pass rates say nothing "
+        "about difficulty."
         if "offline" in str(made)
         else "",
-        fields="\n\n".join(f"### {config}\n{describe_fields(list_columns({})[config])}" for config in counts),
+        fields="\n\n".join(
+            f"### {config}\n{describe_fields(list_columns({})[config])}" for config in counts
+        ),
         transfer=TRANSFER,
         canary=canary,
     )
@@ -126,7 +181,9 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
 
 def describe_rows(cargo: ExportSet) -> Json:
     """What its scenarios, trajectories and pairs rest on."""
-    return cargo.describe_sources([one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)])
+    return cargo.describe_sources(
+        [one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)]
+    )
 
 
 def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
@@ -137,7 +194,15 @@ def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
 
 def _describe_step(count: StepCount) -> str:
     reasons = ", ".join(f"{reason} {number}" for reason, number in count.reasons.items())
-    told = (count.step, count.kept + count.dropped, count.kept, count.dropped, reasons, count.tokens, describe_cost(count.cost))
+    told = (
+        count.step,
+        count.kept + count.dropped,
+        count.kept,
+        count.dropped,
+        reasons,
+        count.tokens,
+        describe_cost(count.cost),
+    )
     return f"| {' | '.join(map(str, told))} |"
 
 
@@ -145,7 +210,10 @@ def _describe_spent(cargo: ExportSet) -> str:
     costs = [one.cost for one in cargo.counts]
     whole = None if None in costs else sum(one or 0.0 for one in costs)
     each = None if whole is None else whole / len(cargo.scenarios)
-    return f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per scenario kept {describe_cost(each)}"
+    return (
+        f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per "
+        f"scenario kept {describe_cost(each)}"
+    )
 
 
 def describe_cost(cost: float | None) -> str:
@@ -169,6 +237,9 @@ def _write_front(counts: Mapping[str, Mapping[str, int]], licences: Sequence[str
     for config, splits in counts.items():
         lines += [f"- config_name: {config}", "  data_files:"]
         lines += [
-            part for split in SPLITS if split in splits for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
+            part
+            for split in SPLITS
+            if split in splits
+            for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
         ]
     return "\n".join(lines)

@@ -1,4 +1,5 @@
-"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
+"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt,
+tools, and where the verifier is."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,8 +9,17 @@ from typing import Literal
 from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import list_manners
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.sources import Sources, make_column
@@ -35,10 +45,14 @@ class RlRow:
 
     @property
     def prompt(self) -> list[Json]:
-        """What the policy reads first. In a conversation the user begins with less than everything."""
+        """What the policy reads first. In a conversation the user begins with less than
+        everything."""
         told = brief_agent(self.environment, self.scenario.clock)
         asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
-        return [*([{"role": "system", "content": told}] if told else []), {"role": "user", "content": asked}]
+        return [
+            *([{"role": "system", "content": told}] if told else []),
+            {"role": "user", "content": asked},
+        ]
 
     @property
     def tools(self) -> list[Json]:
@@ -47,18 +61,25 @@ class RlRow:
 
     @property
     def verifier(self) -> Json:
-        """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
+        """Where what judges it is found; never the verifier itself: a policy's process must not
+        hold it."""
         return kind_of(self.environment).locate_verifier(self.environment, self.scenario)
 
 
 COLUMNS: tuple[ExportColumn[RlRow], ...] = (
-    ExportColumn("data_source", "string", "`envmill/` and the recipe.", lambda one: f"envmill/{one.scenario.origin.recipe}"),
+    ExportColumn(
+        "data_source",
+        "string",
+        "`envmill/` and the recipe.",
+        lambda one: f"envmill/{one.scenario.origin.recipe}",
+    ),
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario.id),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment.id),
     ExportColumn(
         "form",
         "string",
-        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked.",
+        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when "
+        "asked.",
         lambda one: one.form,
     ),
     ExportColumn("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
@@ -66,41 +87,75 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "verifier",
         "json",
-        "Folder of the exported environment and its scenario there, which judges; of a machine, its Harbor folder.",
+        "Folder of the exported environment and its scenario there, which judges; of a machine, "
+        "its Harbor folder.",
         lambda one: one.verifier,
     ),
-    ExportColumn("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
+    ExportColumn(
+        "seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed
+    ),
     ExportColumn("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
     ExportColumn(
         "limits",
         "json",
-        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
+        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, "
+        "errors.",
         lambda one: one.limits,
     ),
-    ExportColumn("polarity", "string", "What success means here.", lambda one: one.scenario.polarity),
+    ExportColumn(
+        "manners",
+        "list<string>",
+        "Users that the row may meet, as `person` of the folder's sessions: those of its split; "
+        "empty in the form `single`.",
+        lambda one: list_manners(one.scenario.split) if one.form == "conversation" else [],
+    ),
+    ExportColumn(
+        "polarity", "string", "What success means here.", lambda one: one.scenario.polarity
+    ),
     ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
-    ExportColumn("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _describe_bounds(one.scenario)),
-    ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.environment.licence),
+    ExportColumn(
+        "bounds",
+        "json",
+        "Error bounds of the verifier; null where not measured.",
+        lambda one: _describe_bounds(one.scenario),
+    ),
+    ExportColumn(
+        "licence", "string", "Licence of the environment.", lambda one: one.environment.licence
+    ),
     ExportColumn(
         "group",
         "string",
-        "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, which teach nothing; `untried`.",
+        "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, "
+        "which teach nothing; `untried`.",
         lambda one: one.group.state,
     ),
     ExportColumn(
         "attempts",
         "json",
-        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, advantage. `mask` says why one counts nowhere "
-        "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and advantage are null.",
+        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, "
+        "advantage. `mask` says why one counts nowhere "
+        "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and "
+        "advantage are null.",
         lambda one: one.group.describe(),
     ),
     ExportColumn("masked", "int64", "How many of them are masked.", lambda one: one.group.masked),
-    ExportColumn("reward_mean", "double", "Mean reward of the valid attempts; null without any.", lambda one: one.group.mean),
-    ExportColumn("environment_mean", "double", "Mean reward of all valid attempts in the environment.", lambda one: one.group.spread.mean),
+    ExportColumn(
+        "reward_mean",
+        "double",
+        "Mean reward of the valid attempts; null without any.",
+        lambda one: one.group.mean,
+    ),
+    ExportColumn(
+        "environment_mean",
+        "double",
+        "Mean reward of all valid attempts in the environment.",
+        lambda one: one.group.spread.mean,
+    ),
     ExportColumn(
         "environment_deviation",
         "double",
-        "Standard deviation of these rewards: an advantage is (reward - reward_mean) / environment_deviation, 0 where it is 0.",
+        "Standard deviation of these rewards: an advantage is (reward - reward_mean) / "
+        "environment_deviation, 0 where it is 0.",
         lambda one: one.group.spread.deviation,
     ),
 )
@@ -110,7 +165,9 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
 def _make_token_column(tokens: TokenSheet) -> ExportColumn[RlRow]:
     """With a tokenizer."""
     meaning = "The prompt in the tokenizer's template, up to where the policy speaks."
-    return ExportColumn("prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form])
+    return ExportColumn(
+        "prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form]
+    )
 
 
 def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
@@ -124,7 +181,8 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
 
 
 def export_rl(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie beside it."""
+    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie
+    beside it."""
     if not cargo.scenarios:
         return []
     files: dict[str, bytes] = {}
@@ -143,16 +201,26 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
 def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
     """By split, each in the order of scenarios' ids."""
     homes = {one.id: one for one in cargo.environments}
-    ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
+    ordered = sorted(
+        (one for one in cargo.scenarios if is_posed(homes[one.environment], one)),
+        key=lambda one: one.id,
+    )
     groups, spreads = group_attempts(cargo), measure_environments(cargo)
 
     def describe(one: Scenario) -> list[RlRow]:
         posed = pose(one, homes[one.environment], cargo.limits)
         untried = RewardGroup(spread=spreads[one.environment])
-        known = [row for row in posed if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts]
+        known = [
+            row
+            for row in posed
+            if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts
+        ]
         return [replace(row, group=groups.get((one.id, row.form), untried)) for row in known]
 
-    found = {split: [row for one in ordered if one.split == split for row in describe(one)] for split in SPLITS}
+    found = {
+        split: [row for one in ordered if one.split == split for row in describe(one)]
+        for split in SPLITS
+    }
     return {split: rows for split, rows in found.items() if rows}
 
 
@@ -161,8 +229,11 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
     return not kind_of(environment).find_formless(NAME, scenario)
 
 
-def pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[RlRow]:
-    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
+def pose(
+    scenario: Scenario, environment: Environment, limits: Mapping[str, float]
+) -> Iterator[RlRow]:
+    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked
+    all at once."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)
     if scenario.user.hidden or needs_user(scenario):
@@ -189,7 +260,8 @@ def _describe_manifest(cargo: ExportSet) -> Json:
 
 
 def _count_groups(cargo: ExportSet) -> Json:
-    """Environment → groups by what their attempts earned: those from which nothing is learnt are returned as well, and told."""
+    """Environment → groups by what their attempts earned: those from which nothing is learnt are
+    returned as well, and told."""
     states: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in group_posings(cargo).values():
         for row in rows:

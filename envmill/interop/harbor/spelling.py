@@ -1,4 +1,5 @@
-"""TOML out of plain values: tables of tables and of rows, strings, numbers, truth values and lists of them."""
+"""TOML out of plain values: tables of tables and of rows, strings, numbers, truth values and lists
+of them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,9 +12,17 @@ def render_toml(value: Mapping[str, Json]) -> str:
 
 
 def _render_table(table: Mapping[str, Json], name: str) -> Iterator[str]:
-    several = {key: each for key, each in table.items() if is_array(each) and each and all(map(is_object, each))}
+    several = {
+        key: each
+        for key, each in table.items()
+        if is_array(each) and each and all(map(is_object, each))
+    }
     nested = {key: each for key, each in table.items() if is_object(each)}
-    plain = {key: each for key, each in table.items() if each is not None and key not in several and key not in nested}
+    plain = {
+        key: each
+        for key, each in table.items()
+        if each is not None and key not in several and key not in nested
+    }
     if name and (plain or not nested):
         yield f"\n[{name}]"
     for key, each in plain.items():
@@ -31,11 +40,14 @@ def _join(name: str, key: str) -> str:
 
 
 def _render_key(key: str) -> str:
-    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _render(key)
+    return (
+        key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _render(key)
+    )
 
 
 def _render(value: Json) -> str:
     if is_array(value):
         return f"[{', '.join(map(_render, value))}]"
-    # JSON's strings, numbers and truth values are TOML's, but for one character that TOML wants escaped.
+    # JSON's strings, numbers and truth values are TOML's, but for one character that TOML wants
+    # escaped.
     return canonical_json(value).replace("\x7f", "\\u007f")

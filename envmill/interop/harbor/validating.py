@@ -1,4 +1,5 @@
-"""Is a folder what Harbor reads, and would it be graded? Stricter than Harbor itself, which passes over keys that it does not know.
+"""Is a folder what Harbor reads, and would it be graded? Stricter than Harbor itself, which passes
+over keys that it does not know.
 
 Tree ──► files that have to be there ──► task.toml, key by key ──► exit-code discipline ──► faults, each with its mend
 """
@@ -33,11 +34,19 @@ from schemas.harbor import VERSIONS, Judging, Surroundings, TaskFile
 
 MAX_CONFIG = 256 << 10
 MAX_NESTING = 32
-OLD = {"memory": "memory_mb", "storage": "storage_mb", "allow_internet": "network_mode", "version": "schema_version"}
+OLD = {
+    "memory": "memory_mb",
+    "storage": "storage_mb",
+    "allow_internet": "network_mode",
+    "version": "schema_version",
+}
 """Spellings that Harbor still reads, and what stands for them today."""
 KNOWN = (CONFIG, INSTRUCTION, README, RECORDS, TRAJECTORY, ".gitignore", "LICENSE", "NOTICE")
 _FOLDERS = (ENVIRONMENT, TESTS, SOLUTION, STEPS)
-_FETCHES = re.compile(r"^[^#\n]*\b(apt|apt-get|pip3?|uvx?|curl -LsSf|wget|npm|conda)\b\s+(install|http|-)", re.MULTILINE)
+_FETCHES = re.compile(
+    r"^[^#\n]*\b(apt|apt-get|pip3?|uvx?|curl -LsSf|wget|npm|conda)\b\s+(install|http|-)",
+    re.MULTILINE,
+)
 
 
 def read_config(tree: Tree) -> TaskFile:
@@ -51,9 +60,16 @@ def read_config(tree: Tree) -> TaskFile:
 def read_toml(tree: Tree) -> dict[str, Json]:
     """The file as values."""
     if CONFIG in tree and len(tree.files[CONFIG].content) > MAX_CONFIG:
-        raise fault(CONFIG, f"it has more than {MAX_CONFIG >> 10} KB", "What is long belongs into a file of its own.")
+        raise fault(
+            CONFIG,
+            f"it has more than {MAX_CONFIG >> 10} KB",
+            "What is long belongs into a file of its own.",
+        )
     text = tree.text(CONFIG)
-    if max((line.count("[") + line.count("{") for line in text.splitlines()), default=0) > MAX_NESTING * 8:
+    if (
+        max((line.count("[") + line.count("{") for line in text.splitlines()), default=0)
+        > MAX_NESTING * 8
+    ):
         raise fault(CONFIG, "it is nested too deeply", "Write it flatter.")
     try:
         return tomllib.loads(text)
@@ -85,15 +101,27 @@ def _explain(error: ValidationError) -> Iterator[tuple[str, str, str]]:
         place = ".".join(map(str, each["loc"]))
         key = str(each["loc"][-1]) if each["loc"] else ""
         if key == "schema_version":
-            yield f"it says version {str(each['input'])[:40]!r}", f"Known: {', '.join(VERSIONS)}; write {VERSION!r}.", place
+            yield (
+                f"it says version {str(each['input'])[:40]!r}",
+                f"Known: {', '.join(VERSIONS)}; write {VERSION!r}.",
+                place,
+            )
         elif each["type"] == "extra_forbidden":
-            yield f"the key {key!r} is unknown", f"{_suggest(key)} Known there: {', '.join(_list_known(each['loc']))}.", place
+            yield (
+                f"the key {key!r} is unknown",
+                f"{_suggest(key)} Known there: {', '.join(_list_known(each['loc']))}.",
+                place,
+            )
         else:
             yield f"{each['msg']}, and it is {str(each['input'])[:80]!r}", "Correct it.", place
 
 
 def _suggest(key: str) -> str:
-    return f"Write {OLD[key]} in its place." if key in OLD else "Correct or remove it: Harbor would pass it over in silence."
+    return (
+        f"Write {OLD[key]} in its place."
+        if key in OLD
+        else "Correct or remove it: Harbor would pass it over in silence."
+    )
 
 
 def _list_known(place: tuple[int | str, ...]) -> list[str]:
@@ -115,9 +143,15 @@ def _find_missing(tree: Tree, config: TaskFile | None) -> Iterator[str]:
     if config and config.steps:
         for step in config.steps:
             if f"{STEPS}/{step.name}/{INSTRUCTION}" not in tree:
-                yield f"{STEPS}/{step.name}/{INSTRUCTION}: the file is missing. Add it: every step is asked for something."
+                yield (
+                    f"{STEPS}/{step.name}/{INSTRUCTION}: the file is missing. Add it: every step "
+                    "is asked for something."
+                )
             if f"{STEPS}/{step.name}/tests/test.sh" not in tree and TEST not in tree:
-                yield f"{STEPS}/{step.name}/tests/test.sh: the file is missing, and so is {TEST}. Add one of them."
+                yield (
+                    f"{STEPS}/{step.name}/tests/test.sh: the file is missing, and so is {TEST}. "
+                    "Add one of them."
+                )
     else:
         if INSTRUCTION not in tree or not tree.files[INSTRUCTION].content.strip():
             yield f"{INSTRUCTION}: it is missing or empty. Write what the agent is asked to do."
@@ -143,19 +177,30 @@ def _find_slips(tree: Tree, config: TaskFile) -> Iterator[str]:
     if config.task is None:
         yield f"{CONFIG}, task: it has no name. Add [task] with name = 'organisation/name'."
     if tree.below(SOLUTION) and SOLVE not in tree:
-        yield f"{SOLVE}: {SOLUTION}/ holds files and no solve.sh, so that no solution is ever run. Add it."
+        yield (
+            f"{SOLVE}: {SOLUTION}/ holds files and no solve.sh, so that no solution is ever run. "
+            "Add it."
+        )
     for path in (TEST, SOLVE):
         if path in tree:
             yield from _find_script_faults(path, tree)
     for name, surroundings in _list_surroundings(config.environment, config.verifier):
         if surroundings.docker_image and RECIPE in tree and name == "environment":
-            yield f"{CONFIG}, environment.docker_image: {RECIPE} is there as well, and which of them counts differs. Leave one out."
+            yield (
+                f"{CONFIG}, environment.docker_image: {RECIPE} is there as well, and which of "
+                "them counts differs. Leave one out."
+            )
     for path in tree.below(ENVIRONMENT):
         if path.startswith(("tests/", "solution/")):
-            yield f"{ENVIRONMENT}/{path}: it is built into the image, where agents read it. Move it to {path.partition('/')[0]}/."
+            yield (
+                f"{ENVIRONMENT}/{path}: it is built into the image, where agents read it. Move "
+                f"it to {path.partition('/')[0]}/."
+            )
 
 
-def _list_surroundings(first: Surroundings, verifier: Judging) -> Iterator[tuple[str, Surroundings]]:
+def _list_surroundings(
+    first: Surroundings, verifier: Judging
+) -> Iterator[tuple[str, Surroundings]]:
     yield "environment", first
     if verifier.environment:
         yield "verifier.environment", verifier.environment
@@ -170,10 +215,21 @@ def _find_script_faults(path: str, tree: Tree) -> Iterator[str]:
     if not text.startswith("#!"):
         yield f"{path}: it names no interpreter. Begin it with #!/bin/bash."
     if "\r\n" in text:
-        yield f"{path}: its lines end as on Windows, which no interpreter of the container finds. Save it with line feeds alone."
+        yield (
+            f"{path}: its lines end as on Windows, which no interpreter of the container finds. "
+            "Save it with line feeds alone."
+        )
     if path == TEST:
-        everything = text + "".join(leaf.content.decode(errors="replace") for leaf in tree.below(TESTS).values())
+        everything = text + "".join(
+            leaf.content.decode(errors="replace") for leaf in tree.below(TESTS).values()
+        )
         if "reward.txt" not in everything and "reward.json" not in everything:
-            yield f"{path}: nothing of {TESTS}/ writes /logs/verifier/reward.txt or reward.json. Write one, once there is a whole report."
+            yield (
+                f"{path}: nothing of {TESTS}/ writes /logs/verifier/reward.txt or reward.json. "
+                "Write one, once there is a whole report."
+            )
         if _FETCHES.search(text):
-            yield f"{path}: it fetches what it grades with, so that a network that is down is a reward of 0. Put that into the image."
+            yield (
+                f"{path}: it fetches what it grades with, so that a network that is down is a "
+                "reward of 0. Put that into the image."
+            )

@@ -1,9 +1,11 @@
-"""A scenario of an environment of tools as a Harbor folder: a server of its tools where the agent is, and a judge where it never was.
+"""A scenario of an environment of tools as a Harbor folder: a server of its tools where the agent
+is, and a judge where it never was.
 
 environment/  program and initial state, served over MCP by root to an agent that is not
 tests/        the same with the verifier and the judge     solution/  the reference path, over MCP
 
-Only a recording of the calls and the last words go from one container to the other. The judge makes the calls again.
+Only a recording of the calls and the last words go from one container to the other. The judge makes
+the calls again.
 """
 
 from collections.abc import Mapping
@@ -55,14 +57,16 @@ RUN mkdir -p /var/lib/begun /logs/verifier {ARTIFACTS} && touch /var/lib/begun/a
 """
 COLLECT = (
     f"rm -rf {ARTIFACTS}; mkdir -p {ARTIFACTS}; "
-    f"f=$(ls -t {RECORDINGS}/*.jsonl 2>/dev/null | while read -r f; do [ $(wc -l <$f) -gt 1 ] && echo $f && break; done); "
+    f"f=$(ls -t {RECORDINGS}/*.jsonl 2>/dev/null | while read -r f; do [ $(wc -l <$f) -gt 1 ] && "
+    "echo $f && break; done); "
     f'[ -z "$f" ] || cp $f {ARTIFACTS}/moves.jsonl; '
     f"head -c 65536 {ANSWER} >{ARTIFACTS}/answer.txt; touch {ARTIFACTS}/collected; true"
 )
 """The last session in which a tool was called: a client that connects again begins anew."""
 _TOLD = (
     f"Your tools are those of the MCP server `{SERVER}`. "
-    f"Before you end, write what you have to tell the user into `{ANSWER}`: nothing else that you say is read."
+    f"Before you end, write what you have to tell the user into `{ANSWER}`: nothing else that you "
+    "say is read."
 )
 
 
@@ -85,12 +89,15 @@ def write_world(
         TEST: read_program("test.sh"),
         f"{TESTS}/judge.py": read_program("judge_world.py"),
         f"{TESTS}/scenario.txt": f"{name}\n",
-        SOLVE: '#!/bin/bash\nexec /usr/bin/python3 -I -B "$(dirname "$(readlink -f "$0")")/play.py"\n',
+        SOLVE: '#!/bin/bash\nexec /usr/bin/python3 -I -B "$(dirname "$(readlink -f '
+        '"$0")")/play.py"\n',
         f"{SOLUTION}/play.py": read_program("play_world.py"),
         f"{SOLUTION}/calls.json": _render(list_steps(scenario)),
     }
     files = {path: text.encode() for path, text in texts.items()}
-    files |= {f"{ENVIRONMENT}/{SERVER}/{path}": content for path, content in hide_verifier(packed).items()}
+    files |= {
+        f"{ENVIRONMENT}/{SERVER}/{path}": content for path, content in hide_verifier(packed).items()
+    }
     files |= {f"{TESTS}/{SERVER}/{path}": content for path, content in packed.items()}
     return dict(sorted(files.items()))
 
@@ -98,7 +105,9 @@ def write_world(
 def write_instruction(environment: Environment, scenario: Scenario) -> str:
     """What the agent reads."""
     told = brief_agent(environment, scenario.clock)
-    return "\n\n".join(part.strip() for part in (told, scenario.request, _TOLD) if part.strip()) + "\n"
+    return (
+        "\n\n".join(part.strip() for part in (told, scenario.request, _TOLD) if part.strip()) + "\n"
+    )
 
 
 def list_steps(scenario: Scenario) -> Json:
@@ -112,13 +121,19 @@ def list_steps(scenario: Scenario) -> Json:
 def hide_verifier(packed: Mapping[str, bytes]) -> dict[str, bytes]:
     """A bundle folder that can be served and not judged."""
     judging = (f"{SCENARIOS}/", "envrun/judge/")
-    kept = {path: content for path, content in packed.items() if not path.startswith(judging) or path.endswith("/scenario.json")}
+    kept = {
+        path: content
+        for path, content in packed.items()
+        if not path.startswith(judging) or path.endswith("/scenario.json")
+    }
     kept.pop(DIGESTS, None)
     assert not [path for path in kept if path.endswith(VERIFIER)]
     return kept | {DIGESTS: render_digests(kept)}
 
 
-def _describe_config(environment: Environment, scenario: Scenario, limits: Mapping[str, float], canary: str) -> Json:
+def _describe_config(
+    environment: Environment, scenario: Scenario, limits: Mapping[str, float], canary: str
+) -> Json:
     return {
         **describe_task(environment, scenario, canary),
         "agent": {"timeout_sec": limits.get("seconds", AGENT), "user": USER},
@@ -131,7 +146,12 @@ def _describe_config(environment: Environment, scenario: Scenario, limits: Mappi
         "environment": {
             **CONTAINER,
             "mcp_servers": [{"name": SERVER, "transport": "streamable-http", "url": URL}],
-            "healthcheck": {"command": f"bash {BEGIN}", "interval_sec": 1.0, "timeout_sec": 60.0, "retries": 3},
+            "healthcheck": {
+                "command": f"bash {BEGIN}",
+                "interval_sec": 1.0,
+                "timeout_sec": 60.0,
+                "retries": 3,
+            },
         },
     }
 
@@ -145,4 +165,6 @@ def _write_readme(environment: Environment, scenario: Scenario, canary: str) -> 
 
 
 def _render(value: Json) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(
+        value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    ).decode()

@@ -1,4 +1,5 @@
-"""What an importer gives back: folders for what could be mapped, and for everything else its reason."""
+"""What an importer gives back: folders for what could be mapped, and for everything else its
+reason."""
 
 import re
 import tempfile
@@ -54,7 +55,11 @@ class Harvest:
             "mapped": {
                 "environments": len(self.folders),
                 "scenarios": sum(len(one.scenarios) for one in self.folders.values()),
-                "checks": sum(len(scenario.verifier.goals) for one in self.folders.values() for scenario in one.scenarios),
+                "checks": sum(
+                    len(scenario.verifier.goals)
+                    for one in self.folders.values()
+                    for scenario in one.scenarios
+                ),
             },
             "remarks": [vars(remark) for remark in self.remarks],
             **({"parity": self.parity} if self.parity else {}),
@@ -68,7 +73,8 @@ MAX_NAME = 200
 
 
 def drop_unreadable(harvest: Harvest) -> Harvest:
-    """Leave out, with a remark, what would be written and could not be read again: an importer should have refused it."""
+    """Leave out, with a remark, what would be written and could not be read again: an importer
+    should have refused it."""
     for name, folder in list(harvest.folders.items()):
         with tempfile.TemporaryDirectory() as place:
             write_folder(Path(place) / "folder", folder)
@@ -76,13 +82,21 @@ def drop_unreadable(harvest: Harvest) -> Harvest:
                 read_folder(Path(place) / "folder")
             except SettingsError as error:
                 del harvest.folders[name]
-                harvest.remarks.append(Remark(name, "", "refused", "unreadable", f"as a bundle folder: {error.message}"))
+                harvest.remarks.append(
+                    Remark(
+                        name, "", "refused", "unreadable", f"as a bundle folder: {error.message}"
+                    )
+                )
     return harvest
 
 
 def is_folder_name(name: str) -> bool:
     """Whether an id can name a folder beside the report."""
-    return bool(re.fullmatch(r"\w[\w.-]*", name)) and len(name.encode()) <= MAX_NAME and name.lower() != REPORT
+    return (
+        bool(re.fullmatch(r"\w[\w.-]*", name))
+        and len(name.encode()) <= MAX_NAME
+        and name.lower() != REPORT
+    )
 
 
 def parse_text(text: str) -> Json:

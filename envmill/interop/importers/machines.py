@@ -1,4 +1,5 @@
-"""A machine that somebody else described, and the one thing asked of it, as an environment of kind `terminal` with one scenario.
+"""A machine that somebody else described, and the one thing asked of it, as an environment of kind
+`terminal` with one scenario.
 
 files, commands, tests ──► system without services of its own ──► machine.json, root/, set_up.sh, check.py ──► Folder
 """
@@ -44,7 +45,8 @@ class Described:
     tests: dict[str, bytes]
     """What asks it, by path below `/tests`."""
     ask: str
-    """Shell command that runs them: it ends with 0 where all is well, with 1 where it is not, else there is no word."""
+    """Shell command that runs them: it ends with 0 where all is well, with 1 where it is not, else
+    there is no word."""
     solution: str = ""
     """Shell commands of a reference path; empty where none is known."""
     files: dict[str, str] = field(default_factory=dict[str, str])
@@ -58,7 +60,9 @@ class Described:
 
 def make_folder(described: Described, system: str) -> Folder | str:
     """The environment and its scenario, or why they cannot be made."""
-    if any(".." in PurePosixPath(path).parts or not path.startswith("/") for path in described.files):
+    if any(
+        ".." in PurePosixPath(path).parts or not path.startswith("/") for path in described.files
+    ):
         return "a file of its image would stand outside of the machine"
     if not described.request.strip():
         return "it asks for nothing"
@@ -102,7 +106,9 @@ def _make_scenario(described: Described, environment: Environment, origin: Origi
         initial_state=initial,
         request=described.request,
         user=UserContract(opening=described.request),
-        oracle=[Call(name=SHELL.name, arguments={"command": described.solution, "seconds": 600})] if described.solution else [],
+        oracle=[Call(name=SHELL.name, arguments={"command": described.solution, "seconds": 600})]
+        if described.solution
+        else [],
         polarity="achieve",
         clock=CLOCK,
         seed=0,
@@ -127,12 +133,15 @@ def _make_healthy(described: Described) -> Healthy:
         complaints={PROBE: described.request},
         handles=[],
     )
-    files = {path: text.encode() for path, text in described.files.items()} | {SERVICES: write_services(system).encode()}
+    files = {path: text.encode() for path, text in described.files.items()} | {
+        SERVICES: write_services(system).encode()
+    }
     return Healthy(system, 0, {}, files, write_check(described.tests, described.ask))
 
 
 def write_check(tests: Mapping[str, bytes], ask: str) -> str:
-    """A health check of one probe. Tests that come to no word of their own are the check's fault, and no verdict."""
+    """A health check of one probe. Tests that come to no word of their own are the check's fault,
+    and no verdict."""
     packed = {path: base64.b64encode(content).decode() for path, content in sorted(tests.items())}
     return f'''"""Runs the tests that came with it, as they are: one probe, well where they say so."""
 

@@ -1,4 +1,5 @@
-"""Repair: a version that fails is sent back with all complaints, twice at most; then one is asked for afresh; every version is kept.
+"""Repair: a version that fails is sent back with all complaints, twice at most; then one is asked
+for afresh; every version is kept.
 
 first ─► repair ─► repair ─► afresh, told why the others failed        the first that holds ends it
   └──── the reply is unreadable ───▲
@@ -9,7 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from envmill.errors import BadReply
-from envmill.kinds.authoring.complaint import Complaint, describe_complaint, describe_earlier, list_once, render
+from envmill.kinds.authoring.complaint import (
+    Complaint,
+    describe_complaint,
+    describe_earlier,
+    list_once,
+    render,
+)
 from envmill.models.gateway import ModelSession
 from schemas.base import Json, digest
 from schemas.environment import Build, Fault, SentBack
@@ -57,11 +64,20 @@ class Repair:
 
     def render(self) -> str:
         """The message that continues the author's conversation; empty for a first version."""
-        return describe_complaint(self.complaints, self.locked, self.summary) if self.complaints else ""
+        return (
+            describe_complaint(self.complaints, self.locked, self.summary)
+            if self.complaints
+            else ""
+        )
 
     def about(self, tools: Sequence[str]) -> "Repair":
         """With the complaints about these tools alone."""
-        return replace(self, complaints=tuple(complaint for complaint in self.complaints if complaint.concerns(tools)))
+        return replace(
+            self,
+            complaints=tuple(
+                complaint for complaint in self.complaints if complaint.concerns(tools)
+            ),
+        )
 
 
 FIRST = Repair()
@@ -80,7 +96,8 @@ async def strive(
     locked: Callable[[], Sequence[str]] = tuple,
     ends: Callable[[V], bool] = _never,
 ) -> list[V | UnreadableVersion]:
-    """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back.
+    """All versions in order, the last of them one that holds, if any does. What cannot be read is
+    not sent back.
 
     `write` gets the version before, what is wrong with it, and an account whose conversations go on from version to version.
     `locked` lists what a reviewer locked of the versions so far. `ends` says of which version no other one is asked for.
@@ -90,7 +107,10 @@ async def strive(
     asking, turn = models.afresh(0, describe_earlier((), locked())), 0
     while turn <= REPAIRS + 1:
         if turn > REPAIRS:
-            before, asking = None, models.afresh(1, describe_earlier(list_complaints(versions), locked()))
+            before, asking = (
+                None,
+                models.afresh(1, describe_earlier(list_complaints(versions), locked())),
+            )
         repair = Repair(list_once(before.complaints) if before else (), tuple(locked()))
         try:
             before = await write(before, repair, asking)
@@ -112,7 +132,8 @@ def list_complaints(versions: Sequence[Version]) -> tuple[Complaint, ...]:
 
 
 def give_up(versions: Sequence[Version]) -> tuple[str, str]:
-    """(reason code, words) for the end of a candidate of which no version held: the code is that of the last one that could be read."""
+    """(reason code, words) for the end of a candidate of which no version held: the code is that of
+    the last one that could be read."""
     read = [version for version in versions if not isinstance(version, UnreadableVersion)]
     reason = read[-1].complaints[0].code if read else "bad_reply"
     return reason, f"after {len(versions)} versions: {render(versions[-1].complaints)}"
@@ -141,4 +162,6 @@ def describe_builds(subject: str, versions: Sequence[Version]) -> tuple[Build, .
 
 def _list_codes(version: Version) -> list[tuple[str, str]]:
     """(gate, reason code) of its complaints, each once."""
-    return list(dict.fromkeys((complaint.source, complaint.code) for complaint in version.complaints))
+    return list(
+        dict.fromkeys((complaint.source, complaint.code) for complaint in version.complaints)
+    )

@@ -1,4 +1,5 @@
-"""The kind `dialogue` as one object: a program with JSON state, and beside it the file that says its sides and its policy."""
+"""The kind `dialogue` as one object: a program with JSON state, and beside it the file that says
+its sides and its policy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,28 +36,45 @@ class DialogueKind(JailedKind):
             return [*super().find_plan_faults(plan), error.message]
         changes = frozenset(tool.name for tool in plan.tools if tool.effect == "change")
         tools = {
-            tool.name: list(signed.inputs.get("properties", {})) if (signed := plan.signatures.get(tool.name)) else None
+            tool.name: list(signed.inputs.get("properties", {}))
+            if (signed := plan.signatures.get(tool.name))
+            else None
             for tool in plan.tools
         }
         scope = ClauseScope(plan.collections, tools, changes)
-        return [*super().find_plan_faults(plan), *find_dialogue_faults(dialogue, scope, plan.policy_document)]
+        return [
+            *super().find_plan_faults(plan),
+            *find_dialogue_faults(dialogue, scope, plan.policy_document),
+        ]
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
         """The policy document is the clauses' sentences, where the plan left it empty."""
-        document = blueprint.policy_document or render_policy(read_dialogue(blueprint.files).clauses)
-        return await workshop.write_program(blueprint.model_copy(update={"policy_document": document}))
+        document = blueprint.policy_document or render_policy(
+            read_dialogue(blueprint.files).clauses
+        )
+        return await workshop.write_program(
+            blueprint.model_copy(update={"policy_document": document})
+        )
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         return stateful.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
-        """None; the file that says the sides must be there, and name the couplings that the program has."""
+        """None; the file that says the sides must be there, and name the couplings that the program
+        has."""
         dialogue = read_dialogue(files)
         if faults := find_mark_faults(dialogue, files):
             raise BuildError(" ".join(faults))
         return stateful.derive_tables(files, policies)
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:  # noqa: ARG002
+    def add_touches(
+        self,
+        tools: Sequence[Tool],
+        touches: Mapping[str, Touch],  # noqa: ARG002
+        tables: Sequence[Table],  # noqa: ARG002
+    ) -> list[Tool]:
         return list(tools)
 
     async def derive_verifier(
@@ -87,18 +105,29 @@ class DialogueKind(JailedKind):
             "procedure": [one for one in verifier.procedure if not one.name.startswith("clause ")],
             "facts": [one for one in verifier.facts if not one.name.startswith("clause ")],
         }
-        return super().render_demands(environment, scenario.model_copy(update={"verifier": verifier.model_copy(update=own)}))
+        return super().render_demands(
+            environment, scenario.model_copy(update={"verifier": verifier.model_copy(update=own)})
+        )
 
     def describe(self, environment: Environment) -> Iterator[str]:
         dialogue = read_dialogue(environment.files)
         for side in ("agent", "user"):
             tools = [tool.name for tool in environment.tools if side in tool.actors]
             held = [name for name, owner in dialogue.sides.items() if owner == side]
-            yield f"The {side} holds {', '.join(held)}, and has {len(tools)} tools: {', '.join(tools)}."
+            yield (
+                f"The {side} holds {', '.join(held)}, and has {len(tools)} tools: "
+                f"{', '.join(tools)}."
+            )
         for coupling in dialogue.couplings:
-            yield f"After each call: {coupling.name.replace('_', ' ')} ({', '.join(coupling.reads)} to {', '.join(coupling.writes)})."
+            yield (
+                f"After each call: {coupling.name.replace('_', ' ')} "
+                f"({', '.join(coupling.reads)} to {', '.join(coupling.writes)})."
+            )
         for tool, found in dialogue.discoverable.items():
-            yield f"Found on the way: {tool}, once {found.by.name} was called{f' for {found.document}' if found.document else ''}."
+            yield (
+                f"Found on the way: {tool}, once {found.by.name} was "
+                f"called{f' for {found.document}' if found.document else ''}."
+            )
         yield from (f"Clause {clause.id}: {render_clause(clause)}" for clause in dialogue.clauses)
 
 

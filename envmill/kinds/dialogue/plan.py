@@ -1,4 +1,5 @@
-"""What is wrong with a dialogue before its program is written, each fault with the clause, tool, coupling or persona named."""
+"""What is wrong with a dialogue before its program is written, each fault with the clause, tool,
+coupling or persona named."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,14 @@ from pydantic import ValidationError
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause
-from schemas.dialogue import CallCondition, Coupling, Dialogue, Discovery, PolicyClause, StateCondition
+from schemas.dialogue import (
+    CallCondition,
+    Coupling,
+    Dialogue,
+    Discovery,
+    PolicyClause,
+    StateCondition,
+)
 from schemas.scenario import CallPattern
 
 FILE = "dialogue.json"
@@ -56,9 +64,20 @@ def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str =
 def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name in world.collections:
         if name not in dialogue.sides:
-            yield f"The collection {name} is on no side: say in `sides` whether it is the agent's or the user's."
-    yield from (f"`sides` names {name}, which is no collection." for name in dialogue.sides if name not in world.collections)
-    yield from (f"`user_tools` names {name}, which is no tool." for name in dialogue.user_tools if name not in world.tools)
+            yield (
+                f"The collection {name} is on no side: say in `sides` whether it is the agent's "
+                "or the user's."
+            )
+    yield from (
+        f"`sides` names {name}, which is no collection."
+        for name in dialogue.sides
+        if name not in world.collections
+    )
+    yield from (
+        f"`user_tools` names {name}, which is no tool."
+        for name in dialogue.user_tools
+        if name not in world.tools
+    )
     for side in ("agent", "user"):
         if not any((name in dialogue.user_tools) is (side == "user") for name in world.tools):
             yield f"The {side} has no tool: a dialogue has two sides that act."
@@ -70,7 +89,10 @@ def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
         touch = dialogue.touches[name]
         for collection in (*touch.reads, *touch.writes):
             if dialogue.sides.get(collection, side) != side:
-                yield f"The {side}'s tool {name} touches {collection}, which is the other side's. Only a coupling crosses."
+                yield (
+                    f"The {side}'s tool {name} touches {collection}, which is the other side's. "
+                    "Only a coupling crosses."
+                )
 
 
 def _find_clause_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
@@ -83,14 +105,18 @@ def _find_clause_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]
             yield f"Clause {clause.id} says the same as clause {seen[sentence]}."
         seen[sentence] = clause.id
         yield from (f"Clause {clause.id} {fault}." for fault in _find_shape_faults(clause, world))
-        yield from (f"Clause {clause.id} {fault}." for fault in _find_name_faults(clause, dialogue, world))
+        yield from (
+            f"Clause {clause.id} {fault}." for fault in _find_name_faults(clause, dialogue, world)
+        )
 
 
 def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
     """Fields that its effect needs, or has no use for."""
     needs = _NEEDS.get(clause.effect, ())
     if needs and not any(getattr(clause, name) for name in needs):
-        yield f"has the effect {clause.effect} and needs {' or '.join(f'`{name}`' for name in needs)}"
+        yield (
+            f"has the effect {clause.effect} and needs {' or '.join(f'`{name}`' for name in needs)}"
+        )
     for name in ("first", "names", "words", "told"):
         owner = {"first": "first", "names": "confirm", "words": "say", "told": "say"}[name]
         if getattr(clause, name) and clause.effect != owner:
@@ -99,15 +125,30 @@ def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str
         yield "has a call as a condition, which only the effect forbid has a use for"
     if clause.effect == "allow" and not clause.when:
         yield "allows a call without any condition: leave it out"
-    if clause.effect == "confirm" and clause.call.name in world.tools and clause.call.name not in world.changes:
+    if (
+        clause.effect == "confirm"
+        and clause.call.name in world.tools
+        and clause.call.name not in world.changes
+    ):
         yield f"asks for a yes to `{clause.call.name}`, which changes nothing"
 
 
-def _find_name_faults(clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
-    calls = [clause.call, *([clause.first] if clause.first else []), *(one.call for one in clause.when if isinstance(one, CallCondition))]
+def _find_name_faults(
+    clause: PolicyClause, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
+    calls = [
+        clause.call,
+        *([clause.first] if clause.first else []),
+        *(one.call for one in clause.when if isinstance(one, CallCondition)),
+    ]
     for call in calls:
         yield from _find_call_faults(call, clause, dialogue, world)
-    bound = {value for call in calls for value in call.arguments.values() if isinstance(value, str) and value.startswith("$")}
+    bound = {
+        value
+        for call in calls
+        for value in call.arguments.values()
+        if isinstance(value, str) and value.startswith("$")
+    }
     for name, collection in clause.rows.items():
         if not name.startswith("$") or name not in bound:
             yield f"declares {name}, which no argument of its calls holds"
@@ -122,7 +163,9 @@ def _find_name_faults(clause: PolicyClause, dialogue: Dialogue, world: ClauseSco
         yield "declares more than one row: write a clause for each"
 
 
-def _find_call_faults(call: CallPattern, clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
+def _find_call_faults(
+    call: CallPattern, clause: PolicyClause, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
     if call.name not in world.tools:
         yield f"names the tool {call.name!r}, which there is not"
         return
@@ -142,7 +185,9 @@ def _find_call_faults(call: CallPattern, clause: PolicyClause, dialogue: Dialogu
             yield f"names the argument {name!r} of `{call.name}`, which there is not"
 
 
-def _find_row_faults(row: str, field: str, clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
+def _find_row_faults(
+    row: str, field: str, clause: PolicyClause, world: ClauseScope
+) -> Iterator[str]:
     collection = clause.rows.get(row, "") if row.startswith("$") else row.partition("/")[0]
     if collection not in world.collections:
         yield f"speaks of {row}, which is no row: write a `$name` of `rows`, or collection/key"
@@ -151,18 +196,27 @@ def _find_row_faults(row: str, field: str, clause: PolicyClause, world: ClauseSc
 
 
 def _find_coupling_faults(dialogue: Dialogue) -> Iterator[str]:
-    """One that never fires: no tool of the other side, and no coupling before or after it, writes what it reads."""
+    """One that never fires: no tool of the other side, and no coupling before or after it, writes
+    what it reads."""
     for coupling in dialogue.couplings:
         for name in (*coupling.reads, *coupling.writes):
             if name not in dialogue.sides:
                 yield f"The coupling {coupling.name} touches {name}, which is no collection."
         if not _crosses(coupling, dialogue):
-            yield f"The coupling {coupling.name} does not lead from one side to the other: it reads and writes the same side."
+            yield (
+                f"The coupling {coupling.name} does not lead from one side to the other: it "
+                "reads and writes the same side."
+            )
         written = {name for touch in dialogue.touches.values() for name in touch.writes}
-        written |= {name for other in dialogue.couplings if other is not coupling for name in other.writes}
+        written |= {
+            name for other in dialogue.couplings if other is not coupling for name in other.writes
+        }
         if not written & set(coupling.reads):
             told = ", ".join(coupling.reads) or "nothing"
-            yield f"The coupling {coupling.name} never fires: it reads {told}, which no tool and no other coupling writes."
+            yield (
+                f"The coupling {coupling.name} never fires: it reads {told}, which no tool and "
+                "no other coupling writes."
+            )
 
 
 def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
@@ -175,33 +229,52 @@ def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
 
 
 def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
-    """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is out of reach."""
+    """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is
+    out of reach."""
     for goal in dialogue.goals:
-        yield from (f"The goal {goal.name!r} needs {name}, which is no tool." for name in goal.needs if name not in world.tools)
+        yield from (
+            f"The goal {goal.name!r} needs {name}, which is no tool."
+            for name in goal.needs
+            if name not in world.tools
+        )
     needed = {name for goal in dialogue.goals for name in goal.needs}
-    needed |= {one.first.name for one in dialogue.clauses if one.first} | {one.by.name for one in dialogue.discoverable.values()}
+    needed |= {one.first.name for one in dialogue.clauses if one.first} | {
+        one.by.name for one in dialogue.discoverable.values()
+    }
     for name in dialogue.user_tools:
         if name not in needed:
-            yield f"No goal needs the user's tool {name}, and no clause and no discovery asks for it."
+            yield (
+                f"No goal needs the user's tool {name}, and no clause and no discovery asks for it."
+            )
     known = {goal.name for goal in dialogue.goals}
     for persona in dialogue.personas:
         yield from (
-            f"The persona {persona.name!r} has the goal {name!r}, which there is not." for name in persona.goals if name not in known
+            f"The persona {persona.name!r} has the goal {name!r}, which there is not."
+            for name in persona.goals
+            if name not in known
         )
         for goal in dialogue.goals:
             lacking = [name for name in goal.needs if name in persona.cannot]
             if lacking and (not persona.goals or goal.name in persona.goals):
-                yield f"The persona {persona.name!r} makes the goal {goal.name!r} unreachable: it needs {', '.join(lacking)}."
+                yield (
+                    f"The persona {persona.name!r} makes the goal {goal.name!r} unreachable: it "
+                    f"needs {', '.join(lacking)}."
+                )
 
 
 def _find_discovery_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name, found in dialogue.discoverable.items():
         if name not in world.tools:
             yield f"`discoverable` names {name}, which is no tool."
-        yield from (f"The tool {name} {fault}." for fault in _find_unlocking_faults(name, found, dialogue, world))
+        yield from (
+            f"The tool {name} {fault}."
+            for fault in _find_unlocking_faults(name, found, dialogue, world)
+        )
 
 
-def _find_unlocking_faults(name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
+def _find_unlocking_faults(
+    name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
     if found.by.name not in world.tools:
         yield f"is unlocked by {found.by.name!r}, which is no tool"
     met = [name]

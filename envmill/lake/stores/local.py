@@ -15,10 +15,13 @@ from envmill.lake.stores.base import StoredFile
 _MENDS = {
     errno.ENOSPC: "The disk is full: free space there",
     errno.EDQUOT: "The quota is used up: free space there",
-    errno.EROFS: "The disk is mounted read-only: mount it for writing, or set ENVMILL_LAKE to another folder",
+    errno.EROFS: "The disk is mounted read-only: mount it for writing, or set ENVMILL_LAKE to another "
+    "folder",
     errno.EACCES: "Give this user the right to write there, or set ENVMILL_LAKE to another folder",
-    errno.EPERM: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a local disk that has them",
-    errno.ENOTSUP: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a local disk that has them",
+    errno.EPERM: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a "
+    "local disk that has them",
+    errno.ENOTSUP: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a "
+    "local disk that has them",
     errno.ENOTDIR: "A file stands where a folder should be: move it away",
     errno.EEXIST: "A file stands where a folder should be: move it away",
 }
@@ -27,7 +30,9 @@ _MENDS = {
 class LocalStore:
     """Files below one folder."""
 
-    whole_listing = 400  # one getdents call of 32 KB holds the folder's lock; names of ours take up to 80 bytes
+    whole_listing = (
+        400  # one getdents call of 32 KB holds the folder's lock; names of ours take up to 80 bytes
+    )
     at_once = 1
 
     def __init__(self, url: str) -> None:
@@ -44,7 +49,10 @@ class LocalStore:
             return _link(part, target)
         except OSError as error:
             mend = _MENDS.get(error.errno or 0, "Mend the folder")
-            raise LakeError(f"Cannot write {target}: {error}. {mend}, then run again; nothing is lost.", path=str(target)) from error
+            raise LakeError(
+                f"Cannot write {target}: {error}. {mend}, then run again; nothing is lost.",
+                path=str(target),
+            ) from error
         finally:
             with contextlib.suppress(OSError):
                 part.unlink()
@@ -58,7 +66,9 @@ class LocalStore:
                 with contextlib.suppress(FileNotFoundError):
                     if one.is_file():
                         status = one.stat()
-                        found.append(StoredFile(f"{folder}/{one.name}", status.st_size, status.st_mtime))
+                        found.append(
+                            StoredFile(f"{folder}/{one.name}", status.st_size, status.st_mtime)
+                        )
         return sorted(found, key=lambda entry: entry.name)
 
     def folders(self, folder: str) -> list[str]:
@@ -86,7 +96,8 @@ class LocalStore:
 
 
 def _read_mode(root: Path) -> int:
-    """Who may read and write: those who may at the lake's own folder, its owner alone where it is yet to be made."""
+    """Who may read and write: those who may at the lake's own folder, its owner alone where it is
+    yet to be made."""
     try:
         return root.stat().st_mode & 0o2777
     except FileNotFoundError:

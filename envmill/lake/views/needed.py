@@ -1,6 +1,8 @@
-"""Which tables and views a question needs: a database is made of those alone, since making all takes as long as most answers.
+"""Which tables and views a question needs: a database is made of those alone, since making all
+takes as long as most answers.
 
-Words stand in for a parser: whatever a question names, it spells, and a name too many costs half a millisecond.
+Words stand in for a parser: whatever a question names, it spells, and a name too many costs half a
+millisecond.
 """
 
 import re
@@ -11,7 +13,9 @@ from envmill.lake.views.base import View
 from schemas.tables import TABLES
 
 _WORD = re.compile(r"\w+")
-_CATALOG = re.compile(r"\b(show|describe|desc|summarize|information_schema|sqlite_\w+|pragma\w*|duckdb_\w+|pg_\w+)\b")
+_CATALOG = re.compile(
+    r"\b(show|describe|desc|summarize|information_schema|sqlite_\w+|pragma\w*|duckdb_\w+|pg_\w+)\b"
+)
 """What asks the database about itself has to find everything."""
 
 
@@ -26,7 +30,8 @@ class Needed:
 
 
 def find_needed(question: str, views: Mapping[str, View]) -> Needed:
-    """All there is when no question is given, or none of its words is known: an error then still proposes names."""
+    """All there is when no question is given, or none of its words is known: an error then still
+    proposes names."""
     known = TABLES.keys() | views.keys()
     named = _find_known(question, known)
     if not named or _CATALOG.search(question.lower()):
@@ -34,7 +39,9 @@ def find_needed(question: str, views: Mapping[str, View]) -> Needed:
     return Needed(named, frozenset(_descend(named, views, known)))
 
 
-def _descend(names: Collection[str], views: Mapping[str, View], known: Collection[str]) -> Iterator[str]:
+def _descend(
+    names: Collection[str], views: Mapping[str, View], known: Collection[str]
+) -> Iterator[str]:
     waiting, seen = [*names], set[str]()
     while waiting:
         if (name := waiting.pop()) not in seen:

@@ -16,15 +16,25 @@ STAMP = {
     "written_at": "VARCHAR",
 }
 
-_TYPES: dict[ColumnType, str] = {"string": "VARCHAR", "json": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+_TYPES: dict[ColumnType, str] = {
+    "string": "VARCHAR",
+    "json": "VARCHAR",
+    "int64": "BIGINT",
+    "double": "DOUBLE",
+    "bool": "BOOLEAN",
+}
 
 _WRITTEN_ONCE = ("attrition", "run_events", "model_calls")
-"""Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten million of them would find nothing."""
+"""Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten
+million of them would find nothing."""
 
 _WHOLE = ("attrition", "quarantine")
 """Tables nothing is left out of: a bad line of the ledger still counts its subject."""
 
-_NEWEST = "qualify row_number() over (partition by run, id order by try_number desc, bucket, fingerprint) = 1"
+_NEWEST = (
+    "qualify row_number() over (partition by run, id order by try_number desc, bucket, "
+    "fingerprint) = 1"
+)
 
 
 @cache
@@ -35,20 +45,23 @@ def column_types(record: type[Record]) -> Mapping[str, str]:
 
 
 def select_rows(record: type[Record], sources: Sequence[str], aside: str = "") -> str:
-    """Rows of the sources (SQL relations); of a row written twice the latest attempt counts, and what was set aside does not.
+    """Rows of the sources (SQL relations); of a row written twice the latest attempt counts, and
+    what was set aside does not.
 
-    Types are named, since DuckDB lets the first file decide them, and that may be the one that drifted. `aside` is a relation of
+    Types are named, since DuckDB lets the first file decide them, and that may be the one that
+    drifted. `aside` is a relation of
     quarantine rows; empty when there are none.
     """
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())
-    rows = " union all ".join(f"select {columns} from {source}" for source in sources) or select_none(record)
+    rows = " union all ".join(
+        f"select {columns} from {source}" for source in sources
+    ) or select_none(record)
     if record.table not in _WRITTEN_ONCE:
         rows = f"select * from ({rows}) {_NEWEST}"
     if not aside or record.table in _WHOLE:
         return rows
-    return (
-        f"""select * from ({rows}) anti join (select run, "row" as id from {aside} where table_name = '{record.table}') using (run, id)"""
-    )
+    quarantined = f"""select run, "row" as id from {aside} where table_name = '{record.table}'"""
+    return f"select * from ({rows}) anti join ({quarantined}) using (run, id)"
 
 
 def read_files(files: Iterable[str]) -> str:

@@ -11,7 +11,12 @@ from envmill.models.shape import take_count, take_object, take_objects, take_tex
 from schemas.base import Json
 
 _BATCHES = "/v1/messages/batches"
-_FATES: dict[str, Fate] = {"succeeded": "done", "errored": "failed", "expired": "expired", "canceled": "cancelled"}
+_FATES: dict[str, Fate] = {
+    "succeeded": "done",
+    "errored": "failed",
+    "expired": "expired",
+    "canceled": "cancelled",
+}
 _REFUSALS = {"invalid_request_error", "not_found_error"}
 _PAGE, _PAGES = 100, 20
 _SKEW = 600.0  # seconds our clock may be ahead of the vendor's
@@ -32,26 +37,44 @@ class Anthropic:
         return take_text((await self._connection.post(_BATCHES, order, self.name))["id"])
 
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
-        """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear our names, and those come at its end."""
+        """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear
+        our names, and those come at its end."""
         async for batch in self._list_since(slip.handed_at - _SKEW):
-            id, total = take_text(batch.get("id")), sum(take_count(count) for count in take_object(batch, "request_counts").values())
+            id, total = (
+                take_text(batch.get("id")),
+                sum(take_count(count) for count in take_object(batch, "request_counts").values()),
+            )
             if id in others or total != len(slip.items):
                 continue
             if batch.get("processing_status") != "ended":
-                raise Pending(f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its results will tell.", slip=slip.name)
+                raise Pending(
+                    f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its "
+                    "results will tell.",
+                    slip=slip.name,
+                )
             if slip.items.keys() & {name for name, _ in await self._download(id)}:
                 return id
         return None
 
     async def poll(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"{_BATCHES}/{id}", self.name)
-        counts, said = take_object(batch, "request_counts"), take_text(batch.get("processing_status"))
-        done, total = take_count(counts.get("succeeded")), sum(take_count(count) for count in counts.values())
-        return BatchStatus(said == "ended", said, done, total - done - take_count(counts.get("processing")), total)
+        counts, said = (
+            take_object(batch, "request_counts"),
+            take_text(batch.get("processing_status")),
+        )
+        done, total = (
+            take_count(counts.get("succeeded")),
+            sum(take_count(count) for count in counts.values()),
+        )
+        return BatchStatus(
+            said == "ended", said, done, total - done - take_count(counts.get("processing")), total
+        )
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         missing = Outcome("missing", said="the batch ended without a word on it")
-        return dict.fromkeys(names, missing) | {name: _read_result(result) for name, result in await self._download(id)}
+        return dict.fromkeys(names, missing) | {
+            name: _read_result(result) for name, result in await self._download(id)
+        }
 
     async def cancel(self, id: str) -> None:
         await self._connection.post(f"{_BATCHES}/{id}/cancel", {}, self.name)
@@ -73,14 +96,18 @@ class Anthropic:
             after = f"&after_id={found[-1].get('id')}"
 
     async def _download(self, id: str) -> list[tuple[str, dict[str, Json]]]:
-        """(item, result). Results are kept for a month; after that their requests are as good as never asked."""
+        """(item, result). Results are kept for a month; after that their requests are as good as
+        never asked."""
         try:
             rows = read_rows(await self._connection.load(f"{_BATCHES}/{id}/results", self.name))
         except BadRequest as error:
             if error.facts.get("status") == 404:
                 return []
             raise
-        return [(take_text(row.get("custom_id")), take_object(row, "result")) for row in take_objects(list(rows))]
+        return [
+            (take_text(row.get("custom_id")), take_object(row, "result"))
+            for row in take_objects(list(rows))
+        ]
 
 
 def _read_result(result: dict[str, Json]) -> Outcome:
@@ -95,7 +122,8 @@ def _read_result(result: dict[str, Json]) -> Outcome:
 
 
 def _read_time(batch: Json) -> float:
-    """Seconds since 1970; the far future when the server does not say, so that the batch is looked at."""
+    """Seconds since 1970; the far future when the server does not say, so that the batch is looked
+    at."""
     try:
         return datetime.fromisoformat(take_text(batch.get("created_at"))).timestamp()
     except ValueError:

@@ -1,4 +1,5 @@
-"""A watch over the batches of one model in one run: which are under way, and what the others brought back.
+"""A watch over the batches of one model in one run: which are under way, and what the others
+brought back.
 
 slip without an id ─► looked for ─► id, or void
 open slip          ─► looked at  ─► under way, or closed with what came to nothing
@@ -13,7 +14,8 @@ from envmill.errors import BadRequest, KeyRefused, Pending
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Carrier, Outcome
 from envmill.models.batches.slips import VOID, FiledSlip, Slips, count_tries
 
-_FOREIGN_SENDING = 900.0  # seconds another machine may take to send what it wrote down; its lock cannot be seen from here
+# seconds another machine may take to send what it wrote down; its lock cannot be seen from here
+_FOREIGN_SENDING = 900.0
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,12 @@ class RunningBatch:
 
 
 class BatchWatch:
-    """What one process knows of its batches. Looking and sending want the run's lease: a slip without an id has then lost its writer."""
+    """What one process knows of its batches. Looking and sending want the run's lease: a slip
+    without an id has then lost its writer."""
 
-    def __init__(self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time
+    ) -> None:
         self._carrier, self._model, self._slips, self._clock = carrier, model, slips, clock
         self._filed: dict[str, FiledSlip] = {}
         self._outcomes: dict[str, dict[str, Outcome]] = {}
@@ -64,7 +69,8 @@ class BatchWatch:
         return outcome
 
     def is_lacking(self, name: str) -> bool:
-        """Whether an item has to go out: another process may have handed it in, or even had it done, since it was asked for."""
+        """Whether an item has to go out: another process may have handed it in, or even had it
+        done, since it was asked for."""
         filed = self._filed.get(name)
         if filed is None:
             return True
@@ -84,7 +90,8 @@ class BatchWatch:
         return frozenset(field for filed in self._own() for field in filed.slip.dropped)
 
     async def send(self, slip: BatchSlip, items: Sequence[BatchItem]) -> bool:
-        """Write it down, send it off, write down its id; False when another machine handed something in since the last look."""
+        """Write it down, send it off, write down its id; False when another machine handed
+        something in since the last look."""
         if not self._slips.hand(slip):
             return False
         try:
@@ -93,22 +100,34 @@ class BatchWatch:
             self._slips.mark_sent(slip.name, VOID)  # refused outright: nothing is under way
             raise
         self._slips.mark_sent(slip.name, id)
-        self.underway = (*self.underway, RunningBatch(slip, id, BatchStatus(False, "handed in", total=len(items))))
+        self.underway = (
+            *self.underway,
+            RunningBatch(slip, id, BatchStatus(False, "handed in", total=len(items))),
+        )
         self._filed |= dict.fromkeys(slip.items, FiledSlip(slip, id))
         return True
 
     def list_open(self) -> Mapping[str, Mapping[str, Sequence[float]]]:
-        """Slip → what its items may take, those that came to nothing left out: they are not paid for."""
+        """Slip → what its items may take, those that came to nothing left out: they are not paid
+        for."""
         undone = {filed.slip.name: filed.undone or {} for filed in self._own()}
         kept = [filed.slip for filed in self._own() if filed.slip.foreseen]
         void = {filed.slip.name for filed in self._own() if filed.id == VOID}
         return {
-            slip.name: {} if slip.name in void else {item: took for item, took in slip.foreseen.items() if item not in undone[slip.name]}
+            slip.name: {}
+            if slip.name in void
+            else {
+                item: took for item, took in slip.foreseen.items() if item not in undone[slip.name]
+            }
             for slip in kept
         }
 
     def _own(self) -> list[FiledSlip]:
-        return [filed for filed in self._slips.read() if (filed.slip.carrier, filed.slip.model) == (self._carrier.name, self._model)]
+        return [
+            filed
+            for filed in self._slips.read()
+            if (filed.slip.carrier, filed.slip.model) == (self._carrier.name, self._model)
+        ]
 
     def _known(self, name: str, filed: FiledSlip) -> Outcome | None:
         return self._outcomes.get(filed.slip.name, {}).get(name) or (filed.undone or {}).get(name)
@@ -120,7 +139,9 @@ class BatchWatch:
             id = await self._carrier.find(slip, others)
         except Pending:
             return
-        abroad = slip.host != socket.gethostname() and self._clock() - slip.handed_at < _FOREIGN_SENDING
+        abroad = (
+            slip.host != socket.gethostname() and self._clock() - slip.handed_at < _FOREIGN_SENDING
+        )
         if id is not None:
             self._slips.mark_sent(slip.name, id)
         elif not abroad:
@@ -132,7 +153,13 @@ class BatchWatch:
             if filed.closed:
                 continue
             if not filed.id:
-                yield RunningBatch(filed.slip, "", BatchStatus(False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)))
+                yield RunningBatch(
+                    filed.slip,
+                    "",
+                    BatchStatus(
+                        False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)
+                    ),
+                )
                 continue
             standing = await self._carrier.poll(filed.id)
             if standing.ended:
@@ -142,5 +169,7 @@ class BatchWatch:
 
     async def _load(self, filed: FiledSlip) -> Mapping[str, Outcome]:
         if filed.slip.name not in self._outcomes:
-            self._outcomes[filed.slip.name] = dict(await self._carrier.fetch(filed.id, filed.slip.items.keys()))
+            self._outcomes[filed.slip.name] = dict(
+                await self._carrier.fetch(filed.id, filed.slip.items.keys())
+            )
         return self._outcomes[filed.slip.name]

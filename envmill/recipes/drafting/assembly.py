@@ -1,4 +1,5 @@
-"""Assembly: a class without its tools and the methods of its tools, put together as text; and a program taken apart again.
+"""Assembly: a class without its tools and the methods of its tools, put together as text; and a
+program taken apart again.
 
 skeleton ──┐
 methods ───┴─► put each into the class, in the place of one of its name or at the end ─► program
@@ -29,14 +30,19 @@ class ProgramParts:
         classes = [one for one in body.body if isinstance(one, ast.ClassDef)] if body else []
         for name in (one.name for one in classes):
             places, lines = _find_methods(source, name) or {}, source.split("\n")
-            found = {tool: textwrap.dedent("\n".join(lines[places[tool][0] - 1 : places[tool][1]])) for tool in tools if tool in places}
+            found = {
+                tool: textwrap.dedent("\n".join(lines[places[tool][0] - 1 : places[tool][1]]))
+                for tool in tools
+                if tool in places
+            }
             if found:
                 return cls(strip_tools(source, name) or "", name, found)
         return None
 
 
 def assemble(source: str, class_name: str, methods: Sequence[str]) -> str:
-    """The program with these methods in it. What cannot be parsed is put at the end as it is: loading it says where it breaks."""
+    """The program with these methods in it. What cannot be parsed is put at the end as it is:
+    loading it says where it breaks."""
     for text in methods:
         found = split_methods(text)
         for method in found.values() if found else (textwrap.dedent(text),):
@@ -45,7 +51,8 @@ def assemble(source: str, class_name: str, methods: Sequence[str]) -> str:
 
 
 def split_methods(text: str) -> dict[str, str]:
-    """Functions of a text, by name, each with its decorators and without indentation; empty where it cannot be parsed."""
+    """Functions of a text, by name, each with its decorators and without indentation; empty where
+    it cannot be parsed."""
     body = _parse(textwrap.dedent(text).strip("\n"))
     if body is None:
         return {}
@@ -84,7 +91,11 @@ def _find_methods(source: str, class_name: str) -> Mapping[str, tuple[int, int]]
     node = _find_class(source, class_name)
     if node is None:
         return None
-    return {one.name: (_first_line(one), one.end_lineno or one.lineno) for one in node.body if isinstance(one, ast.FunctionDef)}
+    return {
+        one.name: (_first_line(one), one.end_lineno or one.lineno)
+        for one in node.body
+        if isinstance(one, ast.FunctionDef)
+    }
 
 
 def _find_end(source: str, class_name: str) -> int:
@@ -94,7 +105,14 @@ def _find_end(source: str, class_name: str) -> int:
 
 def _find_class(source: str, class_name: str) -> ast.ClassDef | None:
     body = _parse(source)
-    return next((one for one in body.body if isinstance(one, ast.ClassDef) and one.name == class_name), None) if body else None
+    return (
+        next(
+            (one for one in body.body if isinstance(one, ast.ClassDef) and one.name == class_name),
+            None,
+        )
+        if body
+        else None
+    )
 
 
 def _first_line(node: ast.FunctionDef) -> int:

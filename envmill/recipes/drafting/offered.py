@@ -12,8 +12,10 @@ from schemas.environment import Call
 LEFT = "chain_left"
 INFEASIBLE = "infeasible"
 _CONTRACT = (
-    "The path contains every step of the sampled chain, in its order, and each argument that the chain takes from an earlier reply; other "
-    "calls may stand in between. If no scenario can do that, answer `infeasible` with the node and the reason."
+    "The path contains every step of the sampled chain, in its order, and each argument that the "
+    "chain takes from an earlier reply; other "
+    "calls may stand in between. If no scenario can do that, answer `infeasible` with the node "
+    "and the reason."
 )
 
 
@@ -36,9 +38,21 @@ class OfferedChain:
 def complain_of_left(match: ChainMatch) -> Iterator[Complaint]:
     """One complaint for each step and each argument that is missing."""
     for part in match.missing:
-        yield Complaint("oracle", LEFT, part.words, index=part.index, tool=part.tool, arguments=part.arguments, contract=_CONTRACT)
+        yield Complaint(
+            "oracle",
+            LEFT,
+            part.words,
+            index=part.index,
+            tool=part.tool,
+            arguments=part.arguments,
+            contract=_CONTRACT,
+        )
 
 
 def complain_of_infeasible(said: Infeasible) -> Complaint:
     """That the author found every chain infeasible that it was offered."""
-    return Complaint("oracle", INFEASIBLE, f"the author says that node {said.node} cannot be carried out: {said.reason}")
+    return Complaint(
+        "oracle",
+        INFEASIBLE,
+        f"the author says that node {said.node} cannot be carried out: {said.reason}",
+    )

@@ -1,4 +1,5 @@
-"""Rewording: a request that stands, worded otherwise by one operator after the other; what does not stand leaves the old words.
+"""Rewording: a request that stands, worded otherwise by one operator after the other; what does not
+stand leaves the old words.
 
 request ─► operator ─► executed again ─► one referent, facts closure, no leak, agreement ─┬─► the new words go on to the next operator
    ▲                                                                                    └─► the old words stay, with a reason
@@ -20,23 +21,40 @@ from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator, RewordInput, RewordReply
 
 REWORD = Prompt.load(Path(__file__).parent / "prompts" / "reword.md", RewordInput, RewordReply)
-_TOLD = {"polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle", "avoid"}
+_TOLD = {
+    "polarity",
+    "request",
+    "opening",
+    "facts",
+    "hidden",
+    "goals",
+    "initial_state",
+    "oracle",
+    "avoid",
+}
 KEPT = 2
 """Operators that one request bears: after more of them nobody speaks like that."""
 METHODS: Mapping[Operator, str] = {
-    "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is asked for already; the "
-    "reference path grows by what it takes. It uses a tool that the path did not use, and starts from what is there by then.",
-    "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw together what is done alike, and "
-    "leave a step unsaid that is only on the way to a later one, such as to start what is to be finished. A payment, a training and "
+    "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is "
+    "asked for already; the "
+    "reference path grows by what it takes. It uses a tool that the path did not use, and starts "
+    "from what is there by then.",
+    "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw "
+    "together what is done alike, and "
+    "leave a step unsaid that is only on the way to a later one, such as to start what is to be "
+    "finished. A payment, a training and "
     "whatever else lasts is said.",
     "implicit_reference": "Do not name again what was named before, or name it by what it belongs to: `that loan`, "
     "`the booking of Ms Okafor`.",
-    "ambiguity": "Put a plain value so that it has to be worked out or looked up: a date by its distance from today, a record by the "
+    "ambiguity": "Put a plain value so that it has to be worked out or looked up: a date by its distance "
+    "from today, a record by the "
     "one thing that sets it apart.",
-    "minimal_information": "Leave out of the first message of the conversation whatever the person can tell when asked; the request "
+    "minimal_information": "Leave out of the first message of the conversation whatever the person can tell when "
+    "asked; the request "
     "itself stays.",
 }
-"""Operator → how it is done, for whoever does it. In this order: what adds comes first, what leaves out last."""
+"""Operator → how it is done, for whoever does it. In this order: what adds comes first, what leaves
+out last."""
 
 
 class JudgedWording(Protocol):
@@ -73,18 +91,32 @@ class RewordingRound(Generic[J]):
 
 
 def pick_operators(operators: Sequence[Operator], number: int) -> tuple[Operator, ...]:
-    """All but one, another one each time, so that no two requests of an environment are reworded alike; their order stays. A single
+    """All but one, another one each time, so that no two requests of an environment are reworded
+    alike; their order stays. A single
     operator is always tried."""
     left_out = number % len(operators) if len(operators) > 1 else -1
     return tuple(one for place, one in enumerate(operators) if place != left_out)
 
 
-async def ask_words(environment: Environment, number: int, operator: Operator, reply: ScenarioReply, models: ModelSession) -> RewordReply:
+async def ask_words(
+    environment: Environment,
+    number: int,
+    operator: Operator,
+    reply: ScenarioReply,
+    models: ModelSession,
+) -> RewordReply:
     """One operator, asked of whoever writes."""
     known = reply.model_dump(include=_TOLD)
-    chain = {"chain": reply.chain, "filling": reply.filling} if isinstance(reply, ChainReply) else {}
+    chain = (
+        {"chain": reply.chain, "filling": reply.filling} if isinstance(reply, ChainReply) else {}
+    )
     about = environment.model_dump(include={"brief", "name", "rules", "tools"})
-    inputs = RewordInput.model_validate(about | known | chain | {"number": number, "operator": operator, "method": METHODS[operator]})
+    inputs = RewordInput.model_validate(
+        about
+        | known
+        | chain
+        | {"number": number, "operator": operator, "method": METHODS[operator]}
+    )
     return await models.ask(REWORD, inputs, RewordReply)
 
 
@@ -95,7 +127,8 @@ async def reword(
     judge: Callable[[ScenarioReply, ScenarioReply | None], Awaitable[J]],
     most: int = KEPT,
 ) -> list[RewordingRound[J]]:
-    """One turn for each operator that was tried, in their order; the last one that stands has the words.
+    """One turn for each operator that was tried, in their order; the last one that stands has the
+    words.
 
     `judge` is given the scenario before as well where the new one expands it.
     """
@@ -128,14 +161,21 @@ async def _try(
     return RewordingRound(operator, reply.request, said.request, judged=judged)
 
 
-def _find_fault(operator: Operator, reply: ScenarioReply, said: RewordReply) -> tuple[str, str] | None:
+def _find_fault(
+    operator: Operator, reply: ScenarioReply, said: RewordReply
+) -> tuple[str, str] | None:
     """What can be seen without running anything."""
     if (said.request, said.opening) == (reply.request, reply.opening):
         return "no_place", f"{operator} found nothing to do"
     grows = operator == "goal_expansion"
     if grows is not _grows(reply, said):
-        return "path_changed" if not grows else "nothing_added", "only an expanded goal has another reference path"
-    if lost := sorted(name for name, value in reply.facts.items() if said.facts.get(name, value) != value):
+        return (
+            "path_changed" if not grows else "nothing_added",
+            "only an expanded goal has another reference path",
+        )
+    if lost := sorted(
+        name for name, value in reply.facts.items() if said.facts.get(name, value) != value
+    ):
         return "fact_changed", f"the facts {lost} have other values"
     if operator == "minimal_information" and not set(reply.hidden) < set(said.hidden):
         return "no_place", "nothing more is left to be asked for"
@@ -143,7 +183,11 @@ def _find_fault(operator: Operator, reply: ScenarioReply, said: RewordReply) -> 
 
 
 def _grows(reply: ScenarioReply, said: RewordReply) -> bool:
-    return isinstance(reply, ChainReply) and said.chain is not None and len(said.chain.nodes) > len(reply.chain.nodes)
+    return (
+        isinstance(reply, ChainReply)
+        and said.chain is not None
+        and len(said.chain.nodes) > len(reply.chain.nodes)
+    )
 
 
 def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:

@@ -1,4 +1,5 @@
-"""A summary of what failed: each sort of failure once, with how often it came, in place of every line of it.
+"""A summary of what failed: each sort of failure once, with how often it came, in place of every
+line of it.
 
 12 failing cases ──tables, ids, numbers and quotes taken out──► 3 sorts ──the first of each, shortened──► what a repair is told
 """
@@ -21,7 +22,9 @@ def sum_up(failure: str) -> str:
         sorts[_VARYING.sub("…", line)].append(line)
     told = sorted(sorts.values(), key=lambda alike: (-len(alike), lines.index(alike[0])))
     left = sum(len(alike) for alike in told[MOST_SORTS:])
-    words = [_describe(alike) for alike in told[:MOST_SORTS]] + ([f"And {left} more of other sorts."] if left else [])
+    words = [_describe(alike) for alike in told[:MOST_SORTS]] + (
+        [f"And {left} more of other sorts."] if left else []
+    )
     return "\n".join(words)
 
 

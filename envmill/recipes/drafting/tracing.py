@@ -1,4 +1,5 @@
-"""Tracing: calls that somebody wrote told as a chain. Of each argument, which earlier reply it stands in; else the user has to say it.
+"""Tracing: calls that somebody wrote told as a chain. Of each argument, which earlier reply it
+stands in; else the user has to say it.
 
 calls ─► each value looked for in the replies before it ─┬─ alone there:  taken from it
                                                          ├─ in a list:    chosen first
@@ -17,7 +18,13 @@ from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, So
 from schemas.environment import Call
 
 
-def trace(calls: Sequence[Call], replies: Sequence[Json], keys: Mapping[str, str], words: str, sampler: str) -> Chain:
+def trace(
+    calls: Sequence[Call],
+    replies: Sequence[Json],
+    keys: Mapping[str, str],
+    words: str,
+    sampler: str,
+) -> Chain:
     """`keys`: those of tables. What is no key and is said is the user's."""
     tracer = _Tracer(keys, words)
     for call, reply in zip(calls, replies, strict=True):
@@ -38,27 +45,47 @@ class _Tracer:
     def add(self, call: Call, reply: Json) -> None:
         id = f"s{len(self._seen) + 1}"
         step = ChainStep(
-            id=id, tool=call.name, arguments={path: self._find(value, call.name) for path, value in _list_arguments(call.arguments, "")}
+            id=id,
+            tool=call.name,
+            arguments={
+                path: self._find(value, call.name)
+                for path, value in _list_arguments(call.arguments, "")
+            },
         )
         self.nodes.append(step)
         self._seen.append((step, list(_list_leaves(reply, ""))))
 
     def _find(self, value: Json, tool: str) -> Source:
-        """The latest place of all; rather one that gives it alone, of another tool, and of none that ends what it speaks of."""
+        """The latest place of all; rather one that gives it alone, of another tool, and of none
+        that ends what it speaks of."""
         if is_array(value):
             return self._find(value[0], tool) if len(value) == 1 else self._find_all(value)
         is_key = isinstance(value, str) and value in self._keys
         if not is_key and (mentions(self._words, value) or isinstance(value, bool)):
             return FromUser()
-        found = [(step, path) for step, leaves in reversed(self._seen) for path, held in leaves if held == value and path]
+        found = [
+            (step, path)
+            for step, leaves in reversed(self._seen)
+            for path, held in leaves
+            if held == value and path
+        ]
         if not found:
             return FromUser()
-        step, path = min(found, key=lambda one: (one[0].tool == tool or is_ending(one[0].tool), "[]" in one[1]))
-        return self._choose(step.id, path, value) if "[]" in path else FromNode(node=step.id, path=path)
+        step, path = min(
+            found, key=lambda one: (one[0].tool == tool or is_ending(one[0].tool), "[]" in one[1])
+        )
+        return (
+            self._choose(step.id, path, value)
+            if "[]" in path
+            else FromNode(node=step.id, path=path)
+        )
 
     def _find_all(self, values: list[Json]) -> Source:
         """The latest list that holds all of them."""
-        if all(not (isinstance(one, str) and one in self._keys) and mentions(self._words, one) for one in values):
+        if all(
+            not (isinstance(one, str) and one in self._keys) and mentions(self._words, one)
+            for one in values
+        ):
             return FromUser()
         for step, leaves in reversed(self._seen):
             for path in dict.fromkeys(path for path, _ in leaves if "[]" in path):
@@ -70,7 +97,11 @@ class _Tracer:
     def _choose(self, step: str, path: str, value: Json) -> FromNode:
         place = (step, path, str(value))
         if place not in self._chosen:
-            reason = Reason(id=f"r{len(self._chosen) + 1}", rule="choose", takes=[FromNode(node=step, path=path)])
+            reason = Reason(
+                id=f"r{len(self._chosen) + 1}",
+                rule="choose",
+                takes=[FromNode(node=step, path=path)],
+            )
             self.nodes.append(reason)
             self._chosen[place] = FromNode(node=reason.id)
         return self._chosen[place]

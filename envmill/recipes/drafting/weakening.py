@@ -1,4 +1,5 @@
-"""A repair that weakens: fewer of what was promised, instead of the fault mended. It is refused unless the complaint asked for it.
+"""A repair that weakens: fewer of what was promised, instead of the fault mended. It is refused
+unless the complaint asked for it.
 
 earlier version, repaired version ─► what there is less of ─► none, or words for a complaint
 """
@@ -29,7 +30,8 @@ ASKED_FOR: Mapping[str, frozenset[str]] = {
     "plan": frozenset(("rules", "tools", "collections")),
     "database": frozenset(("rules", "tools", "collections")),
 }
-"""What may be mended by having less of it, by the gate or stage that complained: as much less as there are such complaints."""
+"""What may be mended by having less of it, by the gate or stage that complained: as much less as
+there are such complaints."""
 
 
 def find_weakening(before: Contract, after: Contract, complaints: Sequence[Complaint]) -> list[str]:
@@ -45,7 +47,11 @@ def find_weakening(before: Contract, after: Contract, complaints: Sequence[Compl
 
 def _count(version: Contract) -> dict[str, int]:
     if isinstance(version, Blueprint):
-        return {"rules": len(version.rules), "tools": len(version.tools), "collections": len(version.collections)}
+        return {
+            "rules": len(version.rules),
+            "tools": len(version.tools),
+            "collections": len(version.collections),
+        }
     if isinstance(version, TestsReply):
         return {"tests": len(version.tests)}
     return _count_scenario(version) if isinstance(version, ScenarioReply) else {}
@@ -63,13 +69,26 @@ def _count_scenario(reply: ScenarioReply) -> dict[str, int]:
 
 
 def find_vagueness(before: ScenarioReply, after: ScenarioReply) -> list[str]:
-    """Names that the earlier request says and the later one does not, though the path is still called with them. It is read from text,
+    """Names that the earlier request says and the later one does not, though the path is still
+    called with them. It is read from text,
     so it is a suspicion: it asks for another version and drops none."""
     said = before.request.casefold()
     now = after.request.casefold()
-    texts = {text for call in after.oracle for value in call.arguments.values() for text in _list_texts(value)}
-    lost = sorted(text for text in texts if " " in text and text.casefold() in said and text.casefold() not in now)
-    return [f"the request no longer says {text!r}, which the reference path is called with" for text in lost]
+    texts = {
+        text
+        for call in after.oracle
+        for value in call.arguments.values()
+        for text in _list_texts(value)
+    }
+    lost = sorted(
+        text
+        for text in texts
+        if " " in text and text.casefold() in said and text.casefold() not in now
+    )
+    return [
+        f"the request no longer says {text!r}, which the reference path is called with"
+        for text in lost
+    ]
 
 
 def _list_texts(value: Json) -> Iterator[str]:

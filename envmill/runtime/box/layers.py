@@ -1,6 +1,8 @@
-"""Layers: what a box wrote over its image, copied so that other boxes can begin with it, or told as a list.
+"""Layers: what a box wrote over its image, copied so that other boxes can begin with it, or told as
+a list.
 
-The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below by an attribute.
+The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below
+by an attribute.
 """
 
 import errno
@@ -19,7 +21,8 @@ _DEEPEST = 200
 
 
 def copy_layer(source: Path, target: Path, without: Collection[str] = ()) -> int:
-    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied. Of folders that are to be left out
+    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied.
+    Of folders that are to be left out
     only the folder itself is copied, and nothing of what stands in such a folder's place."""
     links: dict[tuple[int, int], Path] = {}
     return _copy_folder(source, target, links, without)
@@ -39,7 +42,8 @@ class OverlaidPath(NamedTuple):
 
 
 def list_entries(layer: Path) -> Iterator[OverlaidPath]:
-    """Each path in the layer; a folder is there when it is new or was changed, or something in it was."""
+    """Each path in the layer; a folder is there when it is new or was changed, or something in it
+    was."""
     folder = os.open(layer, _FOLDER)
     try:
         yield from _walk(folder, "", _DEEPEST)
@@ -53,20 +57,35 @@ def list_changes(layer: Path) -> Iterator[tuple[str, str]]:
 
 
 def _walk(folder: int, inside: str, left: int) -> Iterator[OverlaidPath]:
-    """By open folders, not by names: whoever works in there meanwhile could lead a name anywhere."""
+    """By open folders, not by names: whoever works in there meanwhile could lead a name
+    anywhere."""
     if not left:
         raise OSError(f"its folders are more than {_DEEPEST} deep")
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
             path, seen = f"{inside}/{entry.name}", entry.stat(follow_symlinks=False)
             if not stat.S_ISDIR(seen.st_mode):
-                target = os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
-                yield OverlaidPath(path, seen, target, False, _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")))
+                target = (
+                    os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
+                )
+                yield OverlaidPath(
+                    path,
+                    seen,
+                    target,
+                    False,
+                    _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")),
+                )
                 continue
             below = os.open(entry.name, _FOLDER, dir_fd=folder)
             try:
                 attributes = _list_attributes(f"/proc/self/fd/{below}/.")
-                yield OverlaidPath(path, seen, "", any(name.endswith("overlay.opaque") for name in attributes), _is_marked(attributes))
+                yield OverlaidPath(
+                    path,
+                    seen,
+                    "",
+                    any(name.endswith("overlay.opaque") for name in attributes),
+                    _is_marked(attributes),
+                )
                 yield from _walk(below, path, left - 1)
             finally:
                 os.close(below)
@@ -89,7 +108,9 @@ def find_kind(seen: os.stat_result) -> str:
     return kinds.get(stat.S_IFMT(seen.st_mode), "other")
 
 
-def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path], without: Collection[str]) -> int:
+def _copy_folder(
+    source: Path, target: Path, links: dict[tuple[int, int], Path], without: Collection[str]
+) -> int:
     target.mkdir()
     copied = 0
     with os.scandir(source) as entries:
@@ -100,12 +121,16 @@ def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path],
             if entry.is_dir(follow_symlinks=False):
                 copied += _copy_folder(Path(entry.path), place, links, without)
             else:
-                copied += _copy_file(Path(entry.path), place, entry.stat(follow_symlinks=False), links)
+                copied += _copy_file(
+                    Path(entry.path), place, entry.stat(follow_symlinks=False), links
+                )
     _copy_facts(source, target, os.lstat(source))
     return copied
 
 
-def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tuple[int, int], Path]) -> int:
+def _copy_file(
+    source: Path, target: Path, seen: os.stat_result, links: dict[tuple[int, int], Path]
+) -> int:
     if seen.st_nlink > 1:
         if first := links.get((seen.st_dev, seen.st_ino)):
             os.link(first, target, follow_symlinks=False)
@@ -122,7 +147,8 @@ def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tup
 
 
 def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
-    """Only what was written: a file may be a hole of any length. One that takes as much room as it is long has none, and is sent whole."""
+    """Only what was written: a file may be a hole of any length. One that takes as much room as it
+    is long has none, and is sent whole."""
     with source.open("rb") as given, target.open("xb") as taken:
         if seen.st_blocks * 512 >= seen.st_size:
             while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):
@@ -131,7 +157,9 @@ def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
         os.truncate(taken.fileno(), seen.st_size)
         for start, end in _list_written(given.fileno(), seen.st_size):
             os.lseek(taken.fileno(), start, os.SEEK_SET)
-            while start < end and (sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)):
+            while start < end and (
+                sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)
+            ):
                 start += sent
 
 
@@ -156,5 +184,10 @@ def _copy_facts(source: Path, target: Path, seen: os.stat_result) -> None:
     with suppress(OSError):  # no attributes here at all
         for name in os.listxattr(source, follow_symlinks=False):
             if not name.endswith(_PASSING):
-                os.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False), follow_symlinks=False)
+                os.setxattr(
+                    target,
+                    name,
+                    os.getxattr(source, name, follow_symlinks=False),
+                    follow_symlinks=False,
+                )
     os.utime(target, ns=(seen.st_atime_ns, seen.st_mtime_ns), follow_symlinks=False)

@@ -1,7 +1,9 @@
-"""The inside of a box, as its first process arranges it: namespaces of its own, an overlay as its root, few devices, fewer rights.
+"""The inside of a box, as its first process arranges it: namespaces of its own, an overlay as its
+root, few devices, fewer rights.
 
 nursery ──clone──► first process ──waits for its users' map──► proc, dev, loopback, pivot_root ──► keeper
-                                                  each program it starts: groups, rights, filter, then exec
+                                                  each program it starts: groups, rights, filter,
+                                                  then exec
 """
 
 import ctypes
@@ -29,15 +31,19 @@ _BIND, _RECURSIVE, _PRIVATE, _DETACH = 0x1000, 0x4000, 0x40000, 2
 _NO_SUID, _NO_DEVICES, _NO_EXEC = 2, 4, 8
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _KEPT = (0, 1, 3, 4, 5, 6, 7, 8, 10, 18, 29, 31)
-"""Capabilities a container's root has usually, within its own namespaces, without raw sockets and making of devices."""
+"""Capabilities a container's root has usually, within its own namespaces, without raw sockets and
+making of devices."""
 _CAPABILITIES = 0x20080522
 _HOLDING = ctypes.PyDLL(None, use_errno=True)
 _OPEN_FILES = 4096
 
 
 def give_birth() -> int:
-    """Fork into namespaces of its own; 0 in the child, who has no rights there before its users are mapped."""
-    return must("clone", _HOLDING.syscall(_CLONE[os.uname().machine], _NEW | signal.SIGCHLD, 0, 0, 0, 0))
+    """Fork into namespaces of its own; 0 in the child, who has no rights there before its users are
+    mapped."""
+    return must(
+        "clone", _HOLDING.syscall(_CLONE[os.uname().machine], _NEW | signal.SIGCHLD, 0, 0, 0, 0)
+    )
 
 
 def map_users(pid: int, inside: int, count: int) -> None:
@@ -47,12 +53,15 @@ def map_users(pid: int, inside: int, count: int) -> None:
 
 
 def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: int) -> None:
-    """Arrange the box, whose root is the folder `root` here, and keep it until its driver is gone. Does not return."""
+    """Arrange the box, whose root is the folder `root` here, and keep it until its driver is gone.
+    Does not return."""
     if wide:
         os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the nursery; a change of user would take it off again
+    prctl(
+        1, signal.SIGKILL
+    )  # PR_SET_PDEATHSIG: with the nursery; a change of user would take it off again
     socket.sethostname("box")
     _raise_loopback()
     _enter("root", wide)
@@ -69,7 +78,13 @@ def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: i
 
 def mount(kind: str, place: str, options: str = "", flags: int = 0, source: str = "none") -> None:
     """mount(2), or OSError."""
-    result = LIBC.mount(source.encode(), place.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
+    result = LIBC.mount(
+        source.encode(),
+        place.encode(),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
+    )
     must(f"mount of {kind or 'a folder'} at {place}", result)
 
 
@@ -106,7 +121,9 @@ def _furnish(place: str, wide: bool) -> None:
     for name in ("pts", "shm"):
         Path(place, name).mkdir()
     group = ",gid=5" if wide else ""
-    mount("devpts", f"{place}/pts", f"newinstance,ptmxmode=0666,mode=620{group}", _NO_SUID | _NO_EXEC)
+    mount(
+        "devpts", f"{place}/pts", f"newinstance,ptmxmode=0666,mode=620{group}", _NO_SUID | _NO_EXEC
+    )
     mount("tmpfs", f"{place}/shm", "size=64m,mode=1777", _NO_SUID | _NO_DEVICES)
     links = {
         "fd": "/proc/self/fd",
@@ -143,7 +160,9 @@ def _confine(doors: Sequence[int]) -> Callable[[bool], None]:
             os.write(door, b"0")
         for number in range(41):
             if number not in kept:
-                LIBC.prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP; numbers a kernel does not know fail
+                LIBC.prctl(
+                    24, number, 0, 0, 0
+                )  # PR_CAPBSET_DROP; numbers a kernel does not know fail
         must("capset", LIBC.capset(struct.pack("@Ii", _CAPABILITIES, 0), rights))
         prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
         if denials.supported():

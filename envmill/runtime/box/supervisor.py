@@ -1,4 +1,5 @@
-"""The process that makes boxes and buries them: a child of the driver, in a mount namespace of its own, so that nothing outlives it.
+"""The process that makes boxes and buries them: a child of the driver, in a mount namespace of its
+own, so that nothing outlives it.
 
     driver ──up, down, snapshot, forget──► nursery ──clone──► the first process of a box
                                              ├─ overlays and scratch folders, seen from in here only
@@ -22,8 +23,23 @@ from typing import Any
 
 from envmill.runtime.box import denials, groups
 from envmill.runtime.box.groups import ControlGroup
-from envmill.runtime.box.layers import OverlaidPath, copy_layer, find_kind, list_changes, list_entries
-from envmill.runtime.box.rootfs import SHIFT, USERS, give_birth, inhabit, keep_private, map_users, mount, unmount
+from envmill.runtime.box.layers import (
+    OverlaidPath,
+    copy_layer,
+    find_kind,
+    list_changes,
+    list_entries,
+)
+from envmill.runtime.box.rootfs import (
+    SHIFT,
+    USERS,
+    give_birth,
+    inhabit,
+    keep_private,
+    map_users,
+    mount,
+    unmount,
+)
 from envmill.runtime.jail.kernel import LIBC, must
 
 Message = dict[str, Any]
@@ -75,7 +91,11 @@ class BoxSupervisor:
         user, group = os.geteuid(), os.getegid()
         must("unshare", LIBC.unshare(_NEW_MOUNT | (0 if self.wide else _NEW_USER)))
         if not self.wide:
-            for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"0 {user} 1"),
+                ("gid_map", f"0 {group} 1"),
+            ):
                 Path("/proc/self", name).write_text(text)
         keep_private()
         mount("tmpfs", str(self.store), "mode=755")
@@ -162,7 +182,8 @@ class BoxSupervisor:
         self._dying.append(crib)
 
     def do_down(self, request: Message) -> Message:
-        """Its first process is killed, and with it all others; it is buried once that is answered."""
+        """Its first process is killed, and with it all others; it is buried once that is
+        answered."""
         if crib := self._cribs.pop(request["name"], None):
             self._end(crib)
         return {}
@@ -175,7 +196,11 @@ class BoxSupervisor:
                 self._dying.append(crib)
                 continue
             self._bury_one(crib)
-        stood_on = {layer for crib in [*self._cribs.values(), *self._spares, *self._dying] for layer in crib.layers}
+        stood_on = {
+            layer
+            for crib in [*self._cribs.values(), *self._spares, *self._dying]
+            for layer in crib.layers
+        }
         for layer in self._forgotten - stood_on:
             _remove_tree(self.store / layer)
             self._forgotten.discard(layer)
@@ -193,9 +218,16 @@ class BoxSupervisor:
             crib.group.remove()
 
     def do_snapshot(self, request: Message) -> Message:
-        """Copy what a box wrote, but for what lies in some folders. Its processes are held still meanwhile."""
+        """Copy what a box wrote, but for what lies in some folders. Its processes are held still
+        meanwhile."""
         upper = self._cribs[request["name"]].folder / "upper"
-        return {"bytes": copy_layer(upper, self.store / request["layer"], {str(upper) + path for path in request["without"]})}
+        return {
+            "bytes": copy_layer(
+                upper,
+                self.store / request["layer"],
+                {str(upper) + path for path in request["without"]},
+            )
+        }
 
     def do_changes(self, request: Message) -> Message:
         """What a box wrote, as paths; where they are too many, how many there are."""
@@ -207,12 +239,15 @@ class BoxSupervisor:
         """What a box wrote, as paths and what each of them is, and what is mounted in it."""
         crib = self._cribs[request["name"]]
         found = [self._describe_entry(entry) for entry in list_entries(crib.folder / "upper")]
-        mounts = Path(f"/proc/{crib.pid}/mounts").read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = Path(f"/proc/{crib.pid}/mounts").read_text(
+            encoding="utf-8", errors="surrogateescape"
+        )
         told = {"written": found, "mounts": mounts.splitlines()}
         return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
 
     def _describe_entry(self, entry: OverlaidPath) -> tuple[str, str, bool, bool, int, str, str]:
-        """Its path and kind, whether it hides what is below, whether it is marked, its time, rights and owners as they are inside, and
+        """Its path and kind, whether it hides what is below, whether it is marked, its time, rights
+        and owners as they are inside, and
         what else tells it from another."""
         seen, kind = entry.seen, find_kind(entry.seen)
         told = f"{seen.st_size} {seen.st_ctime_ns}" if kind == "file" else entry.target
@@ -247,10 +282,17 @@ class BoxSupervisor:
             (crib.folder / name).mkdir()
             if self.wide:
                 os.chown(crib.folder / name, SHIFT, SHIFT)
-        lower = ":".join([*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]])
+        lower = ":".join(
+            [*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]]
+        )
         options = f"lowerdir={lower},upperdir={crib.folder}/upper,workdir={crib.folder}/work"
-        # A folder that was renamed is copied: then all that is another than below lies in the upper folder.
-        mount("overlay", f"{crib.folder}/root", f"{options},redirect_dir=off" if self.wide else f"{options},userxattr")
+        # A folder that was renamed is copied: then all that is another than below lies in the upper
+        # folder.
+        mount(
+            "overlay",
+            f"{crib.folder}/root",
+            f"{options},redirect_dir=off" if self.wide else f"{options},userxattr",
+        )
         crib.mounts.append(crib.folder / "root")
 
     def _enclose(self, name: str, request: Message) -> ControlGroup | None:
@@ -265,7 +307,12 @@ class BoxSupervisor:
         pid = give_birth()
         if pid == 0:
             doors = crib.group.doors if crib.group else []
-            _become_first(reader, wire, doors, lambda: inhabit(wire, doors, request["user"], self.wide, request["processes"]))
+            _become_first(
+                reader,
+                wire,
+                doors,
+                lambda: inhabit(wire, doors, request["user"], self.wide, request["processes"]),
+            )
         try:
             map_users(pid, SHIFT if self.wide else 0, USERS if self.wide else 1)
             os.write(writer, b"!")
@@ -280,13 +327,18 @@ class BoxSupervisor:
         for name in ("proc", "dev", "run"):
             (self.store / "empty" / name).mkdir(parents=True)
         sort = {"tree": str(self.store / "empty"), "layers": (), "user": "root"}
-        crib = self._make(sort | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0})
+        crib = self._make(
+            sort | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0}
+        )
         assert crib.wire
         said = crib.wire.recv(4096)
         self._end(crib)
         self.bury(wait=True)
         if b"ready" not in said:
-            raise OSError(said.decode(errors="replace").removeprefix("broken: ") or "a box's first process died")
+            raise OSError(
+                said.decode(errors="replace").removeprefix("broken: ")
+                or "a box's first process died"
+            )
 
     def _try_groups(self) -> str:
         """Empty when limits hold."""
@@ -307,7 +359,9 @@ def _become_first(reader: int, wire: int, doors: list[int], inhabit: Callable[[]
         if os.read(reader, 1) == b"!":
             os.close(reader)
             inhabit()
-    except BaseException as error:  # whatever it is, this is not the nursery and must not go on as if it were  # noqa: BLE001
+    except (
+        BaseException  # noqa: BLE001
+    ) as error:  # whatever it is, this is not the nursery and must not go on as if it were
         with contextlib.suppress(OSError):
             os.write(wire, f"broken: {error}".encode())
     finally:
@@ -318,7 +372,9 @@ def _remove_tree(folder: Path) -> None:
     """shutil's is imported by nobody here, and does more."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)  # noqa: PTH108
+            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(  # noqa: PTH108
+                entry.path
+            )
     with contextlib.suppress(OSError):
         folder.rmdir()
 
@@ -344,7 +400,11 @@ def _answer(wire: socket.socket, nursery: BoxSupervisor, request: Message) -> No
     except (OSError, KeyError, RecursionError) as error:
         answer = {"broken": str(error)}
     taken = nursery.take_wire(request)
-    socket.send_fds(wire, [json.dumps({"id": request["id"], **answer}).encode()], [taken.fileno()] if taken else [])
+    socket.send_fds(
+        wire,
+        [json.dumps({"id": request["id"], **answer}).encode()],
+        [taken.fileno()] if taken else [],
+    )
     if taken:
         taken.close()
 

@@ -1,4 +1,5 @@
-"""A change set: what differs between the rows at the reset and the rows now, table by table and key by key."""
+"""A change set: what differs between the rows at the reset and the rows now, table by table and key
+by key."""
 
 import base64
 import json
@@ -32,7 +33,8 @@ class RowChange:
         }
 
     def rows(self) -> Iterator[dict[str, Json]]:
-        """As the rows in which any state's changes are told: op, path, before, after; of a changed row one for each column."""
+        """As the rows in which any state's changes are told: op, path, before, after; of a changed
+        row one for each column."""
         path = [self.table, render_key(list(self.key.values()))]
         if self.op == "insert":
             yield {"path": path, "op": "add", "before": None, "after": render_row(self.after)}
@@ -40,14 +42,22 @@ class RowChange:
             yield {"path": path, "op": "remove", "before": render_row(self.before), "after": None}
         else:
             for name, value in self.before.items():
-                yield {"path": [*path, name], "op": "set", "before": render_value(value), "after": render_value(self.after[name])}
+                yield {
+                    "path": [*path, name],
+                    "op": "set",
+                    "before": render_value(value),
+                    "after": render_value(self.after[name]),
+                }
 
 
 def render_key(values: Sequence[Any]) -> str:
-    """A key as a name: itself when it is one text or number, a JSON list when it is of several columns."""
+    """A key as a name: itself when it is one text or number, a JSON list when it is of several
+    columns."""
     if len(values) == 1 and isinstance(values[0], str | int):
         return str(values[0])
-    return json.dumps([render_value(value) for value in values], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        [render_value(value) for value in values], ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def compare(table: str, key: Row, before: Row | None, after: Row | None) -> RowChange | None:
@@ -59,7 +69,13 @@ def compare(table: str, key: Row, before: Row | None, after: Row | None) -> RowC
     changed = [name for name in before if not same(before[name], after[name])]
     if not changed:
         return None
-    return RowChange(table, "update", key, {name: before[name] for name in changed}, {name: after[name] for name in changed})
+    return RowChange(
+        table,
+        "update",
+        key,
+        {name: before[name] for name in changed},
+        {name: after[name] for name in changed},
+    )
 
 
 def same(one: object, other: object) -> bool:
@@ -69,7 +85,9 @@ def same(one: object, other: object) -> bool:
 
 def in_order(changes: Iterable[RowChange]) -> list[RowChange]:
     """By table, then key: the order of statements leaves no trace."""
-    return sorted(changes, key=lambda change: (change.table, [rank(value) for value in change.key.values()]))
+    return sorted(
+        changes, key=lambda change: (change.table, [rank(value) for value in change.key.values()])
+    )
 
 
 def rank(value: object) -> tuple[int, Any]:
@@ -93,6 +111,9 @@ def render_value(value: object) -> Json:
 
 def read_value(value: Json) -> Any:
     """A value from JSON."""
-    if isinstance(value, dict) and (blob := cast("dict[str, Json]", value).get("$blob")) is not None:
+    if (
+        isinstance(value, dict)
+        and (blob := cast("dict[str, Json]", value).get("$blob")) is not None
+    ):
         return base64.b64decode(blob)
     return int(value) if isinstance(value, bool) else cast("Any", value)

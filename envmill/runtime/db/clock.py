@@ -35,7 +35,8 @@ def sample_blob(size: Any) -> bytes:
 
 
 def install_clock(connection: sqlite3.Connection) -> None:
-    """Time functions for a connection that has no VFS: they ask a plain connection, with `now` spelled out."""
+    """Time functions for a connection that has no VFS: they ask a plain connection, with `now`
+    spelled out."""
     plain = sqlite3.connect(":memory:", check_same_thread=False)
     known = {name for (name,) in plain.execute("select name from pragma_function_list")}
     for name in known.intersection(_MOMENTS):
@@ -52,7 +53,11 @@ def _virtual(plain: sqlite3.Connection, name: str) -> Callable[..., Any]:
         if len(given) == places[0]:
             given.append("now")  # left out, it is meant
         for place in places:
-            if place < len(given) and isinstance(given[place], str) and given[place].lower() == "now":
+            if (
+                place < len(given)
+                and isinstance(given[place], str)
+                and given[place].lower() == "now"
+            ):
                 given[place] = _render_now()
         return plain.execute(f"select {name}({', '.join('?' * len(given))})", given).fetchone()[0]
 

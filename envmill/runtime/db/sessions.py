@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, StatementResult, translate
+from envmill.runtime.db.base import (
+    LONGEST_VALUE,
+    SETUP,
+    WRONG_BINDINGS,
+    Parameters,
+    StatementResult,
+    translate,
+)
 from envmill.runtime.db.changes import RowChange, in_order
 from envmill.runtime.db.faults import DbError
 from envmill.runtime.db.guard import TICK, DatabaseGuard
@@ -25,7 +32,8 @@ _adopted: list[Any] = []
 
 
 def adopt_sessions(name: str) -> None:
-    """Use a package that has SQLite's sessions: apsw. This folder depends on none, so its user names it."""
+    """Use a package that has SQLite's sessions: apsw. This folder depends on none, so its user
+    names it."""
     _adopted[:] = [_equip(importlib.import_module(name))]
 
 
@@ -34,7 +42,8 @@ def is_adopted() -> bool:
 
 
 def _equip(apsw: Any) -> Any:
-    """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but memory."""
+    """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but
+    memory."""
 
     def read_milliseconds(self: Any) -> int:  # noqa: ARG001
         return clock.julian_milliseconds()
@@ -42,7 +51,11 @@ def _equip(apsw: Any) -> Any:
     def read_days(self: Any) -> float:  # noqa: ARG001
         return clock.julian_milliseconds() / _JULIAN_DAY
 
-    kind = type("VirtualClock", (apsw.VFS,), {"xCurrentTimeInt64": read_milliseconds, "xCurrentTime": read_days})
+    kind = type(
+        "VirtualClock",
+        (apsw.VFS,),
+        {"xCurrentTimeInt64": read_milliseconds, "xCurrentTime": read_days},
+    )
     vars(apsw)["envmill_vfs"] = kind(_VFS, "")  # a VFS lives as long as its object
     return apsw
 
@@ -73,13 +86,18 @@ class ApswConnection:
     def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         known = self._described.get(sql)
         if known is None:
-            return self._run_cautiously(sql, parameters) if ";" in sql.rstrip().rstrip(";") else self._run(sql, parameters)
+            return (
+                self._run_cautiously(sql, parameters)
+                if ";" in sql.rstrip().rstrip(";")
+                else self._run(sql, parameters)
+            )
         columns, reads = known
         before = 0 if reads else self._connection.total_changes()
         try:
             rows = self._cursor.execute(sql, parameters).fetchall()
         except BaseException as error:
-            # A deadline may strike while rows are still to come: with the cursor goes what it began.
+            # A deadline may strike while rows are still to come: with the cursor goes what it
+            # began.
             self._cursor.close(True)
             self._cursor = self._connection.cursor()
             if isinstance(error, self._faults):
@@ -110,7 +128,9 @@ class ApswConnection:
         return base64.b64encode(self._changeset()).decode()
 
     def changes(self) -> list[RowChange]:
-        return in_order(self._read(change) for change in self._apsw.Changeset.iter(self._changeset()))
+        return in_order(
+            self._read(change) for change in self._apsw.Changeset.iter(self._changeset())
+        )
 
     def serialize(self) -> bytes:
         return self._connection.serialize(_DATABASE)
@@ -131,7 +151,8 @@ class ApswConnection:
         self._connection.close()
 
     def _run_cautiously(self, sql: str, parameters: Parameters) -> StatementResult:
-        """apsw runs one statement after the other; the second shows only when the first has run, which is then undone."""
+        """apsw runs one statement after the other; the second shows only when the first has run,
+        which is then undone."""
         with self._guard.trust():
             self._connection.execute("savepoint envmill_single")
         try:
@@ -164,10 +185,14 @@ class ApswConnection:
         return self._connection.changes() if self._connection.total_changes() != before else 0
 
     def _describe(self, cursor: Any, sql: str, parameters: Any) -> bool:  # noqa: ARG002
-        """Told each statement before it runs, by its own text: what is noted under a text is a single statement."""
+        """Told each statement before it runs, by its own text: what is noted under a text is a
+        single statement."""
         if len(self._described) >= _MOST_DESCRIBED:
             self._described.clear()
-        self._description = tuple(column[0] for column in cursor.get_description()), cursor.is_readonly
+        self._description = (
+            tuple(column[0] for column in cursor.get_description()),
+            cursor.is_readonly,
+        )
         self._described[sql] = self._description
         self._statements += 1
         return not (self._single and self._statements > 1)
@@ -190,15 +215,29 @@ class ApswConnection:
             return RowChange(table.name, "insert", key, {}, new)
         if change.op == "DELETE":
             return RowChange(table.name, "delete", key, old, {})
-        return RowChange(table.name, "update", key, {name: old[name] for name in table.columns if name in new}, new)
+        return RowChange(
+            table.name,
+            "update",
+            key,
+            {name: old[name] for name in table.columns if name in new},
+            new,
+        )
 
     def _name(self, table: StoredTable, row: tuple[Any, ...] | None) -> dict[str, Any]:
         untouched = self._apsw.no_change
-        return {name: value for name, value in zip(table.columns, row or (), strict=False) if value is not untouched}
+        return {
+            name: value
+            for name, value in zip(table.columns, row or (), strict=False)
+            if value is not untouched
+        }
 
     def _translate(self, error: BaseException) -> DbError:
         if isinstance(error, self._apsw.ExecTraceAbort):
             return DbError("only one statement at a time")
         if isinstance(error, self._apsw.BindingsError | KeyError):
             return DbError(WRONG_BINDINGS)
-        return translate(self._guard, error, isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError))
+        return translate(
+            self._guard,
+            error,
+            isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError),
+        )

@@ -1,9 +1,11 @@
-"""Which system calls a session was denied: the same filter, except that a watcher beside the session notes a call before it denies it.
+"""Which system calls a session was denied: the same filter, except that a watcher beside the
+session notes a call before it denies it.
 
     session ──denied call──► kernel ──► watcher: notes the number, answers EPERM ──► session goes on
 
-The watcher is a copy of the session from before the program ran, which shares its descriptors and one page of memory, nothing else.
-It only ever denies. It costs a process per session, so it is for finding out, not for production.
+The watcher is a copy of the session from before the program ran, which shares its descriptors and
+one page of memory, nothing else. It only ever denies. It costs a process per session, so it is for
+finding out, not for production.
 """
 
 import ctypes
@@ -46,7 +48,20 @@ def prepare() -> None:
     _Page.shared = mmap.mmap(-1, mmap.PAGESIZE)
     session = os.getpid()
     # Not os.fork: the filter's listener must turn up in the watcher's descriptors, too.
-    if must("clone", LIBC.syscall(_CLONE[platform.machine()], _SHARED_DESCRIPTORS | signal.SIGCHLD, None, None, None, None)) == 0:
+    if (
+        must(
+            "clone",
+            LIBC.syscall(
+                _CLONE[platform.machine()],
+                _SHARED_DESCRIPTORS | signal.SIGCHLD,
+                None,
+                None,
+                None,
+                None,
+            ),
+        )
+        == 0
+    ):
         try:
             prctl(1, signal.SIGKILL)
             if os.getppid() in (session, 0):

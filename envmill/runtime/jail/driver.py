@@ -2,9 +2,10 @@
 
     flow process ◄── frames ──► driver ──► zygote ──► templates ──► sessions
 
-One request is one subject's whole plan, or one step of an open session. Requests are served one after the other: on one core
-plans side by side would only take each other's time, and a deadline on the wall clock would blame the wrong one.
-It ends, and everything below it, when the flow process does.
+One request is one subject's whole plan, or one step of an open session. Requests are served one
+after the other: on one core plans side by side would only take each other's time, and a deadline on
+the wall clock would blame the wrong one. It ends, and everything below it, when the flow process
+does.
 """
 
 import contextlib
@@ -29,14 +30,23 @@ from envmill.runtime.jail.reset_policy import LEAKS, drain_leaks
 from envmill.runtime.jail.slot import SessionSlot, failure
 from envmill.runtime.jail.template import SandboxBroken
 from envmill.runtime.jail.templates import Templates
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, adopt_codec, decode, encode
+from envmill.runtime.jail.wire import (
+    BadFrame,
+    Channel,
+    Closed,
+    Message,
+    adopt_codec,
+    decode,
+    encode,
+)
 from envmill.runtime.jail.zygote import run_zygote
 from envmill.runtime.program import SCHEMA
 
 BUDGET = 60.0
 """Seconds for a whole plan, at most."""
 MEMORY = 3 << 30
-"""Bytes of address space of the driver: all that the largest plan comes to, as frames, as objects and on its way out, fits three times."""
+"""Bytes of address space of the driver: all that the largest plan comes to, as frames, as objects
+and on its way out, fits three times."""
 PROGRAMS = 512
 """Programs remembered by their hash, so that their text travels once."""
 REFUSAL = (
@@ -64,10 +74,14 @@ class Driver:
         }  # fmt: skip
 
     def answer(self, request: Message) -> Message:
-        """The reply to one request; a broken sandbox is an error of its own, never an observation."""
+        """The reply to one request; a broken sandbox is an error of its own, never an
+        observation."""
         ALLOWANCE.renew()
         try:
-            reply: Message = {"id": request["id"], "observations": self._requests[request["op"]](request)}
+            reply: Message = {
+                "id": request["id"],
+                "observations": self._requests[request["op"]](request),
+            }
             return reply | {"leaks": drain_leaks()} if LEAKS else reply
         except Unknown as error:
             return {"id": request["id"], "unknown": str(error)}
@@ -128,12 +142,17 @@ class Driver:
         return []
 
     def _count(self, request: Message) -> list[Message]:  # noqa: ARG002
-        return [{"flavour": flavour, **templates.count()} for flavour, templates in self._flavours.items()]
+        return [
+            {"flavour": flavour, **templates.count()}
+            for flavour, templates in self._flavours.items()
+        ]
 
     def _sit(self, request: Message) -> SessionSlot:
         program = self._recall(request["program"])
         template = self.find_templates({**request, "program": program}).find(program)
-        return SessionSlot(template, request.get("hashes", "each"), in_place=request.get("in_place", False))
+        return SessionSlot(
+            template, request.get("hashes", "each"), in_place=request.get("in_place", False)
+        )
 
     def _recall(self, program: Message) -> Message:
         """The program in full: it travels once, and afterwards its hash stands for it."""
@@ -159,8 +178,14 @@ def budget(steps: list[Message]) -> float:
     return min(BUDGET, CONSTRUCT * built + min(_CALLS, 2 * SOFT * (1 + len(steps) - built)))
 
 
-def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str = "", afresh: Message | None = None) -> Templates:
-    """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts afresh, remembering nothing."""
+def start_zygote(
+    layers: Collection[str],
+    flavour: str = "tools",
+    sessions: str = "",
+    afresh: Message | None = None,
+) -> Templates:
+    """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts
+    afresh, remembering nothing."""
     mine, theirs = socket.socketpair()
     parent = os.getpid()
     child = os.fork()
@@ -176,7 +201,8 @@ def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str 
 
 
 def _start_over(end: socket.socket, config: Message) -> None:
-    """Exec this program again. A driver that has served knows calls, programs and states that no session may find in its memory."""
+    """Exec this program again. A driver that has served knows calls, programs and states that no
+    session may find in its memory."""
     try:
         end.set_inheritable(True)
         os.execv(sys.executable, [*sys.orig_argv[:-2], str(end.fileno()), json.dumps(config)])
@@ -219,7 +245,8 @@ def run(host: socket.socket, config: Message) -> None:
 
 
 def _render(reply: Message) -> bytes:
-    """A reply's frame. What came in a frame of its own may together with others be too large for one."""
+    """A reply's frame. What came in a frame of its own may together with others be too large for
+    one."""
     try:
         return encode(reply)
     except (ValueError, TypeError, RecursionError, BadFrame):
@@ -232,11 +259,15 @@ def _raise_descriptors() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard))
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE,
+                (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard),
+            )
 
 
 def _limit_memory() -> None:
-    """The last bound on what a session may have this process hold. Sessions have tighter ones, and a control group."""
+    """The last bound on what a session may have this process hold. Sessions have tighter ones, and
+    a control group."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))

@@ -1,4 +1,5 @@
-"""A SQLite file from elsewhere, read into JSON, in a jailed process only: a crafted file attacks its reader."""
+"""A SQLite file from elsewhere, read into JSON, in a jailed process only: a crafted file attacks
+its reader."""
 
 import base64
 import sqlite3
@@ -12,14 +13,20 @@ MAX_ROWS = 200_000
 
 
 def read_database(content: bytes) -> dict[str, Json]:
-    """Rows by table, sorted by their spelling, or ValueError. Views, triggers and virtual tables are not run."""
+    """Rows by table, sorted by their spelling, or ValueError. Views, triggers and virtual tables
+    are not run."""
     if not content:
         # An empty file is an empty database.
         return {}
     with closing(sqlite3.connect(":memory:")) as opened:
         try:
             opened.deserialize(_unlog(content))
-            for pragma in ("trusted_schema = off", "query_only = on", "cell_size_check = on", "temp_store = memory"):
+            for pragma in (
+                "trusted_schema = off",
+                "query_only = on",
+                "cell_size_check = on",
+                "temp_store = memory",
+            ):
                 opened.execute(f"pragma {pragma}")
             _refuse_damage(opened, len(content))
             return _read_tables(opened)
@@ -29,22 +36,33 @@ def read_database(content: bytes) -> dict[str, Json]:
 
 def _refuse_damage(opened: sqlite3.Connection, size: int) -> None:
     """Lost rows would be a wrong end, and an agent would pay for them."""
-    expected = opened.execute("pragma page_count").fetchone()[0] * opened.execute("pragma page_size").fetchone()[0]
+    expected = (
+        opened.execute("pragma page_count").fetchone()[0]
+        * opened.execute("pragma page_size").fetchone()[0]
+    )
     (said,) = opened.execute("pragma quick_check(1)").fetchone()
     if said != "ok" or size != expected:
-        raise ValueError(f"the SQLite file is damaged: {said if said != 'ok' else f'{size} bytes instead of {expected}'}"[:300])
+        raise ValueError(
+            "the SQLite file is damaged: "
+            f"{said if said != 'ok' else f'{size} bytes instead of {expected}'}"[:300]
+        )
 
 
 def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
     listed = opened.execute(
-        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'"
+        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not "
+        "like 'sqlite\\_%' escape '\\'"
     )
     tables: dict[str, Json] = {}
     left = MAX_ROWS
     for (name,) in sorted(listed.fetchall()):
-        rows = opened.execute('select * from "{}" limit ?'.format(name.replace('"', '""')), (left + 1,))
+        rows = opened.execute(
+            'select * from "{}" limit ?'.format(name.replace('"', '""')), (left + 1,)
+        )
         columns = [column[0] for column in rows.description]
-        found: list[Json] = [dict(zip(columns, map(_render_value, row), strict=True)) for row in rows]
+        found: list[Json] = [
+            dict(zip(columns, map(_render_value, row), strict=True)) for row in rows
+        ]
         left -= len(found)
         if left < 0:
             raise ValueError(f"more than {MAX_ROWS} rows")
@@ -53,7 +71,8 @@ def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
 
 
 def _unlog(content: bytes) -> bytes:
-    """A file in write-ahead mode cannot be opened in memory; without its log it is an ordinary one."""
+    """A file in write-ahead mode cannot be opened in memory; without its log it is an ordinary
+    one."""
     return content[:18] + b"\1\1" + content[20:] if content[18:20] == b"\2\2" else content
 
 

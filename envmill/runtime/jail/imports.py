@@ -1,4 +1,5 @@
-"""What a program may import: the standard-library modules a zygote loads ahead, since a jailed process opens no file."""
+"""What a program may import: the standard-library modules a zygote loads ahead, since a jailed
+process opens no file."""
 
 import importlib
 import sys
@@ -30,7 +31,8 @@ _USUAL: tuple[str, ...] = (
     "encodings.raw_unicode_escape", "encodings.rot_13", "encodings.unicode_escape", "encodings.utf_16_be", "encodings.utf_16_le",
     "encodings.utf_32", "encodings.utf_8_sig",
 )  # fmt: skip
-"""What model-written programs from elsewhere use besides. Not `sqlite3`: its clock and chance would be the machine's."""
+"""What model-written programs from elsewhere use besides. Not `sqlite3`: its clock and chance would
+be the machine's."""
 
 
 SETTLED = frozenset((
@@ -40,16 +42,26 @@ SETTLED = frozenset((
     "secrets", "shlex", "statistics", "string", "struct", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse",
     "uuid", "zlib", "zoneinfo",
 ))  # fmt: skip
-"""Modules that hold no setting or registry, or only such that a reset sets back or a look finds: see docs/jail.md. Programs that import
-any other module (`calendar`, `csv`, `logging`, `locale`, `codecs`, `sys` …) are given a process of their own for each session."""
-_REACHING = frozenset(("__builtins__", "__import__", "__loader__", "__spec__", "__subclasses__", "eval", "exec"))
-"""Names by which code comes to a module without an import statement, or to classes that another session made."""
+"""Modules that hold no setting or registry, or only such that a reset sets back or a look finds:
+see docs/jail.md. Programs that import any other module (`calendar`, `csv`, `logging`, `locale`,
+`codecs`, `sys` …) are given a process of their own for each session."""
+_REACHING = frozenset(
+    ("__builtins__", "__import__", "__loader__", "__spec__", "__subclasses__", "eval", "exec")
+)
+"""Names by which code comes to a module without an import statement, or to classes that another
+session made."""
 _IMPORT, _FROM = opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]
 
 
 def list_imports(codes: Iterable[CodeType]) -> set[str]:
-    """Modules that compiled files name in import statements, and names by which they may come to others."""
-    return {name for code in codes for part in _walk(code) for name in (*_list_imported(part), *_REACHING.intersection(part.co_names))}
+    """Modules that compiled files name in import statements, and names by which they may come to
+    others."""
+    return {
+        name
+        for code in codes
+        for part in _walk(code)
+        for name in (*_list_imported(part), *_REACHING.intersection(part.co_names))
+    }
 
 
 def find_unsettled(names: Iterable[str], own: Iterable[str]) -> list[str]:
@@ -65,7 +77,8 @@ def _walk(code: CodeType) -> Iterator[CodeType]:
 
 
 def _list_imported(code: CodeType) -> Iterator[str]:
-    """Modules in import statements, and those that are taken out of another one: `from json import codecs`."""
+    """Modules in import statements, and those that are taken out of another one: `from json import
+    codecs`."""
     imports = list(_find_names(code, _IMPORT))
     yield from (name for _, name in imports)
     for place, name in _find_names(code, _FROM) if imports else ():

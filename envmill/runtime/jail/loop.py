@@ -1,7 +1,9 @@
-"""The loop of a forked session: a list of steps comes in, observations go out, until the socket closes.
+"""The loop of a forked session: a list of steps comes in, observations go out, until the socket
+closes.
 
-Observations are kept back and sent together. They are sent before and after a construction, and before a step that begins
-100 ms after the last frame: so the driver, which waits `HARD` seconds for a frame, never waits for two slow steps at once.
+Observations are kept back and sent together. They are sent before and after a construction, and
+before a step that begins 100 ms after the last frame: so the driver, which waits `HARD` seconds for
+a frame, never waits for two slow steps at once.
 """
 
 import gc
@@ -14,7 +16,15 @@ from envmill.runtime.interface import Interface
 from envmill.runtime.jail import diagnosis, interpreter_check, wire
 from envmill.runtime.jail.deadline import Deadline, TimeUp
 from envmill.runtime.jail.fragments import make_fragment
-from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, SOILED, call, read
+from envmill.runtime.jail.operations import (
+    CONSTRUCTIVE,
+    LOOKS,
+    OPERATIONS,
+    PATIENT,
+    SOILED,
+    call,
+    read,
+)
 from envmill.runtime.jail.state_cache import StateCache
 from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, render
 from envmill.runtime.program import ProgramFault, ProgramImporter
@@ -30,7 +40,8 @@ _PROGRESS = 0.1
 _FRAME = 256 * 1024
 """Observations kept back, in bytes; a frame must stay far below the wire's limit."""
 _GARBAGE = 20_000
-"""Containers made since the last sweep, above which a reset sweeps: the collector is off while tools run."""
+"""Containers made since the last sweep, above which a reset sweeps: the collector is off while
+tools run."""
 # Kept from before the clock becomes virtual.
 _monotonic = time.monotonic
 
@@ -38,12 +49,18 @@ _monotonic = time.monotonic
 class SessionLoop:
     """Serves one session until the driver closes its end."""
 
-    def __init__(self, channel: Channel, source: ProgramImporter, tools: Sequence[ToolEntry] | Interface) -> None:
+    def __init__(
+        self, channel: Channel, source: ProgramImporter, tools: Sequence[ToolEntry] | Interface
+    ) -> None:
         self.channel = channel
-        self._session = Session(source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None)
+        self._session = Session(
+            source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None
+        )
         self._deadline = Deadline()
         self._stock = StateCache()
-        self._unbuilt: Reply | None = fail("session_lost", "There is no session yet: reset it first.")
+        self._unbuilt: Reply | None = fail(
+            "session_lost", "There is no session yet: reset it first."
+        )
         self._kept: list[bytes] = []
         self._weight = 0
         self._sequence = 0
@@ -51,7 +68,8 @@ class SessionLoop:
         self._diagnosed = False
 
     def prepare(self) -> None:
-        """What is inherited across the fork, and costs a session pages of its own when it is done in there."""
+        """What is inherited across the fork, and costs a session pages of its own when it is done
+        in there."""
         self._deadline.install()
         gc.disable()
 
@@ -70,11 +88,13 @@ class SessionLoop:
             os._exit(0)
 
     def _play_next(self, message: Message) -> None:
-        # A call of its own, so that no message, which may hold a whole state, is kept until the next one comes.
+        # A call of its own, so that no message, which may hold a whole state, is kept until the
+        # next one comes.
         self.play(message["seq"], message["steps"], message.get("hashes", "each"))
 
     def play(self, sequence: int, steps: list[Message], hashes: str = "each") -> None:
-        """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or `none`."""
+        """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or
+        `none`."""
         self._sequence = sequence
         last = len(steps) - 1
         if not last:
@@ -84,8 +104,12 @@ class SessionLoop:
         each, end = hashes == "each", last if hashes == "last" else -1
         for place, step in enumerate(steps):
             name = step["op"]
-            slow = name != "call" and (name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large()))
-            if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
+            slow = name != "call" and (
+                name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large())
+            )
+            if self._kept and (
+                slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS
+            ):
                 self._send(done=False)
             spelled = self._render(self._observe(step, each or place == end))
             self._kept.append(spelled)
@@ -95,7 +119,8 @@ class SessionLoop:
         self._send(done=True)
 
     def _play_alone(self, step: Message, *, hashed: bool) -> None:
-        """One step in a message of its own, as an agent's turn sends it: the same frame, in as few words as can be."""
+        """One step in a message of its own, as an agent's turn sends it: the same frame, in as few
+        words as can be."""
         spelled = self._render(self._observe(step, hashed))
         if len(spelled) > CHUNK:
             self._kept, self._weight = [spelled], len(spelled)
@@ -106,16 +131,22 @@ class SessionLoop:
 
     def _render(self, observation: Message) -> bytes:
         if self._diagnosed and (denied := diagnosis.drain()):
-            # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
+            # Without a layer to say so, a program hides it: libraries swallow a refusal and try
+            # something else.
             message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()
             observation = observation | {"denied": denied, "message": message}
         try:
             return render(observation)
         except (BadFrame, ValueError, TypeError) as error:
-            return render(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+            return render(
+                read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON"))
+            )
 
     def _send(self, *, done: bool) -> None:
-        head = b'{"seq":%d,"done":%s,"observations":[' % (self._sequence, b"true" if done else b"false")
+        head = b'{"seq":%d,"done":%s,"observations":[' % (
+            self._sequence,
+            b"true" if done else b"false",
+        )
         # One copy of it all: an observation may hold a state.
         length = len(head) + self._weight + len(self._kept) + 1
         frame = b"".join((length.to_bytes(4, "little"), head, b",".join(self._kept), b"]}"))
@@ -131,7 +162,9 @@ class SessionLoop:
             self._deadline.begin(seconds)
             return self._run(step, hashed)
         except TimeUp:
-            return self._failed(step, "timeout", f"It took longer than {seconds:g} s and was interrupted.")
+            return self._failed(
+                step, "timeout", f"It took longer than {seconds:g} s and was interrupted."
+            )
         except NotJson as fault:
             return self._failed(step, "bad_state", f"The state is not JSON {fault}.")
         except ProgramFault as fault:
@@ -147,7 +180,9 @@ class SessionLoop:
             return self._construct(name, step, hashed)
         if self._unbuilt is not None:
             return read(self._unbuilt)
-        observation = call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
+        observation = (
+            call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
+        )
         if hashed:
             observation["state_hash"] = self._session.state_hash()
         return observation
@@ -165,7 +200,8 @@ class SessionLoop:
         return observation
 
     def _settle(self) -> str:
-        """Before a reset in place: what is not as it was in the interpreter, apart from the program."""
+        """Before a reset in place: what is not as it was in the interpreter, apart from the
+        program."""
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
         return interpreter_check.find_changed()

@@ -1,6 +1,7 @@
 """What a session does for each step it is sent: one function per operation, one literal table.
 
-An operation gets the live session and the step, and answers with the parts of the observation that differ from EMPTY.
+An operation gets the live session and the step, and answers with the parts of the observation that
+differ from EMPTY.
 """
 
 from collections.abc import Callable
@@ -11,17 +12,26 @@ from envmill.runtime.session import Reply, Session
 
 Operation: TypeAlias = Callable[[Session, Message], Message]
 
-EMPTY: Message = {"outcome": "ok", "parts": [], "code": "", "message": "", "state_hash": "", "state": None}
+EMPTY: Message = {
+    "outcome": "ok",
+    "parts": [],
+    "code": "",
+    "message": "",
+    "state_hash": "",
+    "state": None,
+}
 """An observation of which nothing is known yet."""
 
 CONSTRUCTIVE = frozenset(("load", "reset", "restore"))
-"""They import and construct the program: they may take longer than a call, and `reset` and `restore` begin a session."""
+"""They import and construct the program: they may take longer than a call, and `reset` and
+`restore` begin a session."""
 LOOKS = frozenset(("state", "changes", "snapshot"))
 """They spell the whole state: a large one takes longer than a call may."""
 SOILED = "soiled"
 """The code with which a used process refuses a construction: its interpreter is not as it was."""
 WIDE = LOOKS | {"fetch", "advance"}
-"""Their answers may be longer than a reply: states, the bytes of a blob, a thousand notifications."""
+"""Their answers may be longer than a reply: states, the bytes of a blob, a thousand
+notifications."""
 PATIENT = CONSTRUCTIVE | LOOKS
 """They are given more time than a call."""
 
@@ -34,15 +44,25 @@ def load(session: Session, step: Message) -> Message:  # noqa: ARG001
 
 def reset(session: Session, step: Message) -> Message:
     """Construct the program on a state."""
-    session.reset(step["state"], step["clock"], step["seed"], step.get("weather"), step.get("shaken", 0), checked=step.get("checked", True))
+    session.reset(
+        step["state"],
+        step["clock"],
+        step["seed"],
+        step.get("weather"),
+        step.get("shaken", 0),
+        checked=step.get("checked", True),
+    )
     return _count({}, session)
 
 
 def call(session: Session, step: Message) -> Message:
     """Call a tool."""
     reply = session.call(step["name"], step["arguments"], step["actor"])
-    # Spelled out for what nearly every call comes to: of a short call, each function on the way is a twentieth.
-    observation: Message = {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
+    # Spelled out for what nearly every call comes to: of a short call, each function on the way is
+    # a twentieth.
+    observation: Message = (
+        {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
+    )
     return {**observation, "uses": uses} if (uses := session.drain_uses()) else observation
 
 
@@ -104,11 +124,18 @@ def read(reply: Reply) -> Message:
     """A reply of the native interface, as part of an observation."""
     if len(reply) == 3 and reply["ok"]:
         return {"parts": reply.get("parts", [])}
-    observation: Message = {name: value for name, value in reply.items() if name in _BESIDE and value}
+    observation: Message = {
+        name: value for name, value in reply.items() if name in _BESIDE and value
+    }
     if reply["ok"]:
         return {"parts": reply.get("parts", []), **observation}
     error = reply.get("error", {"code": "", "message": ""})
-    return {"outcome": reply["outcome"], "code": error["code"], "message": error["message"], **observation}
+    return {
+        "outcome": reply["outcome"],
+        "code": error["code"],
+        "message": error["message"],
+        **observation,
+    }
 
 
 def _count(observation: Message, session: Session) -> Message:

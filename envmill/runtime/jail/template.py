@@ -1,4 +1,5 @@
-"""A template as the driver holds it: one jailed, compiled program, and the sessions that are forked from it.
+"""A template as the driver holds it: one jailed, compiled program, and the sessions that are forked
+from it.
 
 take ──► a used process that may be reset in place, or a spare, or a fork
 give back ──► tried out (see `ladder`), then kept for the next episode or killed
@@ -14,7 +15,15 @@ from envmill.runtime.jail.loop import CONSTRUCT
 from envmill.runtime.jail.process import JailedProcess, lay
 from envmill.runtime.jail.reset_policy import EPISODES, EpisodeLog, ResetPolicy, is_drawn
 from envmill.runtime.jail.state_cache import KnownStates
-from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
+from envmill.runtime.jail.wire import (
+    FORK,
+    BadFrame,
+    Channel,
+    Closed,
+    Message,
+    Overdue,
+    send_with_fds,
+)
 from envmill.runtime.program import SCHEMA
 
 WARM = 4
@@ -25,7 +34,8 @@ MET = 32
 
 
 TRUSTED = 20.0
-"""Seconds that a process which runs our code alone is waited for: machines short of processor or disk stall longer than a call may take."""
+"""Seconds that a process which runs our code alone is waited for: machines short of processor or
+disk stall longer than a call may take."""
 
 
 class SandboxBroken(Exception):
@@ -35,7 +45,9 @@ class SandboxBroken(Exception):
 class Template:
     """A compiled program, or the fault that kept it from compiling."""
 
-    def __init__(self, process: JailedProcess, control: socket.socket, standing: ResetPolicy) -> None:
+    def __init__(
+        self, process: JailedProcess, control: socket.socket, standing: ResetPolicy
+    ) -> None:
         self._process = process
         self._control = control
         self._warm: list[JailedProcess] = []
@@ -73,10 +85,13 @@ class Template:
             if answer.get("unsettled"):
                 self.standing.refute()
         except SandboxBroken:
-            self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
+            self.fault = (
+                f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
+            )
 
     def teach(self, step: Message) -> None:
-        """Have it keep the state of a reset that is met again, for all sessions forked from here on."""
+        """Have it keep the state of a reset that is met again, for all sessions forked from here
+        on."""
         key = step.get("key")
         if not key or key in self._keys:
             return
@@ -86,7 +101,8 @@ class Template:
             self._keys.put(key, large=step.get("large", False))
 
     def take_used(self) -> JailedProcess | None:
-        """A process to be reset in place, where there is one and the program's standing allows it."""
+        """A process to be reset in place, where there is one and the program's standing allows
+        it."""
         while self.standing.verdict == "proven" and self._warm:
             inmate = self._warm.pop()
             if inmate.is_alive():
@@ -113,7 +129,12 @@ class Template:
         self.live -= 1
         if tape:
             self.doubt(tape)
-        if tape is None or tape.failed or self.standing.verdict == "refuted" or not inmate.is_alive():
+        if (
+            tape is None
+            or tape.failed
+            or self.standing.verdict == "refuted"
+            or not inmate.is_alive()
+        ):
             inmate.kill()
         elif self.standing.verdict == "proven" and inmate.episodes < EPISODES:
             self._keep(inmate)
@@ -123,12 +144,19 @@ class Template:
             inmate.kill()
 
     def doubt(self, tape: EpisodeLog) -> None:
-        """An episode ended. If it was reset in place, chance decides whether a fresh process plays it again."""
-        if self.standing.verdict == "proven" and not tape.fresh and is_drawn() and tape.can_be_repeated():
+        """An episode ended. If it was reset in place, chance decides whether a fresh process plays
+        it again."""
+        if (
+            self.standing.verdict == "proven"
+            and not tape.fresh
+            and is_drawn()
+            and tape.can_be_repeated()
+        ):
             self._doubted.append(tape)
 
     def try_out(self) -> None:
-        """Try the processes that came back, and play doubted episodes again; to be done while nobody waits."""
+        """Try the processes that came back, and play doubted episodes again; to be done while
+        nobody waits."""
         while self._doubted:
             inmate, tape = self.take_fresh(), self._doubted.popleft()
             self.standing.repeat(inmate, tape)
@@ -148,7 +176,8 @@ class Template:
             self._spares.append(self._fork())
 
     def check(self) -> None:
-        """Raise Broken when the template is gone: its sessions died with it, and none of them is to blame."""
+        """Raise Broken when the template is gone: its sessions died with it, and none of them is to
+        blame."""
         if not self._process.is_alive():
             raise SandboxBroken("A template died, and its sessions with it.")
 
@@ -174,7 +203,10 @@ class Template:
         try:
             send_with_fds(self._control, FORK, theirs)
             return JailedProcess(
-                ask(self._process.channel, None, TRUSTED)["pid"], Channel(mine[0], into=mine[1]), partial(_close, mine), self._keys.copy()
+                ask(self._process.channel, None, TRUSTED)["pid"],
+                Channel(mine[0], into=mine[1]),
+                partial(_close, mine),
+                self._keys.copy(),
             )
         except (Closed, OSError) as error:
             _close(mine)

@@ -2,7 +2,8 @@
 
     driver ──spawn──► zygote (modules loaded) ──fork──► template (jailed, program compiled) ──fork──► session (no fork left)
 
-No program runs in either. A template only compiles; a session executes the code afresh under the tighter filter.
+No program runs in either. A template only compiles; a session executes the code afresh under the
+tighter filter.
 """
 
 import contextlib
@@ -41,8 +42,11 @@ _ENDS = struct.Struct("@2i")
 _ROOM = socket.CMSG_SPACE(_ENDS.size)
 
 
-def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = "") -> None:
-    """Load modules, then fork a template per request, until the driver's end closes. Never returns."""
+def run_zygote(
+    fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = ""
+) -> None:
+    """Load modules, then fork a template per request, until the driver's end closes. Never
+    returns."""
     try:
         jail.die_with_parent(parent)
         _keep_only(fd)
@@ -55,7 +59,9 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
         virtual.install()
         _forget_disk()
         rehearse()
-        _forget_modules("ctypes", "_ctypes", *(("envmill.runtime.jail",) if flavour == "judge" else ()))
+        _forget_modules(
+            "ctypes", "_ctypes", *(("envmill.runtime.jail",) if flavour == "judge" else ())
+        )
         jail.withdraw(layers)
         interpreter_check.remember(SETTLED)
         gc.collect()
@@ -81,7 +87,9 @@ def _fork_template(control: socket.socket, layers: Collection[str], flavour: Fla
     _describe(control, {"pid": child})
 
 
-def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour) -> None:
+def run_template(
+    fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour
+) -> None:
     """Enter the jail, prepare one program, then fork a session per request. Never returns."""
     try:
         _keep_only(fd)
@@ -114,7 +122,10 @@ def _prepare(control: socket.socket, flavour: Flavour) -> tuple[Serve, Learn]:
 
 def prepare_tools(request: Message) -> Prepared:
     """Compile a program; its sessions answer calls of its tools."""
-    source, interface = ProgramImporter(request["files"], request["entry"]), Interface(request["tools"])
+    source, interface = (
+        ProgramImporter(request["files"], request["entry"]),
+        Interface(request["tools"]),
+    )
     with contextlib.suppress(Exception):
         # What is wrong with a schema is said when the program is loaded.
         interface.compile()
@@ -127,26 +138,37 @@ def prepare_tools(request: Message) -> Prepared:
 
 
 def prepare_checks(request: Message) -> Prepared:
-    """Compile checks; the states they are asked about are another verdict's no more, so there is nothing to keep."""
+    """Compile checks; the states they are asked about are another verdict's no more, so there is
+    nothing to keep."""
     return prepare_judge(request), lambda _: None, []
 
 
 def _load_database(sessions: str) -> None:
-    """SQLite and all it needs; `sessions` names a package that follows changes better than the standard library can."""
+    """SQLite and all it needs; `sessions` names a package that follows changes better than the
+    standard library can."""
     database = import_module("envmill.runtime.db")
     if sessions:
         database.adopt_sessions(sessions)
-    # A connection of a program's own would tell the machine's time, and chance; who needs them has them by now.
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)]:
+    # A connection of a program's own would tell the machine's time, and chance; who needs them has
+    # them by now.
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)
+    ]:
         del sys.modules[name]
 
 
-FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_checks}
-"""What the templates of a zygote do with a program. A session's whole life is the function that comes back."""
+FLAVOURS: dict[str, Flavour] = {
+    "tools": prepare_tools,
+    "database": prepare_tools,
+    "judge": prepare_checks,
+}
+"""What the templates of a zygote do with a program. A session's whole life is the function that
+comes back."""
 
 
 def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collection[str]) -> None:
-    # Each function on the way to a fork is pages that this process writes to, and copies, while its session lives.
+    # Each function on the way to a fork is pages that this process writes to, and copies, while its
+    # session lives.
     said, ancillary, _, _ = control.recvmsg(len(FORK), _ROOM)
     if said == FORK:
         _fork_session(control, serve, _ENDS.unpack(ancillary[0][2]), layers)
@@ -155,7 +177,8 @@ def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collecti
 
 
 def _keep_state(learn: Learn, step: Message) -> bool:
-    """Whether a state could be kept; a session is sent what could not, and says what is wrong with it."""
+    """Whether a state could be kept; a session is sent what could not, and says what is wrong with
+    it."""
     try:
         learn(step)
     except (ValueError, MemoryError, RecursionError):
@@ -165,8 +188,11 @@ def _keep_state(learn: Learn, step: Message) -> bool:
     return True
 
 
-def _fork_session(control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]) -> None:
-    # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
+def _fork_session(
+    control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]
+) -> None:
+    # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given
+    # away again.
     _reap()
     parent = os.getpid()
     child = fork()
@@ -190,9 +216,11 @@ def run_session(ends: tuple[int, int], serve: Serve, layers: Collection[str], pa
 
 
 def _keep_only(*kept: int) -> None:
-    """Close every other descriptor above the standard ones: a copy left open would hide that the other end died.
+    """Close every other descriptor above the standard ones: a copy left open would hide that the
+    other end died.
 
-    Sockets inherited as objects stay referenced by the frames below, which never return: none closes a number late.
+    Sockets inherited as objects stay referenced by the frames below, which never return: none
+    closes a number late.
     """
     low = 3
     for fd in (*sorted(kept), 65536):
@@ -214,17 +242,25 @@ def _reap() -> None:
 
 
 def _forget_modules(*packages: str) -> None:
-    """Modules that no program has a use for can no longer be imported. Who means harm still finds their objects in memory."""
-    for name in [name for name in sys.modules if any(name == package or name.startswith(f"{package}.") for package in packages)]:
+    """Modules that no program has a use for can no longer be imported. Who means harm still finds
+    their objects in memory."""
+    for name in [
+        name
+        for name in sys.modules
+        if any(name == package or name.startswith(f"{package}.") for package in packages)
+    ]:
         del sys.modules[name]
         parent, _, last = name.rpartition(".")
         vars(sys.modules.get(parent, sys)).pop(last, None)
 
 
 def _forget_disk() -> None:
-    """From here on an unknown module is simply not found, instead of a file that may not be opened."""
+    """From here on an unknown module is simply not found, instead of a file that may not be
+    opened."""
     sys.path.clear()
     sys.path_importer_cache.clear()
     # The lines of a program are known; those of the library cannot be read.
     linecache.updatecache = lambda filename, module_globals=None: []  # noqa: ARG005
-    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"]
+    sys.meta_path[:] = [
+        finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"
+    ]

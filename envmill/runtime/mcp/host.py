@@ -27,7 +27,8 @@ class JailHost:
         self._jail = launch()
 
     def open(self, record: Path | None = None, *, whole: bool = False) -> McpConnection:
-        """A connection whose session stands at its start, recorded where a path is given. JailError when the jail cannot be had."""
+        """A connection whose session stands at its start, recorded where a path is given. JailError
+        when the jail cannot be had."""
         with self._turn:
             try:
                 session, began = self._begin()
@@ -37,7 +38,10 @@ class JailHost:
                 session, began = self._begin()
         if not began["ok"]:
             error = began["error"]
-            raise CannotStart(f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}")
+            raise CannotStart(
+                f"{self.offer.title} does not take its initial state ({error['code']}): "
+                f"{error['message']}"
+            )
         recorder = self._record(record, began["state_hash"]) if record else None
         return McpConnection(self.offer, session, recorder, whole=whole)
 
@@ -62,12 +66,21 @@ class JailHost:
     def _record(self, path: Path, state_hash: str) -> RecordingFile:
         offer = self.offer
         told = {"program": offer.program["hash"], "scenario": offer.scenario, "actor": offer.actor}
-        began = {"seed": offer.start["seed"], "clock": offer.start["clock"], "state_hash": state_hash}
+        began = {
+            "seed": offer.start["seed"],
+            "clock": offer.start["clock"],
+            "state_hash": state_hash,
+        }
         try:
             recorder = RecordingFile(path)
             recorder.begin(told | began)
         except FileExistsError:
-            raise CannotStart(f"{path} exists already. Name a file that does not: a recording is never written over.") from None
+            raise CannotStart(
+                f"{path} exists already. Name a file that does not: a recording is never written "
+                "over."
+            ) from None
         except OSError as error:
-            raise CannotStart(f"{path} cannot be written ({error.strerror}). Name another file.") from None
+            raise CannotStart(
+                f"{path} cannot be written ({error.strerror}). Name another file."
+            ) from None
         return recorder

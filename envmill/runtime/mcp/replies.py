@@ -1,4 +1,5 @@
-"""A reply of the native interface as the result of an MCP call: what was answered, or why nothing was."""
+"""A reply of the native interface as the result of an MCP call: what was answered, or why nothing
+was."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from envmill.runtime.mcp.messages import Message
 
 
 def describe_result(seen: Message, fetch: Callable[[str], Message]) -> Message:
-    """Parts as content, one each. What was refused and what failed are both errors, and `outcome` tells which."""
+    """Parts as content, one each. What was refused and what failed are both errors, and `outcome`
+    tells which."""
     if not seen["ok"]:
         told = {"error": {"outcome": seen["outcome"], **seen["error"]}}
         return {"content": [_make_text(_render(told))], "structuredContent": told, "isError": True}
@@ -33,7 +35,11 @@ def _describe_blob(blob: Message) -> Message:
     kind, media_type = blob["media_type"].split("/")[0], blob["media_type"]
     if kind in ("image", "audio"):
         return {"type": kind, "data": blob["data"], "mimeType": media_type}
-    resource = {"uri": f"envmill://blob/{blob['hash']}", "mimeType": media_type, "blob": blob["data"]}
+    resource = {
+        "uri": f"envmill://blob/{blob['hash']}",
+        "mimeType": media_type,
+        "blob": blob["data"],
+    }
     return {"type": "resource", "resource": resource}
 
 

@@ -1,4 +1,5 @@
-"""Containers: a root file system and processes behind one interface, held by one of the engines in the table.
+"""Containers: a root file system and processes behind one interface, held by one of the engines in
+the table.
 
 async with open_engine(settings) as engine, lend(engine, find_base(settings.images)) as container:
     ran = await container.shell("cd /etc && ls")
@@ -58,13 +59,17 @@ async def _open_boxes(settings: Settings) -> Engine:
     return await Boxes.open(settings.images)
 
 
-ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {"box": _open_boxes, "docker": _open_docker}
+ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {
+    "box": _open_boxes,
+    "docker": _open_docker,
+}
 """In the order in which they are tried."""
 
 
 @asynccontextmanager
 async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engine]:
-    """The engine of a name or the settings', or the first of which every limit holds here; without one, the first that works at all."""
+    """The engine of a name or the settings', or the first of which every limit holds here; without
+    one, the first that works at all."""
     name = name or settings.engine
     engine = await (_choose(settings) if not name else _open(settings, name))
     try:

@@ -1,10 +1,17 @@
-"""A container as every engine has it: its keeper answers over one wire, whatever made the container."""
+"""A container as every engine has it: its keeper answers over one wire, whatever made the
+container."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import CommandResult, ContainerLayer, Digest, FileResult, OverlayContent
+from envmill.sandbox.containers.base import (
+    CommandResult,
+    ContainerLayer,
+    Digest,
+    FileResult,
+    OverlayContent,
+)
 from envmill.sandbox.containers.init_connection import InitConnection
 
 
@@ -22,7 +29,9 @@ class Kept(ABC):
     async def _leave(self) -> None:
         """Tell the engine that it is no longer wanted."""
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> CommandResult:
+    async def shell(
+        self, command: str, *, seconds: float = 30, cap: int = 1 << 20
+    ) -> CommandResult:
         return await self._talking().shell(command, seconds, cap)
 
     async def run(
@@ -38,7 +47,9 @@ class Kept(ABC):
     ) -> CommandResult:
         return await self._talking().run(words, seconds, given, user, environment, cap, judges)
 
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> FileResult:
+    async def put(
+        self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root"
+    ) -> FileResult:
         return await self._talking().put(path, content, mode, user)
 
     async def get(self, path: str, *, cap: int = 16 << 20) -> FileResult:

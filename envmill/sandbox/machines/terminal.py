@@ -1,4 +1,5 @@
-"""A live terminal: one container, the machine that was set up in it, and the one tool that agents have there.
+"""A live terminal: one container, the machine that was set up in it, and the one tool that agents
+have there.
 
 Reset ─► a machine that was set up and broken so (staging.py) ─► what stands there now, kept outside
 Invoke(shell) ─► a command in the shell that stays
@@ -33,7 +34,8 @@ SHOWN = 16 << 10
 
 @dataclass(frozen=True)
 class _Kept:
-    """A snapshot: files, and the list of them that an examination of what follows is compared with."""
+    """A snapshot: files, and the list of them that an examination of what follows is compared
+    with."""
 
     layer: ContainerLayer
     listed: Frame
@@ -44,7 +46,8 @@ Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager
 
 
 class TerminalSession:
-    """One live terminal, for one plan or one agent. What is asked of it comes one after the other."""
+    """One live terminal, for one plan or one agent. What is asked of it comes one after the
+    other."""
 
     def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], begin: Begin) -> None:
         self._healthy, self._begin = healthy, begin
@@ -86,7 +89,10 @@ class TerminalSession:
                 return await self._restore(snapshot)
             case _:
                 return _answer(
-                    "rejection", "not_here", f"A terminal knows no {type(step).__name__}: its clock and its files are the container's own."
+                    "rejection",
+                    "not_here",
+                    f"A terminal knows no {type(step).__name__}: its clock and its files are the "
+                    "container's own.",
                 )
 
     async def _reset(self, step: Reset) -> Observation:
@@ -97,13 +103,19 @@ class TerminalSession:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
         list_probes(self._healthy, begun.exam)
-        self._container, self._reference = await self._stack.enter_async_context(self._begin(self._healthy, begun))
+        self._container, self._reference = await self._stack.enter_async_context(
+            self._begin(self._healthy, begun)
+        )
         self._begun = begun
         return _answer("ok")
 
     async def _call(self, call: Call) -> Observation:
         if call.name not in self._interface.tools:
-            return _answer("rejection", "unknown_tool", f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.")
+            return _answer(
+                "rejection",
+                "unknown_tool",
+                f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.",
+            )
         if fault := self._interface.check(call.name)(call.arguments):
             return _answer("rejection", "invalid_arguments", f"arguments{fault}.")
         command, seconds = call.arguments["command"], call.arguments.get("seconds", SECONDS)
@@ -117,8 +129,18 @@ class TerminalSession:
     async def _observe(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
-        state = render_state(self._healthy, self._begun, found if self._touched else replace(found, inside=()))
+        found = await examine(
+            self.container,
+            self._healthy,
+            self._begun.places,
+            self._reference,
+            self._begun.exam,
+            until,
+            known,
+        )
+        state = render_state(
+            self._healthy, self._begun, found if self._touched else replace(found, inside=())
+        )
         return Observation("ok", [], "", "", digest(state), state)
 
     async def _snapshot(self) -> Observation:
@@ -130,18 +152,27 @@ class TerminalSession:
 
     async def _restore(self, snapshot: Json) -> Observation:
         """Files as they were; services start anew, for processes are no part of a snapshot."""
-        kept = self._kept.get(str(snapshot["layer"]) if is_object(snapshot) and "layer" in snapshot else "")
+        kept = self._kept.get(
+            str(snapshot["layer"]) if is_object(snapshot) and "layer" in snapshot else ""
+        )
         if kept is None:
-            return _answer("rejection", "unknown_snapshot", "This session made no such snapshot: restore where it was made.")
+            return _answer(
+                "rejection",
+                "unknown_snapshot",
+                "This session made no such snapshot: restore where it was made.",
+            )
         assert self._reference is not None
         await self.container.reset(kept.layer)
         listed = await list_frame(self.container, self._healthy)
-        # A copy has change times of its own: what was as at the beginning when it was copied is so now. What it stands on was never listed.
+        # A copy has change times of its own: what was as at the beginning when it was copied is so
+        # now. What it stands on was never listed.
         frame = self._reference.frame
         differed = set(frame.find_changed(kept.listed))
         same = {path: told for path, told in listed.own.items() if path not in differed}
         changed = {path: told for path in differed if (told := frame.describe(path)) is not None}
-        self._reference = self._reference._replace(frame=Frame({**same, **changed}, {}), ground=None)
+        self._reference = self._reference._replace(
+            frame=Frame({**same, **changed}, {}), ground=None
+        )
         await restart(self.container, self._healthy)
         return _answer("ok")
 
@@ -161,5 +192,7 @@ def describe(ran: CommandResult) -> dict[str, Json]:
     return told
 
 
-def _answer(outcome: Outcome, code: str = "", message: str = "", parts: list[Json] | None = None) -> Observation:
+def _answer(
+    outcome: Outcome, code: str = "", message: str = "", parts: list[Json] | None = None
+) -> Observation:
     return Observation(outcome, parts or [], code, message, "", None)

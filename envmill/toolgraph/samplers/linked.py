@@ -1,4 +1,5 @@
-"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and something is done for each item.
+"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and
+something is done for each item.
 
 list ─► one of it ─► a step that makes something ─► a step that uses what was made; list ─► each item: a step
 """
@@ -18,7 +19,8 @@ TRIES = 6
 
 
 class LinkedSampler:
-    """Lists, picks and results together come of the other samplers by chance alone, which is seldom."""
+    """Lists, picks and results together come of the other samplers by chance alone, which is
+    seldom."""
 
     name = "linked"
 
@@ -47,8 +49,21 @@ class LinkedSampler:
 
 
 def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
-    """Steps that make something and could follow: those that take something of the list's items, then any."""
-    near = {tool for (giver, _), takers in graph.item_takers.items() if giver == first for tool in takers}
-    ahead = sorted({one for step in course.steps for one in graph.successors[step] if one in graph.used_by and one not in course.steps})
+    """Steps that make something and could follow: those that take something of the list's items,
+    then any."""
+    near = {
+        tool
+        for (giver, _), takers in graph.item_takers.items()
+        if giver == first
+        for tool in takers
+    }
+    ahead = sorted(
+        {
+            one
+            for step in course.steps
+            for one in graph.successors[step]
+            if one in graph.used_by and one not in course.steps
+        }
+    )
     chance.shuffle(ahead)
     return sorted(ahead, key=lambda tool: tool not in near)[:TRIES]

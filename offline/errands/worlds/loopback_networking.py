@@ -44,7 +44,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     dice, home, word = spot.dice, spot.home, spot.folder
     people, (one, two) = spot.pick("people", 4), dice.sample(range(7100, 7900), 2)
     rows: list[Json] = [
-        {"name": name, "count": dice.randint(20, 90), "keeper": dice.choice(people)} for name in spot.pick("things", dice.randint(10, 14))
+        {"name": name, "count": dice.randint(20, 90), "keeper": dice.choice(people)}
+        for name in spot.pick("things", dice.randint(10, 14))
     ]
     other = [{"name": name, "count": 1, "keeper": people[0]} for name in spot.pick("nouns", 5)]
     password = f"{spot.pick('nouns', 1)[0]}{dice.randint(100, 999)}"
@@ -55,7 +56,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     }
     services = {
         f"{word}_{name}": Service(
-            start=f"setsid -f /usr/bin/python3 -B {home}/serve.py {home}/data/{port}.json {port} {password} >/dev/null 2>&1 </dev/null",
+            start=f"setsid -f /usr/bin/python3 -B {home}/serve.py {home}/data/{port}.json {port} "
+            f"{password} >/dev/null 2>&1 </dev/null",
             program="/usr/bin/python3",
             pattern=f"{home}/data/{port}.json",
         )
@@ -73,7 +75,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         "out": f"{home}/found",
         "count": len(rows),
     }
-    first = "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items a page, /keepers wants @password@."
+    first = (
+        "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items "
+        "a page, /keepers wants @password@."
+    )
     return ErrandWorld(values, files, (f"mkdir -p {home}/found",), first, _INITIAL, services)
 
 

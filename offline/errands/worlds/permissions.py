@@ -1,4 +1,5 @@
-"""World `permissions`: a group's folder, keys that all can read, tools that nobody can run, pages that all can write."""
+"""World `permissions`: a group's folder, keys that all can read, tools that nobody can run, pages
+that all can write."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json
@@ -8,8 +9,12 @@ def make(spot: WorldSite) -> ErrandWorld:
     home, things = spot.home, spot.pick("things", 8)
     shared = {f"{home}/shared/{name}.txt": f"{name}: 1\n" for name in things[:3]}
     keys = {f"{home}/keys/{name}.key": f"key of the {name}\n" for name in things[3:5]}
-    tools = {f"{home}/tools/{name}.sh": f"#!/bin/sh\necho {name}\n" for name in things[5:7]} | {f"{home}/tools/README": "Tools.\n"}
-    pages = {f"{home}/pages/{name}.html": f"<p>{name}</p>\n" for name in sorted(spot.pick("nouns", 4))}
+    tools = {f"{home}/tools/{name}.sh": f"#!/bin/sh\necho {name}\n" for name in things[5:7]} | {
+        f"{home}/tools/README": "Tools.\n"
+    }
+    pages = {
+        f"{home}/pages/{name}.html": f"<p>{name}</p>\n" for name in sorted(spot.pick("nouns", 4))
+    }
     opened = sorted(spot.dice.sample(list(pages), 2))
     group = f"{spot.folder}-crew"
     values: dict[str, Json] = {
@@ -28,7 +33,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_opened": f"{home}/opened.txt",
     }
     runs = (f"groupadd -r {group}", f"chmod 666 {' '.join(opened)}", f"chmod 644 {home}/keys/*")
-    first = "There is a group @group@. All files are root:root; keys have mode 644, tools 644, and these pages 666: @opened@."
+    first = (
+        "There is a group @group@. All files are root:root; keys have mode 644, tools 644, and "
+        "these pages 666: @opened@."
+    )
     return ErrandWorld(values, shared | keys | tools | pages, runs, first, _INITIAL)
 
 

@@ -1,4 +1,5 @@
-"""World `python_packages`: a small package with a version in two places, a function that is wrong, and no way to run it yet."""
+"""World `python_packages`: a small package with a version in two places, a function that is wrong,
+and no way to run it yet."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json
@@ -29,7 +30,10 @@ def spread(values: list[float]) -> float:
 
 def make(spot: WorldSite) -> ErrandWorld:
     dice, home = spot.dice, f"{spot.home}/tool"
-    package, (minor, micro, factor) = f"{spot.folder}_tool", (dice.randint(1, 8), dice.randint(1, 8), dice.randint(3, 9))
+    package, (minor, micro, factor) = (
+        f"{spot.folder}_tool",
+        (dice.randint(1, 8), dice.randint(1, 8), dice.randint(3, 9)),
+    )
     old, new = f"0.{minor}.{micro}", f"0.{minor + 1}.0"
     init, project = f"{home}/src/{package}/__init__.py", f"{home}/pyproject.toml"
     values: dict[str, Json] = {
@@ -49,7 +53,8 @@ def make(spot: WorldSite) -> ErrandWorld:
         "results": [str(factor * each) for each in (3, 5, 12)],
     }
     files = {
-        project: f'[project]\nname = "{package}"\nversion = "{old}"\nrequires-python = ">=3.11"\n\n[tool.{package}]\nfactor = {factor}\n',
+        project: f'[project]\nname = "{package}"\nversion = "{old}"\nrequires-python = ">=3.11"\n\n'
+        f"[tool.{package}]\nfactor = {factor}\n",
         init: f'"""A small tool."""\n\n__version__ = "{old}"\n',
         f"{home}/src/{package}/core.py": _CORE.replace("FACTOR", str(factor)),
         f"{home}/src/{package}/stats.py": _STATS,

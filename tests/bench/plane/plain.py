@@ -1,4 +1,5 @@
-"""The baseline: the same program in a plain child process, called through the native interface without any wire or layer.
+"""The baseline: the same program in a plain child process, called through the native interface
+without any wire or layer.
 
 parent ──one word──► child: does it so many times, answers with seconds
 """
@@ -18,7 +19,16 @@ from envmill.runtime.session import Session
 from envmill.runtime.start import Packed, pack
 from envmill.sandbox.launch import SESSIONS
 from envmill.settings import ROOT
-from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TABLES_PROGRAM, TOOLS, WRITE, make_reset, make_tables_reset
+from tests.bench.plane.sample import (
+    CALL,
+    CLOCK,
+    PROGRAM,
+    TABLES_PROGRAM,
+    TOOLS,
+    WRITE,
+    make_reset,
+    make_tables_reset,
+)
 
 
 class Plain:
@@ -26,7 +36,9 @@ class Plain:
 
     def __init__(self, program: str = "rows") -> None:
         words = [sys.executable, "-m", "tests.bench.plane.plain", program]
-        self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def take(self, work: str, times: int) -> list[float]:
         """Microseconds of each of so many rounds."""
@@ -89,11 +101,14 @@ def _fork(reset: Callable[[], None], call: Callable[[], Any]) -> None:
 
 
 def _open(program: Message) -> tuple[Session, Any]:
-    """A session, and the state it starts from: where a database is, as a session that has met it keeps it."""
+    """A session, and the state it starts from: where a database is, as a session that has met it
+    keeps it."""
     adopt_sessions(SESSIONS)
     source = ProgramImporter(program["files"], program["entry"])
     session = Session(source.load, TOOLS, schema=source.schema)
-    return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()["state"]
+    return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()[
+        "state"
+    ]
 
 
 def _time(work: Callable[[], Any], before: Callable[[], Any]) -> float:

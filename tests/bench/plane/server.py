@@ -1,6 +1,8 @@
-"""The usual way, as a baseline: a FastAPI server with an SQLite file per environment, driven over a raw keep-alive socket.
+"""The usual way, as a baseline: a FastAPI server with an SQLite file per environment, driven over a
+raw keep-alive socket.
 
-The handler is a plain function, as those are that wait for a database: a coroutine would hold up every other request.
+The handler is a plain function, as those are that wait for a database: a coroutine would hold up
+every other request.
 """
 
 import json
@@ -53,7 +55,8 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", acc
 
 _BODY = b'{"key":"r3"}'
 FIND, ORDER, RESET = (
-    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (path, len(_BODY), _BODY)
+    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    b"%s" % (path, len(_BODY), _BODY)
     for path in (b"find", b"order", b"reset")
 )
 
@@ -69,7 +72,9 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         start = time.perf_counter()
-        self._process = subprocess.Popen([sys.executable, "-c", APP, str(port), str(file)], cwd=ROOT, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", APP, str(port), str(file)], cwd=ROOT, stderr=subprocess.DEVNULL
+        )
         self._socket = self._connect(port)
         self.call()
         self.start_seconds = time.perf_counter() - start
@@ -110,20 +115,28 @@ def _fill(file: Path) -> None:
     import sqlite3
 
     db = sqlite3.connect(file)
-    db.execute("create table rows (key text primary key, name text, price real, tags text, at text)")
+    db.execute(
+        "create table rows (key text primary key, name text, price real, tags text, at text)"
+    )
     rows = make_rows(8)["rows"].items()
-    db.executemany("insert into rows values (?, ?, ?, ?, ?)", [(k, r["name"], r["price"], json.dumps(r["tags"]), r["at"]) for k, r in rows])
+    db.executemany(
+        "insert into rows values (?, ?, ?, ?, ?)",
+        [(k, r["name"], r["price"], json.dumps(r["tags"]), r["at"]) for k, r in rows],
+    )
     db.commit()
     db.close()
 
 
 def read_pss(pid: int) -> float:
-    """Megabytes of a process, what it shares counted by its part; 0 where the kernel does not tell."""
+    """Megabytes of a process, what it shares counted by its part; 0 where the kernel does not
+    tell."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
         return 0.0
-    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) / 1024
+    return (
+        next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) / 1024
+    )
 
 
 def pin() -> None:

@@ -1,4 +1,5 @@
-"""Timing: works in turns, so that a noisy neighbour troubles all alike; p50 and p99 of what each took."""
+"""Timing: works in turns, so that a noisy neighbour troubles all alike; p50 and p99 of what each
+took."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -41,5 +42,7 @@ def in_turns(works: Sequence[Callable[[], object]], times: int, turns: int = 12)
     return found
 
 
-def row(name: str, what: str, measured: float, baseline: float | None = None, unit: str = "µs") -> Row:
+def row(
+    name: str, what: str, measured: float, baseline: float | None = None, unit: str = "µs"
+) -> Row:
     return {"id": name, "what": what, "measured": measured, "baseline": baseline, "unit": unit}

@@ -1,4 +1,5 @@
-"""Folders as inputs: a JSON object path → bytes as Latin-1, of which files are changed, renamed, removed, or exchanged for links."""
+"""Folders as inputs: a JSON object path → bytes as Latin-1, of which files are changed, renamed,
+removed, or exchanged for links."""
 
 import json
 from contextlib import suppress
@@ -29,7 +30,11 @@ TARGETS = ("../secret", "/etc/passwd", "/dev/zero", ".", "loop", "/proc/self/env
 
 def read_files(folder: Path) -> Files:
     """Every file of a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def make_tree(mutator: Mutator, files: Files) -> bytes:
@@ -49,7 +54,9 @@ def make_tree(mutator: Mutator, files: Files) -> bytes:
             changed[rng.choice(NAMES)] = content
         else:
             changed[rng.choice(list(changed) or ["x"])] = content
-    return json.dumps({path: content.decode("latin-1") for path, content in changed.items()}).encode()
+    return json.dumps(
+        {path: content.decode("latin-1") for path, content in changed.items()}
+    ).encode()
 
 
 def write_tree(content: bytes, folder: Path) -> None:

@@ -1,4 +1,5 @@
-"""Consumers' own environments, each from a lock of its own, and a way to run them with no network."""
+"""Consumers' own environments, each from a lock of its own, and a way to run them with no
+network."""
 
 import json
 import os
@@ -17,13 +18,16 @@ from tests.interop.exporters.consumers import HOUSES, build_house
 from tests.soak import count
 
 LOCKS = Path(__file__).parent / "locks"
-SOAKING = pytest.mark.skipif(not count(0, 1), reason="it installs a consumer: make soak AREA=consumers")
+SOAKING = pytest.mark.skipif(
+    not count(0, 1), reason="it installs a consumer: make soak AREA=consumers"
+)
 INSTALLING = 3600
 PATIENCE = 3600
 
 
 def open_locked_house(name: str, *alone: str) -> Path:
-    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where no index answers the test is skipped.
+    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where
+    no index answers the test is skipped.
 
     `alone` is installed beside it without what it asks for: of a large program often a part is meant.
     """
@@ -37,20 +41,28 @@ def open_locked_house(name: str, *alone: str) -> Path:
 
 
 def open_newer_house(name: str, minor: int, *alone: str) -> Path:
-    """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch release may be any."""
-    found = [*Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"), *map(Path, filter(None, [shutil.which(f"python3.{minor}")]))]
+    """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch
+    release may be any."""
+    found = [
+        *Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"),
+        *map(Path, filter(None, [shutil.which(f"python3.{minor}")])),
+    ]
     lock = LOCKS / f"{name}.txt"
     house = HOUSES / f"{name}-{digest([lock.read_text(), *alone], 8)}-py3.{minor}"
     if not house.exists():
         if not found:
             pytest.skip(f"it needs Python 3.{minor}")
-        asked = [["--no-deps", "-r", str(lock)], *([["--no-deps", "--ignore-requires-python", *alone]] if alone else [])]
+        asked = [
+            ["--no-deps", "-r", str(lock)],
+            *([["--no-deps", "--ignore-requires-python", *alone]] if alone else []),
+        ]
         build_house(house, lock.name, *asked, patience=INSTALLING, python=str(found[0]))
     return house / "bin" / "python"
 
 
 def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) -> Any:
-    """What a script writes to the file that is its last word. It is run isolated and with no network, not even loopback."""
+    """What a script writes to the file that is its last word. It is run isolated and with no
+    network, not even loopback."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
         pytest.skip("a network of its own needs root and unshare")
     with tempfile.TemporaryDirectory() as home:
@@ -65,7 +77,14 @@ def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) ->
         }
         command = ["unshare", "-n", str(python), "-I", str(script), *words, str(answer)]
         done = subprocess.run(
-            command, input=json.dumps(asked), env=settings, cwd=home, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            input=json.dumps(asked),
+            env=settings,
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
         return json.loads(answer.read_bytes())

@@ -1,7 +1,9 @@
-"""What is planted into rows, one of each a line: personal data, secrets and licence notices, and honest texts that look like them.
+"""What is planted into rows, one of each a line: personal data, secrets and licence notices, and
+honest texts that look like them.
 
-No value is anybody's: numbers with a valid checksum were made by chance, keys have the shape of a vendor's and none of its letters.
-Secrets are put together here, so that no scanner of repositories takes this file for a leak.
+No value is anybody's: numbers with a valid checksum were made by chance, keys have the shape of a
+vendor's and none of its letters. Secrets are put together here, so that no scanner of repositories
+takes this file for a leak.
 """
 
 PEOPLE = (
@@ -41,7 +43,9 @@ SECRETS = (
     "HF token hf_" + "q8ZtRmKvXwLbNcJdHfSyTgAPuEoVqZtRmKv",
     "//registry/:_authToken=npm_" + "q8ZtR4mK2vXw7LbN9cJd3HfS6yTgA1PuE5oV",
     "maps key AIza" + "SyQ8ZtR4mK2vXw7LbN9cJd3HfS6yTgA1PuE",
-    "Bearer eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0.q8ZtR4mK2vXw7LbN9cJd3HfS6yTg",
+    "Bearer eyJ"
+    + "hbGciOiJIUzI1NiJ9.eyJ"
+    + "zdWIiOiIxMjM0NTY3ODkwIn0.q8ZtR4mK2vXw7LbN9cJd3HfS6yTg",
     "mail SG." + "q8ZtR4mK2vXw7LbN9cJd3H.fS6yTgA1PuE5oVq8ZtR4mK2vXw7Lb",
     "postgres://app:vK8m2Qx7Zt4@db.kvarnby.se/prod",
     'db_password = "vK8m2Qx7Zt4RwL9b"',

@@ -1,4 +1,5 @@
-"""A user of `datasets`, run in an environment of its own: loads every config and split of a folder, and writes the rows as JSON."""
+"""A user of `datasets`, run in an environment of its own: loads every config and split of a folder,
+and writes the rows as JSON."""
 
 import json
 import sys
@@ -7,7 +8,9 @@ from datasets import get_dataset_config_names, load_dataset  # pyright: ignore[r
 
 folder = sys.argv[1]
 found = {
-    config: {split: [dict(row) for row in rows] for split, rows in load_dataset(folder, config).items()}
+    config: {
+        split: [dict(row) for row in rows] for split, rows in load_dataset(folder, config).items()
+    }
     for config in get_dataset_config_names(folder)
 }
 lines = load_dataset("json", data_files=sys.argv[2], split="train")

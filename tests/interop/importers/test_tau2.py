@@ -49,15 +49,21 @@ def list_codes(harvest: Harvest, weight: str = "refused") -> list[tuple[str, str
     return [(one.subject, one.code) for one in harvest.remarks if one.weight == weight]
 
 
-async def play(harvest: Harvest, jail: Sandbox, *calls: Call, said: tuple[str, ...] = (), name: str = "mock") -> Vector:
+async def play(
+    harvest: Harvest, jail: Sandbox, *calls: Call, said: tuple[str, ...] = (), name: str = "mock"
+) -> Vector:
     """What the first scenario pays for these calls and words."""
     folder = harvest.folders[name]
-    found = await measure(folder.scenarios[0], folder.environment, [Policy("one", calls, said)], jail)
+    found = await measure(
+        folder.scenarios[0], folder.environment, [Policy("one", calls, said)], jail
+    )
     return found["one"]
 
 
 @pytest.mark.parametrize(("domain", "count"), [("mock", 49), ("retail", 43), ("telecom", 49)])
-async def test_each_dialogue_gets_the_components_of_the_benchmarks_own_evaluator(domain: str, count: int, jail: Sandbox) -> None:
+async def test_each_dialogue_gets_the_components_of_the_benchmarks_own_evaluator(
+    domain: str, count: int, jail: Sandbox
+) -> None:
     harvest = await import_release(RELEASE / domain, jail)
     assert await list_differences(harvest, RELEASE, domain, jail) == (count, [])
     assert list_codes(harvest) == (
@@ -80,7 +86,9 @@ async def test_all_tasks_at_hand_get_them(domain: str, jail: Sandbox) -> None:
     assert differences == []
 
 
-async def test_both_sides_a_coupling_and_the_policy_come_over_and_can_be_read_again(tmp_path: Path, jail: Sandbox) -> None:
+async def test_both_sides_a_coupling_and_the_policy_come_over_and_can_be_read_again(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     folder = (await import_release(RELEASE / "telecom", jail)).folders["telecom"]
     write_folder(tmp_path / "out", folder)
     again = read_folder(tmp_path / "out")
@@ -96,14 +104,24 @@ async def test_both_sides_a_coupling_and_the_policy_come_over_and_can_be_read_ag
     assert all(json.dumps(scenario.features).count("actions") == 0 for scenario in folder.scenarios)
 
 
-async def test_what_the_benchmark_would_ask_a_model_is_an_error_here_and_never_a_pass(tmp_path: Path, jail: Sandbox) -> None:
+async def test_what_the_benchmark_would_ask_a_model_is_an_error_here_and_never_a_pass(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     change = keep(3, reward_basis=["DB", "NL_ASSERTION"], nl_assertions=["The agent is kind"])
     harvest = await import_release(copy_mock(tmp_path, change), jail)
     right = Call(name="update_task_status", arguments={"task_id": "task_1", "status": "completed"})
     paid, unpaid = await play(harvest, jail, right), await play(harvest, jail)
-    assert (paid.reward, paid.components, paid.outcome) == (None, {"DB": 1.0, "NL_ASSERTION": None}, "error")
+    assert (paid.reward, paid.components, paid.outcome) == (
+        None,
+        {"DB": 1.0, "NL_ASSERTION": None},
+        "error",
+    )
     assert paid.reason == "not judged: The agent is kind"
-    assert (unpaid.reward, unpaid.components, unpaid.outcome) == (0.0, {"DB": 0.0, "NL_ASSERTION": None}, "fail")
+    assert (unpaid.reward, unpaid.components, unpaid.outcome) == (
+        0.0,
+        {"DB": 0.0, "NL_ASSERTION": None},
+        "fail",
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,14 +138,30 @@ async def test_what_the_benchmark_would_ask_a_model_is_an_error_here_and_never_a
     ],
 )
 async def test_of_a_wanted_call_the_benchmarks_arguments_are_compared(
-    compare_args: list[str] | None, arguments: dict[str, Any], value: float, tmp_path: Path, jail: Sandbox
+    compare_args: list[str] | None,
+    arguments: dict[str, Any],
+    value: float,
+    tmp_path: Path,
+    jail: Sandbox,
 ) -> None:
-    action = {"action_id": "a", "name": "update_task_status", "arguments": {"task_id": "task_1", "status": "completed"}}
+    action = {
+        "action_id": "a",
+        "name": "update_task_status",
+        "arguments": {"task_id": "task_1", "status": "completed"},
+    }
     change = keep(3, actions=[action | {"compare_args": compare_args}], reward_basis=["ACTION"])
     harvest = await import_release(copy_mock(tmp_path, change), jail)
-    assert (await play(harvest, jail, Call(name="update_task_status", arguments=arguments))).components == {"ACTION": value}
-    assert (await play(harvest, jail, Call(name="update_task_status", arguments=arguments, actor="user"))).components == {"ACTION": value}
-    assert (await play(harvest, jail, Call(name="create_task", arguments=arguments))).components == {"ACTION": 0.0}
+    assert (
+        await play(harvest, jail, Call(name="update_task_status", arguments=arguments))
+    ).components == {"ACTION": value}
+    assert (
+        await play(
+            harvest, jail, Call(name="update_task_status", arguments=arguments, actor="user")
+        )
+    ).components == {"ACTION": value}
+    assert (
+        await play(harvest, jail, Call(name="create_task", arguments=arguments))
+    ).components == {"ACTION": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -143,21 +177,41 @@ async def test_of_a_wanted_call_the_benchmarks_arguments_are_compared(
 async def test_words_are_looked_for_as_there_with_the_messages_commas_left_out(
     words: str, said: str, value: float, tmp_path: Path, jail: Sandbox
 ) -> None:
-    harvest = await import_release(copy_mock(tmp_path, keep(3, communicate_info=[words], reward_basis=["COMMUNICATE"])), jail)
+    harvest = await import_release(
+        copy_mock(tmp_path, keep(3, communicate_info=[words], reward_basis=["COMMUNICATE"])), jail
+    )
     assert (await play(harvest, jail, said=("Hello", said))).components == {"COMMUNICATE": value}
-    assert ("communicate_info" in [one.part for one in harvest.remarks if one.code == "free_words"]) is (words == "4")
+    assert (
+        "communicate_info" in [one.part for one in harvest.remarks if one.code == "free_words"]
+    ) is (words == "4")
 
 
 async def test_history_counts_for_words_and_wanted_calls(tmp_path: Path, jail: Sandbox) -> None:
-    action = {"action_id": "a", "name": "create_task", "arguments": {"user_id": "user_1"}, "compare_args": ["user_id"]}
-    change = keep(4, actions=[action], communicate_info=["task_2"], reward_basis=["ACTION", "COMMUNICATE"])
+    action = {
+        "action_id": "a",
+        "name": "create_task",
+        "arguments": {"user_id": "user_1"},
+        "compare_args": ["user_id"],
+    }
+    change = keep(
+        4, actions=[action], communicate_info=["task_2"], reward_basis=["ACTION", "COMMUNICATE"]
+    )
     harvest = await import_release(copy_mock(tmp_path, change), jail)
     assert (await play(harvest, jail)).components == {"ACTION": 1.0, "COMMUNICATE": 1.0}
-    assert harvest.folders["mock"].scenarios[0].initial_state["tasks"]["task_2"]["title"] == "Project Review"
-    assert harvest.folders["mock"].scenarios[0].request.startswith("What was said before:\nuser: I need to create")
+    assert (
+        harvest.folders["mock"].scenarios[0].initial_state["tasks"]["task_2"]["title"]
+        == "Project Review"
+    )
+    assert (
+        harvest.folders["mock"]
+        .scenarios[0]
+        .request.startswith("What was said before:\nuser: I need to create")
+    )
 
 
-async def test_what_asks_for_nothing_pays_everybody_and_what_does_not_end_well_pays_nobody(tmp_path: Path, jail: Sandbox) -> None:
+async def test_what_asks_for_nothing_pays_everybody_and_what_does_not_end_well_pays_nobody(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     def change(tasks: list[dict[str, Any]]) -> None:
         tasks[:] = [tasks[3]]
         tasks[0].pop("evaluation_criteria")
@@ -175,28 +229,49 @@ async def judge_end(scenario: Any, jail: Sandbox) -> Any:
     from envmill.verifiers.court import decide
     from envmill.verifiers.ending import Ending
 
-    return await decide(jail, scenario.verifier, Ending(scenario.initial_state, scenario.initial_state), scenario.clock)
+    return await decide(
+        jail,
+        scenario.verifier,
+        Ending(scenario.initial_state, scenario.initial_state),
+        scenario.clock,
+    )
 
 
-async def test_data_are_merged_deeply_lists_replaced_and_functions_run_before_the_scenario(tmp_path: Path, jail: Sandbox) -> None:
+async def test_data_are_merged_deeply_lists_replaced_and_functions_run_before_the_scenario(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     def change(tasks: list[dict[str, Any]]) -> None:
         tasks[:] = [tasks[5]]
-        tasks[0]["initial_state"]["initialization_data"]["user_data"] = {"notifications": {"n": {"notification_id": "n", "message": "m"}}}
-        call = {"env_type": "user", "func_name": "add_notification", "arguments": {"notification_id": "o", "message": "x"}}
+        tasks[0]["initial_state"]["initialization_data"]["user_data"] = {
+            "notifications": {"n": {"notification_id": "n", "message": "m"}}
+        }
+        call = {
+            "env_type": "user",
+            "func_name": "add_notification",
+            "arguments": {"notification_id": "o", "message": "x"},
+        }
         tasks[0]["initial_state"]["initialization_actions"] = [call]
 
     harvest = await import_release(copy_mock(tmp_path, change), jail)
     state = harvest.folders["mock"].scenarios[0].initial_state
-    assert state["users"]["user_1"] == {"user_id": "user_1", "name": "Test User", "tasks": ["task_1", "task_2"]}
+    assert state["users"]["user_1"] == {
+        "user_id": "user_1",
+        "name": "Test User",
+        "tasks": ["task_1", "task_2"],
+    }
     assert list(state["tasks"]) == ["task_1", "task_2"]
     assert sorted(state["notifications"]) == ["n", "notif_1", "o"]
     assert state["notifications"]["n"]["status"] == "unread"
     assert state["notifications"]["o"]["task_id"] is None
     assert harvest.folders["mock"].states["base"]["tasks"].keys() == {"task_1"}
-    assert ("mock/update_task_with_initialization_data", "sides_shared") in list_codes(harvest, "noted")
+    assert ("mock/update_task_with_initialization_data", "sides_shared") in list_codes(
+        harvest, "noted"
+    )
 
 
-async def test_a_users_tools_are_those_that_the_task_allows_and_a_ticket_is_for_an_agent_alone(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_users_tools_are_those_that_the_task_allows_and_a_ticket_is_for_an_agent_alone(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     def change(tasks: list[dict[str, Any]]) -> None:
         tasks[:] = [
             tasks[8],
@@ -211,7 +286,9 @@ async def test_a_users_tools_are_those_that_the_task_allows_and_a_ticket_is_for_
     }
     every = (["check_notifications"], ["check_notifications"])
     assert told == {"update_task_with_user_tools": every, "quiet": ([], []), "one": every}
-    assert [one.detail for one in harvest.remarks if one.part == "user_tools"] == ["sing is no tool of the user"]
+    assert [one.detail for one in harvest.remarks if one.part == "user_tools"] == [
+        "sing is no tool of the user"
+    ]
     alone = harvest.folders["mock-solo"]
     assert alone.environment.kind == "stateful"
     assert {tuple(tool.actors) for tool in alone.environment.tools} == {("agent",)}
@@ -224,7 +301,12 @@ async def test_a_users_tools_are_those_that_the_task_allows_and_a_ticket_is_for_
         ("db.json", None, "unreadable", "mock/db.json: it is missing"),
         ("policy.md", None, "unreadable", "mock/policy.md: it is missing"),
         ("user_db.json", None, "no_user_state", "user_db.json is missing"),
-        ("db.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "not_fetched", "mock/db.json: it is a pointer"),
+        (
+            "db.json",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "not_fetched",
+            "mock/db.json: it is a pointer",
+        ),
         ("user_db.json", "[1]", "unreadable", "mock/user_db.json: it holds no object"),
         ("db.json", '{"tasks": {}, "users": NaN}', "unreadable", "mock/db.json"),
         ("db.json", '{"tasks": {}}', "does_not_construct", "KeyError"),
@@ -246,7 +328,9 @@ async def test_a_file_that_is_missing_or_broken_is_named_and_its_domain_left_out
     assert named in remark.detail
 
 
-async def test_a_set_of_tasks_by_another_name_does_not_stand_for_the_missing_one(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_set_of_tasks_by_another_name_does_not_stand_for_the_missing_one(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     folder = copy_mock(tmp_path)
     (folder / "tasks.json").rename(folder / "tasks_small.json")
     (remark,) = (await import_release(folder, jail)).remarks
@@ -258,12 +342,19 @@ async def test_a_set_of_tasks_by_another_name_does_not_stand_for_the_missing_one
         await import_release(folder, jail)
 
 
-async def test_each_task_that_cannot_be_mapped_says_why_and_the_others_come_over(tmp_path: Path, jail: Sandbox) -> None:
+async def test_each_task_that_cannot_be_mapped_says_why_and_the_others_come_over(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     def change(tasks: list[dict[str, Any]]) -> None:
         first = tasks[3] | {"id": "good"}
         call = {"env_type": "assistant", "func_name": "burn", "arguments": {}}
-        raising = call | {"func_name": "create_task", "arguments": {"user_id": "nobody", "title": "x"}}
-        history = [{"role": "assistant", "tool_calls": [{"id": "c", "name": "get_users", "arguments": {}}]}]
+        raising = call | {
+            "func_name": "create_task",
+            "arguments": {"user_id": "nobody", "title": "x"},
+        }
+        history = [
+            {"role": "assistant", "tool_calls": [{"id": "c", "name": "get_users", "arguments": {}}]}
+        ]
         criteria: Any = first["evaluation_criteria"]
         tasks[:] = [
             first,
@@ -271,11 +362,24 @@ async def test_each_task_that_cannot_be_mapped_says_why_and_the_others_come_over
             first | {"id": "no_user", "user_scenario": None},
             first | {"id": "basis", "evaluation_criteria": criteria | {"reward_basis": ["LUCK"]}},
             first | {"id": "function", "initial_state": {"initialization_actions": [call]}},
-            first | {"id": "other_side", "initial_state": {"initialization_actions": [raising | {"env_type": "user"}]}},
+            first
+            | {
+                "id": "other_side",
+                "initial_state": {"initialization_actions": [raising | {"env_type": "user"}]},
+            },
             first | {"id": "raises", "initial_state": {"initialization_actions": [raising]}},
-            first | {"id": "assertion", "evaluation_criteria": criteria | {"env_assertions": [call], "reward_basis": ["ENV_ASSERTION"]}},
+            first
+            | {
+                "id": "assertion",
+                "evaluation_criteria": criteria
+                | {"env_assertions": [call], "reward_basis": ["ENV_ASSERTION"]},
+            },
             first | {"id": "history", "initial_state": {"message_history": history}},
-            first | {"id": "data", "initial_state": {"initialization_data": {"agent_data": {"notifications": {}}}}},
+            first
+            | {
+                "id": "data",
+                "initial_state": {"initialization_data": {"agent_data": {"notifications": {}}}},
+            },
             {"user_scenario": {}},
         ]
 
@@ -296,7 +400,9 @@ async def test_each_task_that_cannot_be_mapped_says_why_and_the_others_come_over
     ]
 
 
-async def test_fields_and_files_that_nothing_reads_are_told_of(tmp_path: Path, jail: Sandbox) -> None:
+async def test_fields_and_files_that_nothing_reads_are_told_of(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     def change(tasks: list[dict[str, Any]]) -> None:
         tasks[:] = [tasks[3] | {"mood": 1}]
         tasks[0]["evaluation_criteria"]["actions"][0]["speed"] = 2
@@ -306,7 +412,11 @@ async def test_fields_and_files_that_nothing_reads_are_told_of(tmp_path: Path, j
     (folder / "tasks_full.json").write_text("[]")
     (folder / "split_tasks.json").write_text('{"train": ["update_task_1", "gone"]}')
     harvest = await import_release(folder, jail)
-    noted = [(one.code, one.part) for one in harvest.remarks if one.code in ("unknown_field", "not_read", "split_unknown")]
+    noted = [
+        (one.code, one.part)
+        for one in harvest.remarks
+        if one.code in ("unknown_field", "not_read", "split_unknown")
+    ]
     assert noted == [
         ("not_read", "extra.csv"),
         ("not_read", "tasks_full.json"),
@@ -317,15 +427,23 @@ async def test_fields_and_files_that_nothing_reads_are_told_of(tmp_path: Path, j
     assert harvest.folders["mock"].scenarios[0].split == "train"
 
 
-async def test_a_program_that_is_named_answers_for_a_domain_that_is_not_known(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_program_that_is_named_answers_for_a_domain_that_is_not_known(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     folder = tmp_path / "lamp"
     folder.mkdir()
     (folder / "db.toml").write_text("[lamps.L1]\non = false\nsince = 2024-05-01\n")
     (folder / "policy.md").write_text("Be brief.")
     action = {"action_id": "1", "name": "switch_on", "arguments": {"key": "L1"}}
-    task = {"id": "t", "user_scenario": {"instructions": "Light, please."}, "evaluation_criteria": {"actions": [action]}}
+    task = {
+        "id": "t",
+        "user_scenario": {"instructions": "Light, please."},
+        "evaluation_criteria": {"actions": [action]},
+    }
     (folder / "tasks.json").write_text(json.dumps({"tasks": [task]}))
-    (remark,) = [one for one in (await import_release(folder, jail)).remarks if one.weight == "refused"]
+    (remark,) = [
+        one for one in (await import_release(folder, jail)).remarks if one.weight == "refused"
+    ]
     assert remark.code == "no_tools"
     assert "--tools" in remark.detail
     program = tmp_path / "lamp.py"
@@ -334,10 +452,23 @@ async def test_a_program_that_is_named_answers_for_a_domain_that_is_not_known(tm
     assert harvest.parity["lamp"]["tools"] == "lamp.py of --tools"
     assert harvest.folders["lamp"].environment.kind == "stateful"
     vectors = harvest.parity["lamp"]["vectors"]["t"]
-    assert {name: one["reward"] for name, one in vectors.items()} == {"gold": 1.0, "do_nothing": 0.0, "drop_one/0": 0.0, "empty_args": 0.0}
-    for text, words in (("class World", "cannot be parsed"), ("x = 1", "no class World"), ("class World:\n    pass", "no SIDES")):
+    assert {name: one["reward"] for name, one in vectors.items()} == {
+        "gold": 1.0,
+        "do_nothing": 0.0,
+        "drop_one/0": 0.0,
+        "empty_args": 0.0,
+    }
+    for text, words in (
+        ("class World", "cannot be parsed"),
+        ("x = 1", "no class World"),
+        ("class World:\n    pass", "no SIDES"),
+    ):
         program.write_text(text)
-        (remark,) = [one for one in (await import_release(folder, jail, program)).remarks if one.weight == "refused"]
+        (remark,) = [
+            one
+            for one in (await import_release(folder, jail, program)).remarks
+            if one.weight == "refused"
+        ]
         assert remark.code == "no_tools"
         assert words in remark.detail
 

@@ -28,27 +28,34 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="runs",
         ),
         pytest.param(
-            f"select outcome, attempts, tokens, cost, unpriced from exits where run = '{SECOND}' and subject = 'seed_2'",
+            f"select outcome, attempts, tokens, cost, unpriced from exits where run = '{SECOND}' "
+            "and subject = 'seed_2'",
             [("kept", 2, 140, 0.03, 0)],
             id="an outcome is the latest, its cost the sum",
         ),
         pytest.param(
-            f"select entered, kept, error, made, tokens, cost, unpriced from funnel where run = '{SECOND}' and stage = 'generate'",
+            "select entered, kept, error, made, tokens, cost, unpriced from funnel where run = "
+            f"'{SECOND}' and stage = 'generate'",
             [(3, 3, 0, 3, 340, None, 1)],
             id="one unknown price makes a cost unknown",
         ),
         pytest.param(
-            f"select entered, kept, dropped, error, cost, unpriced from funnel where run = '{FIRST}' and stage = 'verify'",
+            "select entered, kept, dropped, error, cost, unpriced from funnel where run = "
+            f"'{FIRST}' and stage = 'verify'",
             [(2, 1, 1, 0, 0.0, 0), (3, 3, 0, 0, 0.0, 0)],
             id="funnel",
         ),
         pytest.param(
             f"select theme, lap, entered, kept, share from yield where run = '{FIRST}'",
-            [("tool_lending", "environments", 2, 1, 0.5), ("tool_lending", "scenarios", 3, 2, 2 / 3)],
+            [
+                ("tool_lending", "environments", 2, 1, 0.5),
+                ("tool_lending", "scenarios", 3, 2, 2 / 3),
+            ],
             id="yield",
         ),
         pytest.param(
-            "select theme, policy, rollout_group, attempts, passed, errors, pass_rate, scenarios from pass_rate",
+            "select theme, policy, rollout_group, attempts, passed, errors, pass_rate, scenarios "
+            "from pass_rate",
             [
                 ("tool_lending", "careless", "probe", 12, 5, 1, 5 / 11, 3),
                 ("tool_lending", "reference", "teacher", 3, 2, 1, 1.0, 2),
@@ -57,12 +64,14 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="errors do not lower a pass rate, spoilt conversations do",
         ),
         pytest.param(
-            "select policy, conversations, user_faults, share, too_many, suspected, scenarios, most_often from conversations",
+            "select policy, conversations, user_faults, share, too_many, suspected, scenarios, "
+            "most_often from conversations",
             [("skilled@0.7", 4, 1, 0.25, True, 1, 1, "withholds")],
             id="conversations that their users spoilt",
         ),
         pytest.param(
-            f"select theme, item, kept, tokens, round(cost_per_kept, 6) from cost_per_kept where run = '{FIRST}'",
+            "select theme, item, kept, tokens, round(cost_per_kept, 6) from cost_per_kept where "
+            f"run = '{FIRST}'",
             [
                 ("clinic", "environment", 0, 0, None),
                 ("tool_lending", "environment", 1, 400, 0.08),
@@ -72,12 +81,19 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="cost per kept",
         ),
         pytest.param(
-            f"select repair, outcome, fault, versions, unchanged from versions where run = '{FIRST}' and stage = 'build'",
-            [(0, "built", "none", 1, 0), (0, "failed", "code", 1, 0), (1, "failed", "code", 1, 1), (2, "built", "none", 1, 0)],
+            "select repair, outcome, fault, versions, unchanged from versions where run = "
+            f"'{FIRST}' and stage = 'build'",
+            [
+                (0, "built", "none", 1, 0),
+                (0, "failed", "code", 1, 0),
+                (1, "failed", "code", 1, 1),
+                (2, "built", "none", 1, 0),
+            ],
             id="versions",
         ),
         pytest.param(
-            "select stage, gate, reason, subjects, sent_back, mended, given_up, unseen, weakened from repairs",
+            "select stage, gate, reason, subjects, sent_back, mended, given_up, unseen, weakened "
+            "from repairs",
             [
                 ("build", "W12", "row_missed", 1, 2, 1, 0, 0, 0),
                 ("build", "W7", "change_before_check", 1, 2, 1, 0, 0, 0),
@@ -89,7 +105,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="a version that nobody could read mends nothing",
         ),
         pytest.param(
-            "select gate, looked, held, open_share, asked, dropped, suspected, sealed_share from sealed",
+            "select gate, looked, held, open_share, asked, dropped, suspected, sealed_share from "
+            "sealed",
             [
                 ("W12", 2, 2, 1.0, 1, 0, 0, 1.0),
                 ("W7", 2, 2, 1.0, 0, 0, 0, None),
@@ -112,13 +129,18 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="defects by number of repairs",
         ),
         pytest.param(
-            "select run, step, calls, repairs, repair_tokens, repair_cost from spending where repairs > 0",
+            "select run, step, calls, repairs, repair_tokens, repair_cost from spending where "
+            "repairs > 0",
             [(FIRST, "environments-generate", 2, 1, 100, 0.02)],
             id="what repairs took",
         ),
         pytest.param(
-            "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
-            [(EASY.id, "kept", "", 0.0482, 60, 0.2589, 10), (HARD.id, "not_measured", "no_truth", None, None, None, None)],
+            "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, "
+            "false_reject_n from bounds order by outcome",
+            [
+                (EASY.id, "kept", "", 0.0482, 60, 0.2589, 10),
+                (HARD.id, "not_measured", "no_truth", None, None, None, None),
+            ],
             id="bounds",
         ),
         pytest.param(
@@ -148,39 +170,75 @@ def test_a_view_counts_right(example: Lake, question: str, answer: list[Any]) ->
         pytest.param([], "none", (1, 0, 0), id="it holds"),
         pytest.param(["W8 not_exercised"], "test", (0, 1, 0), id="it has the same complaint"),
         pytest.param(["W12 row_missed"], "test", (1, 0, 0), id="every gate looked at it"),
-        pytest.param(["W12 row_missed"], "code", (0, 0, 1), id="a program at fault hides what is wrong with the tests"),
-        pytest.param(["W3 test_failed"], "test", (0, 0, 1), id="a red test keeps the other gates from it"),
-        pytest.param(["loop weakened"], "test", (0, 0, 1), id="it was refused before a gate looked"),
+        pytest.param(
+            ["W12 row_missed"],
+            "code",
+            (0, 0, 1),
+            id="a program at fault hides what is wrong with the tests",
+        ),
+        pytest.param(
+            ["W3 test_failed"], "test", (0, 0, 1), id="a red test keeps the other gates from it"
+        ),
+        pytest.param(
+            ["loop weakened"], "test", (0, 0, 1), id="it was refused before a gate looked"
+        ),
     ],
 )
-def test_the_last_version_says_what_was_mended(codes: list[str], fault: str, counts: tuple[int, int, int]) -> None:
-    versions = [("failed", "test", ["W8 not_exercised"]), ("failed" if codes else "built", fault, codes)]
+def test_the_last_version_says_what_was_mended(
+    codes: list[str], fault: str, counts: tuple[int, int, int]
+) -> None:
+    versions = [
+        ("failed", "test", ["W8 not_exercised"]),
+        ("failed" if codes else "built", fault, codes),
+    ]
     with duckdb.connect() as connection:
-        connection.execute("create table exits (run text, subject text, lap text, stage text, recipe text)")
-        connection.execute("create table builds (run text, subject text, repair bigint, outcome text, fault text, sent_back text)")
+        connection.execute(
+            "create table exits (run text, subject text, lap text, stage text, recipe text)"
+        )
+        connection.execute(
+            "create table builds (run text, subject text, repair bigint, outcome text, fault "
+            "text, sent_back text)"
+        )
         for repair, (outcome, blamed, told) in enumerate(versions):
-            sent_back = json.dumps([dict(zip(("gate", "reason"), one.split(), strict=True)) for one in told])
-            connection.execute("insert into builds values ('r', 'bp', ?, ?, ?, ?)", [repair, outcome, blamed, sent_back])
-        found = connection.execute(f"select mended, given_up, unseen from ({REPAIRS.sql}) where reason = 'not_exercised'").fetchone()
+            sent_back = json.dumps(
+                [dict(zip(("gate", "reason"), one.split(), strict=True)) for one in told]
+            )
+            connection.execute(
+                "insert into builds values ('r', 'bp', ?, ?, ?, ?)",
+                [repair, outcome, blamed, sent_back],
+            )
+        found = connection.execute(
+            f"select mended, given_up, unseen from ({REPAIRS.sql}) where reason = 'not_exercised'"
+        ).fetchone()
     assert found == counts
 
 
 def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
-    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts says nothing of groups of four."""
-    question = "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where policy = 'careless'"
+    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts
+    says nothing of groups of four."""
+    question = (
+        "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where "
+        "policy = 'careless'"
+    )
     ((passed, judged, *sure, some, every),) = fetch(example, question)
     assert sure == pytest.approx(list(find_interval(passed, judged)))
     groups = [(4, 4), (0, 4)]
     assert some == pytest.approx(sum(estimate_any(won, made, 4) or 0.0 for won, made in groups) / 2)
-    assert every == pytest.approx(sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2)
+    assert every == pytest.approx(
+        sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2
+    )
 
 
 def test_trainability_is_the_chance_that_the_gate_tells() -> None:
-    """In environments of one to nine scenarios, with errors, none judged, and siblings that are alike, apart, and neither."""
+    """In environments of one to nine scenarios, with errors, none judged, and siblings that are
+    alike, apart, and neither."""
     dice = random.Random(5)
     probed: dict[str, ProbeCounts] = {}
     with duckdb.connect() as connection:
-        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
+        connection.execute(
+            "create table rollouts (run text, environment text, scenario text, policy text, "
+            "outcome text, termination text)"
+        )
         for place in range(40):
             rate = dice.choice([0.0, 0.5, 1.0, None])
             for number in range(1 + place % 9):
@@ -192,12 +250,27 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
                     "insert into rollouts values ('r', ?, ?, 'careless', ?, 'done')",
                     [(f"env_{place}", scenario, outcome) for outcome in outcomes],
                 )
-                probed[scenario] = ProbeCounts(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
-        found = dict(connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall())
+                probed[scenario] = ProbeCounts(
+                    f"env_{place}", "careless", sum(passed), len(passed), scripted=False
+                )
+        found = dict(
+            connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall()
+        )
     assert found.keys() == probed.keys()
     for scenario, one in probed.items():
-        prior = pool_prior([other for name, other in probed.items() if other.environment == one.environment and name != scenario])
-        assert math.isclose(found[scenario], estimate_variance(one.passed, one.judged, GROUP, prior), rel_tol=1e-6, abs_tol=1e-9)
+        prior = pool_prior(
+            [
+                other
+                for name, other in probed.items()
+                if other.environment == one.environment and name != scenario
+            ]
+        )
+        assert math.isclose(
+            found[scenario],
+            estimate_variance(one.passed, one.judged, GROUP, prior),
+            rel_tol=1e-6,
+            abs_tol=1e-9,
+        )
 
 
 @pytest.mark.parametrize(
@@ -211,10 +284,15 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
         pytest.param("e", None, "unjudged", id="never judged"),
     ],
 )
-def test_who_spoils_conversations_does_not_pass_more_often(outcomes: str, rate: float | None, solved: str) -> None:
+def test_who_spoils_conversations_does_not_pass_more_often(
+    outcomes: str, rate: float | None, solved: str
+) -> None:
     """A trial that a spoilt conversation replaces by an error would otherwise raise the rate."""
     with duckdb.connect() as connection:
-        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
+        connection.execute(
+            "create table rollouts (run text, environment text, scenario text, policy text, "
+            "outcome text, termination text)"
+        )
         connection.executemany(
             "insert into rollouts values ('r', 'e', 's', 'p', ?, ?)",
             [(_OUTCOMES[one], "user_fault" if one == "u" else "done") for one in outcomes],

@@ -12,7 +12,9 @@ from tests.lake.views.pages import FOLDER, render
 def test_the_pages_are_what_the_program_says(example: Lake) -> None:
     with connect(example, VIEWS, example.runs(), "") as connection:
         pages = render(connection)
-    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")} == pages, "python -m tests.lake.views.pages"
+    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")} == pages, (
+        "python -m tests.lake.views.pages"
+    )
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
@@ -33,6 +35,6 @@ def test_three_worked_queries_answer(example: Lake, view: View) -> None:
 
 def test_the_names_are_the_promised_ones() -> None:
     assert list(VIEWS) == [
-        "runs", "exits", "funnel", "yield", "pass_rate", "conversations", "cost_per_kept", "spending", "versions", "repairs", "sealed",
-        "defects", "trainability", "failures", "bounds", "tiers", "chains", "novelty", "rarefaction",
+        "runs", "exits", "funnel", "yield", "pass_rate", "conversations", "user_faults", "cost_per_kept", "spending", "versions", "repairs",
+        "sealed", "defects", "trainability", "failures", "bounds", "tiers", "chains", "novelty", "rarefaction",
     ]  # fmt: skip

@@ -1,7 +1,8 @@
 """What the vendors will do: which requests meet which fault, and what the model says.
 
-A rule names the requests it is for (`match` in their text, `path` at the start of theirs), how many of them (`times`, −1 for all) or how
-often (`rate`), and either a fault or a turn. The first rule that applies is spent.
+A rule names the requests it is for (`match` in their text, `path` at the start of theirs), how many
+of them (`times`, −1 for all) or how often (`rate`), and either a fault or a turn. The first rule
+that applies is spent.
 """
 
 import random
@@ -74,10 +75,13 @@ class Rule:
         fault, turn = spec.pop("fault", None), spec.pop("turn", None)
         if turn:
             turn["tools"] = tuple(tuple(tool) for tool in turn.get("tools", ()))
-        return cls(**spec, fault=Fault(**fault) if fault else None, turn=Turn(**turn) if turn else None)
+        return cls(
+            **spec, fault=Fault(**fault) if fault else None, turn=Turn(**turn) if turn else None
+        )
 
     def spend(self, path: str, text: str, chance: random.Random) -> bool:
-        """Whether it is for this request; then one of its times is gone. Without a path it is for questions to a model."""
+        """Whether it is for this request; then one of its times is gone. Without a path it is for
+        questions to a model."""
         here = path.startswith(self.path) if self.path else path in QUESTIONS
         if not self.times or not here or self.match not in text:
             return False
@@ -95,7 +99,17 @@ class Script:
     chance: random.Random = field(default_factory=lambda: random.Random(0))
 
     def fault_of(self, path: str, text: str) -> Fault | None:
-        return next((rule.fault for rule in self.rules if rule.fault and rule.spend(path, text, self.chance)), None)
+        return next(
+            (
+                rule.fault
+                for rule in self.rules
+                if rule.fault and rule.spend(path, text, self.chance)
+            ),
+            None,
+        )
 
     def turn_of(self, path: str, text: str) -> Turn | None:
-        return next((rule.turn for rule in self.rules if rule.turn and rule.spend(path, text, self.chance)), None)
+        return next(
+            (rule.turn for rule in self.rules if rule.turn and rule.spend(path, text, self.chance)),
+            None,
+        )

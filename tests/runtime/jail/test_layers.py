@@ -1,4 +1,5 @@
-"""Namespaces, control groups and the diagnosis, each tried in a child of this process that is thrown away."""
+"""Namespaces, control groups and the diagnosis, each tried in a child of this process that is
+thrown away."""
 
 import json
 import os
@@ -55,7 +56,10 @@ def test_a_session_in_namespaces_sees_nothing_and_nobody() -> None:
         layers.enter(("namespaces",), 0)
         if os.fork() == 0:
             network = Path("/sys/class/net").exists() or Path("/proc/net").exists()
-            os.write(writer, json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode())  # noqa: PTH208
+            os.write(
+                writer,
+                json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode(),  # noqa: PTH208
+            )
             os._exit(0)
         return json.loads(os.read(reader, 4096))
 
@@ -75,7 +79,8 @@ def test_a_session_dies_with_the_first_process_of_its_namespace() -> None:
             os._exit(0)
         return session
 
-    # The template, which forked both, is gone by now, and the first process of the namespace goes with it.
+    # The template, which forked both, is gone by now, and the first process of the namespace goes
+    # with it.
     session = see(look)
     until = time.monotonic() + 10
     while Path("/proc", str(session)).exists() and time.monotonic() < until:
@@ -97,7 +102,9 @@ def sleeper() -> Any:
     os.close(writer)
 
 
-def test_a_tree_that_takes_too_much_memory_is_ended_and_leaves_no_group(sleeper: tuple[int, int]) -> None:
+def test_a_tree_that_takes_too_much_memory_is_ended_and_leaves_no_group(
+    sleeper: tuple[int, int],
+) -> None:
     need("cgroups")
     child, writer = sleeper
     cgroups.enclose(child, memory=64 << 20)

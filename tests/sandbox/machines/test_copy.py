@@ -1,4 +1,5 @@
-"""Where the decisive questions are asked: in a copy that is shut, in which nothing of the agent's runs or lies uncompared."""
+"""Where the decisive questions are asked: in a copy that is shut, in which nothing of the agent's
+runs or lies uncompared."""
 
 import pytest
 
@@ -16,10 +17,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 UNSEEN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/root", "/home", "/srv/work")
 LOST = (*(f"{each}/mark" for each in UNSEEN), "/srv/work/d/px")
-BEGIN = "mkdir -m 750 /srv/work; chown bo:survey /srv/work; echo first >/srv/work/kept; echo old >/srv/work/place; mkdir /srv/work/d; :"
+BEGIN = (
+    "mkdir -m 750 /srv/work; chown bo:survey /srv/work; echo first >/srv/work/kept; echo old "
+    ">/srv/work/place; mkdir /srv/work/d; :"
+)
 DID = (
-    f"for each in {' '.join(UNSEEN)}; do echo 1 >$each/mark; done; echo 4 >/run/own.pid; echo 5 >/srv/work/place; "
-    "echo 6 >'/srv/work/d/p*'; echo 6 >/srv/work/d/px; echo x >/srv/work/kept; chmod 777 /srv/work; "
+    f"for each in {' '.join(UNSEEN)}; do echo 1 >$each/mark; done; echo 4 >/run/own.pid; echo 5 "
+    ">/srv/work/place; "
+    "echo 6 >'/srv/work/d/p*'; echo 6 >/srv/work/d/px; echo x >/srv/work/kept; chmod 777 "
+    "/srv/work; "
     "setsid -f sleep 1234 >/dev/null 2>&1 </dev/null"
 )
 PLACES = ["/run/own.pid", "/srv/work/place", "/srv/work/d/p*"]
@@ -64,10 +70,14 @@ def homeless(v):
 report()
 """
 SHARE = load_system("share")
-WORKING = SHARE._replace(check=CHECK, system=SHARE.system.model_copy(update={"volatile": ["/srv/work"]}))
+WORKING = SHARE._replace(
+    check=CHECK, system=SHARE.system.model_copy(update={"volatile": ["/srv/work"]})
+)
 
 
-async def _try(containers: Containers, healthy: Healthy, places: list[str], begin: str, did: str) -> tuple[Examination, str]:
+async def _try(
+    containers: Containers, healthy: Healthy, places: list[str], begin: str, did: str
+) -> tuple[Examination, str]:
     """What was found, and what lies in /tmp/mark of the agent's own machine afterwards."""
     async with containers() as container:
         ground = await take_ground(container, healthy)
@@ -76,7 +86,9 @@ async def _try(containers: Containers, healthy: Healthy, places: list[str], begi
         reference = await take_reference(container, healthy, ground)
         await _run(container, did)
         found = await examine(container, healthy, places, reference)
-        return found, (await container.run(["/bin/sh", "-c", "cat /tmp/mark /srv/work/mark; pgrep -c sleep"])).text
+        return found, (
+            await container.run(["/bin/sh", "-c", "cat /tmp/mark /srv/work/mark; pgrep -c sleep"])
+        ).text
 
 
 async def _run(container: Container, script: str) -> None:
@@ -101,17 +113,24 @@ HOMES: dict[str, tuple[str, bool]] = {
     "a file of the system's": ("echo more >>/home/me/books", True),
     "rights of a folder of the system's": ("chmod 777 /home/me", True),
     "notes, history, caches, a cloned folder": (
-        "cd /home/me; echo 1 >notes; echo ls >.bash_history; mkdir -p .cache/x .git; touch .books.swp; cp -r /srv/survey clone", False,
+        "cd /home/me; echo 1 >notes; echo ls >.bash_history; mkdir -p .cache/x .git; "
+"touch .books.swp; cp -r /srv/survey clone", False,
     ),
     "somebody else's home": ("mkdir -p /home/you/x; echo 1 >/home/you/x/y", False),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOMES)
-async def test_in_a_home_the_systems_own_files_are_compared(containers: Containers, name: str) -> None:
+async def test_in_a_home_the_systems_own_files_are_compared(
+    containers: Containers, name: str
+) -> None:
     did, seen = HOMES[name]
-    system = SHARE.system.model_copy(update={"directories": [*SHARE.system.directories, "/home/me"]})
-    healthy = SHARE._replace(check=QUIET, system=system, files={**SHARE.files, "/home/me/books": b"books\n"})
+    system = SHARE.system.model_copy(
+        update={"directories": [*SHARE.system.directories, "/home/me"]}
+    )
+    healthy = SHARE._replace(
+        check=QUIET, system=system, files={**SHARE.files, "/home/me/books": b"books\n"}
+    )
     found, _ = await _try(containers, healthy, [], ":", did)
     assert bool(found.outside) is seen
     assert found.lasting == ({} if seen else {"well": ""})
@@ -123,9 +142,18 @@ async def test_a_restored_machine_returns_to_its_beginning_too(containers: Conta
         await set_up(container, WORKING)
         await _run(container, BEGIN)
         reference = await take_reference(container, WORKING)
-        await _run(container, "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x >/srv/work/kept")
+        await _run(
+            container,
+            "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x "
+            ">/srv/work/kept",
+        )
         await container.reset(await container.snapshot())
         await _run(container, DID)
-        found = await examine(container, WORKING, PLACES, reference._replace(frame=await list_frame(container, WORKING)))
+        found = await examine(
+            container,
+            WORKING,
+            PLACES,
+            reference._replace(frame=await list_frame(container, WORKING)),
+        )
     assert found.lasting["there"] == " ".join(LOST)
     assert found.lasting["returned"].startswith("first")

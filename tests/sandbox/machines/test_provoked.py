@@ -1,4 +1,5 @@
-"""What an agent does to the files on purpose: no error comes of it, no word of the check, and no pay."""
+"""What an agent does to the files on purpose: no error comes of it, no word of the check, and no
+pay."""
 
 import pytest
 
@@ -6,7 +7,13 @@ from envmill.errors import SandboxError
 from envmill.kinds.terminal.breaking.judging import decide
 from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container
-from envmill.sandbox.machines.baseline import Baseline, Examination, examine, take_ground, take_reference
+from envmill.sandbox.machines.baseline import (
+    Baseline,
+    Examination,
+    examine,
+    take_ground,
+    take_reference,
+)
 from envmill.sandbox.machines.frame import list_frame
 from envmill.sandbox.machines.machine import Containers, check_health, set_up
 from envmill.sandbox.machines.starting import render_state
@@ -19,7 +26,10 @@ __all__ = ["containers"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHARE = load_system("share")
-DEEP = "python3 - <<'END'\nimport os\nos.chdir('/home')\nfor n in range(%d):\n    os.mkdir('d'); os.chdir('d')\nEND"
+DEEP = (
+    "python3 - <<'END'\nimport os\nos.chdir('/home')\nfor n in range(%d):\n    os.mkdir('d'); "
+    "os.chdir('d')\nEND"
+)
 OVERWHELM = {
     "a file of any length": "truncate -s 100G /srv/survey/README",
     "a folder below a name that is too long": DEEP % 3000,
@@ -40,11 +50,15 @@ async def _leave(containers: Containers, script: str) -> tuple[Examination, str]
         ran = await container.run(["/bin/bash", "-c", script])
         assert ran.code == 0, ran.text
         found = await examine(container, SHARE, [], reference)
-        return found, ((await container.get("/root/loot")).content or b"").decode("utf-8", "replace")
+        return found, ((await container.get("/root/loot")).content or b"").decode(
+            "utf-8", "replace"
+        )
 
 
 @pytest.mark.parametrize("name", OVERWHELM)
-async def test_files_that_cannot_be_read_are_a_change_and_no_error(containers: Containers, name: str) -> None:
+async def test_files_that_cannot_be_read_are_a_change_and_no_error(
+    containers: Containers, name: str
+) -> None:
     found, _ = await _leave(containers, OVERWHELM[name])
     assert found.outside
     assert not found.lasting
@@ -52,7 +66,8 @@ async def test_files_that_cannot_be_read_are_a_change_and_no_error(containers: C
 
 LEFT = {
     "large and deep": "truncate -s 100G hole; mkdir -p $(printf 'd/%.0s' $(seq 150)); seq 3000 | xargs touch",
-    "odd": "mkfifo p; ln -s / l; ln -s l m; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; "
+    "odd": "mkfifo p; ln -s / l; ln -s l m; python3 -c 'import socket; "
+    'socket.socket(socket.AF_UNIX).bind("s")\'; '
     "touch $'a\\nb' $'\\xff' -- '-rf' 'a b' '*'; mkdir $'\\t'",
     "many": "seq 30000 | xargs touch",
     "much": "head -c 400M /dev/zero >full",
@@ -61,7 +76,9 @@ LEFT = {
 
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", [*LEFT][: count(2, len(LEFT))])
-async def test_where_work_leaves_files_they_are_no_change(containers: Containers, name: str) -> None:
+async def test_where_work_leaves_files_they_are_no_change(
+    containers: Containers, name: str
+) -> None:
     found, _ = await _leave(containers, f"cd /home; {LEFT[name]}")
     assert not found.outside
     assert set(found.left.values()) == set(found.lasting.values()) == {""}
@@ -88,7 +105,9 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_the_judge_loads_nothing_that_was_compiled_for_it(containers: Containers, place: str) -> None:
+async def test_the_judge_loads_nothing_that_was_compiled_for_it(
+    containers: Containers, place: str
+) -> None:
     found, loot = await _leave(containers, COMPILE % place)
     assert loot == ""
     assert bool(found.outside) == place.startswith("/nonexistent")
@@ -100,13 +119,19 @@ COMPILED = {"/opt/__pycache__/x.cpython-311.pyc": False, "/opt/__pycache__/x.cpy
 
 
 @pytest.mark.parametrize("path", COMPILED)
-async def test_only_what_python_compiles_may_lie_in_its_folders(containers: Containers, path: str) -> None:
-    made = f"mkdir -p {path}" if path.endswith("__") else f"mkdir -p $(dirname {path}); echo 1 >{path}"
+async def test_only_what_python_compiles_may_lie_in_its_folders(
+    containers: Containers, path: str
+) -> None:
+    made = (
+        f"mkdir -p {path}" if path.endswith("__") else f"mkdir -p $(dirname {path}); echo 1 >{path}"
+    )
     found, _ = await _leave(containers, made)
     assert bool(found.outside) == COMPILED[path]
 
 
-async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(containers: Containers) -> None:
+async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(
+    containers: Containers,
+) -> None:
     async with containers() as container:
         reference = await _begin(container)
         for depth in (190, 210):
@@ -117,12 +142,17 @@ async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(c
 
 async def test_a_copy_takes_what_was_written_and_no_holes(containers: Containers) -> None:
     """Copies lie in the host's memory: a hole of any length costs its maker nothing."""
-    write = "cd /home; printf begin >x; truncate -s 2M x; printf middle >>x; truncate -s 1G x; : >none; head -c 100k /dev/urandom >full"
+    write = (
+        "cd /home; printf begin >x; truncate -s 2M x; printf middle >>x; truncate -s 1G x; : "
+        ">none; head -c 100k /dev/urandom >full"
+    )
     tell = "cd /home; stat -c '%n %s' *; head -c 3M x | sha256sum; sha256sum full none"
     async with containers() as container:
         assert (await container.run(["/bin/bash", "-c", write])).code == 0
         copy = await container.copy()
-        there, here = [(await each.run(["/bin/bash", "-c", tell])).text for each in (copy, container)]
+        there, here = [
+            (await each.run(["/bin/bash", "-c", tell])).text for each in (copy, container)
+        ]
         blocks = (await copy.run(["/usr/bin/stat", "-c", "%b", "/home/x"])).text
         await copy.down()
     assert there == here
@@ -146,7 +176,8 @@ report()
 
 
 async def test_no_report_after_a_restart_is_the_machines_fault(containers: Containers) -> None:
-    """A service that kills the judge there would make an outage of what lost; its report of the machine as left was whole."""
+    """A service that kills the judge there would make an outage of what lost; its report of the
+    machine as left was whole."""
     healthy = SHARE._replace(check=ENDS)
     async with containers() as container:
         found = await examine(container, healthy, [], await _begin(container))
@@ -157,7 +188,9 @@ async def test_no_report_after_a_restart_is_the_machines_fault(containers: Conta
     assert set(render_state(healthy, begun, found)["lasting"].values()) == {"unasked"}
 
 
-async def test_a_machine_that_cannot_be_copied_is_an_error(containers: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_machine_that_cannot_be_copied_is_an_error(
+    containers: Containers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def break_(without: object) -> Container:
         raise SandboxError(f"The nursery is gone, and {without} with it.")
 
@@ -188,14 +221,18 @@ report()
 
 
 @pytest.mark.parametrize("held", [True, False])
-async def test_a_check_imports_nothing_from_the_disk_while_the_agents_processes_run(containers: Containers, held: bool) -> None:
+async def test_a_check_imports_nothing_from_the_disk_while_the_agents_processes_run(
+    containers: Containers, held: bool
+) -> None:
     """Where nothing was held, nothing of the agent's runs: the module is found."""
     async with containers() as container:
         await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
         library = (await take_ground(container, SHARE)).library
         if held:
             await container.hold()
-        assert await check_health(container, SHARE._replace(check=LATER), library, held=held) == {"loads": "" if held else "loaded"}
+        assert await check_health(container, SHARE._replace(check=LATER), library, held=held) == {
+            "loads": "" if held else "loaded"
+        }
 
 
 PLANT = """
@@ -212,15 +249,26 @@ while True:
 """ % (STEAL.replace("pread(0,", "pread(3,") + "\nraise ImportError")
 
 
-async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(containers: Containers) -> None:
-    """The check of the backups opens an archive, for which the library imports `gzip` when it is needed."""
+async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(
+    containers: Containers,
+) -> None:
+    """The check of the backups opens an archive, for which the library imports `gzip` when it is
+    needed."""
     healthy = load_system("backup")
     async with containers() as container:
         ground = await take_ground(container, healthy)
         await set_up(container, healthy)
         reference = await take_reference(container, healthy, ground)
         await container.put("/root/plant.py", PLANT.encode())
-        await container.run(["/usr/bin/setsid", "-f", "/bin/sh", "-c", "exec python3 /root/plant.py >/dev/null 2>&1 </dev/null"])
+        await container.run(
+            [
+                "/usr/bin/setsid",
+                "-f",
+                "/bin/sh",
+                "-c",
+                "exec python3 /root/plant.py >/dev/null 2>&1 </dev/null",
+            ]
+        )
         found = await examine(container, healthy, [], reference)
         assert (await container.get("/root/loot")).content is None
     assert set(found.left.values()) == {""}
@@ -279,8 +327,11 @@ def test_the_disk():
 
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
-async def test_tests_are_asked_with_and_without_a_packed_library(containers: Containers, held: bool, packed: bool) -> None:
-    """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported from the disk."""
+async def test_tests_are_asked_with_and_without_a_packed_library(
+    containers: Containers, held: bool, packed: bool
+) -> None:
+    """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported
+    from the disk."""
     async with containers() as container:
         await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
         library = (await take_ground(container, SHARE)).library
@@ -288,7 +339,11 @@ async def test_tests_are_asked_with_and_without_a_packed_library(containers: Con
         if held:
             await container.hold()
         said = await check_health(
-            container, SHARE._replace(exams={"test_final.py": EXAM}), library if packed else b"", "test_final.py", held=held
+            container,
+            SHARE._replace(exams={"test_final.py": EXAM}),
+            library if packed else b"",
+            "test_final.py",
+            held=held,
         )
     assert [name for name, wrong in said.items() if not wrong] == [
         "test_the_library",

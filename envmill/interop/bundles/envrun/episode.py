@@ -14,7 +14,8 @@ _MOVES = {"name": CALL, "say": {"say": str}, "advance": {"advance": (int, float)
 
 
 class Episode:
-    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
+    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail
+    broke, and nothing about the policy."""
 
     def __init__(
         self,
@@ -42,21 +43,30 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """What a policy reads first: the policy document and the time where there are any, and what the user says."""
+        """What a policy reads first: the policy document and the time where there are any, and what
+        the user says."""
         system = [{"role": "system", "content": self._told}] if self._told else []
         return [*system, {"role": "user", "content": self.opening}]
 
     @property
     def opening(self) -> str:
         """What the user says first."""
-        return self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        return (
+            self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        )
 
     def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
-        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
+        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the
+        environment itself failed."""
         seen = self._session.call(name, dict(arguments), actor)
         asked = {"name": name, "arguments": dict(arguments), "actor": actor}
         code = "" if seen["ok"] else seen["error"]["code"]
-        deed = {"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])}
+        deed = {
+            "call": asked,
+            "outcome": seen["outcome"],
+            "code": code,
+            "parts": seen.get("parts", []),
+        }
         self._deeds.append(deed | {"after": len(self._said)})
         self._note(seen)
         return {name: seen[name] for name in ("ok", "parts", "error", "delay") if name in seen}
@@ -70,14 +80,22 @@ class Episode:
     def say(self, text: str) -> Message | None:
         """Tell the user something; the last words are those that count most.
 
-        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty (`content`, `gave_up`) it says no more.
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty
+        (`content`, `gave_up`) it says no more.
         """
         self._said.append(text)
         if self.form == "single" or self.person == "yours":
             return None
-        self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
-        answer = self._court.answer(self.scenario, self._dialogue)
-        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]]))
+        self._dialogue = [
+            *(self._dialogue or [{"who": "user", "text": self.opening}]),
+            {"who": "agent", "text": text},
+        ]
+        answer = self._court.answer(
+            self.scenario, self._dialogue, "" if self.person == "scripted" else self.person
+        )
+        said = " ".join(
+            filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]])
+        )
         self._dialogue.append({"who": "user", "text": said})
         later = self.scenario["user"].get("later", [])[len(self._ended) : len(self._ended) + 1]
         if later and said.startswith(later[0]):
@@ -91,11 +109,19 @@ class Episode:
         if self.broken or not end["ok"]:
             return make_error("the environment failed, not the policy")
         if self._misstep:
-            return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
-        ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
+            return make_error(
+                f"the simulated user broke its contract, not the policy ({self._misstep})"
+            )
+        ending = {
+            "initial": self.scenario["initial_state"],
+            "final": end["state"],
+            "deeds": self._deeds,
+            "said": self._said,
+        }
         ending["ended"] = self._ended
         answers = [line["text"] for line in self._dialogue[1:] if line["who"] == "user"]
-        # Whoever plays the user themselves keeps the answers: what depends on them is not known here.
+        # Whoever plays the user themselves keeps the answers: what depends on them is not known
+        # here.
         ending["answers"] = None if self.person == "yours" and self.form != "single" else answers
         return self._court.decide(self._verifier, ending, self.scenario["clock"])
 
@@ -111,7 +137,11 @@ class Episode:
         if not seen["ok"]:
             return deed["refused"] + seen["error"]["message"]
         self._done.add(deed["name"])
-        return describe_reading(deed["name"], seen["parts"], deed["done"]) if deed["reads"] else deed["done"]
+        return (
+            describe_reading(deed["name"], seen["parts"], deed["done"])
+            if deed["reads"]
+            else deed["done"]
+        )
 
     def _note(self, seen: Message) -> None:
         self.broken = self.broken or seen["outcome"] == "failure"
@@ -137,10 +167,17 @@ def check_move(move: Message, file: str = "moves", place: str = "") -> None:
     """Raise FolderError unless it is a move."""
     kind = next((kind for kind in _MOVES if kind in move), "")
     if not kind:
-        raise fault(file, f"{str(move)[:80]} is no move", "Write a call as name and arguments, words as say, seconds as advance.", place)
+        raise fault(
+            file,
+            f"{str(move)[:80]} is no move",
+            "Write a call as name and arguments, words as say, seconds as advance.",
+            place,
+        )
     fit(file, {"arguments": {}, "actor": "agent"} | move, _MOVES[kind], place)
     if kind == "advance" and not isfinite(move["advance"]):
-        raise fault(file, f"{move['advance']} is no number of seconds", "Write a finite one.", place)
+        raise fault(
+            file, f"{move['advance']} is no number of seconds", "Write a finite one.", place
+        )
 
 
 def make_move(episode: Episode, move: Message) -> Any:

@@ -1,4 +1,5 @@
-"""Fields of a JSON object out of a folder, each of its type; a complaint names file, place and mend."""
+"""Fields of a JSON object out of a folder, each of its type; a complaint names file, place and
+mend."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -9,7 +10,14 @@ Fields: TypeAlias = Mapping[str, Any]
 """Field → its type, or several."""
 Object: TypeAlias = dict[str, Any]
 
-_WORDS = {str: "text", dict: "an object", list: "a list", int: "an integer", (dict, str): "an object or text", (int, float): "a number"}
+_WORDS = {
+    str: "text",
+    dict: "an object",
+    list: "a list",
+    int: "an integer",
+    (dict, str): "an object or text",
+    (int, float): "a number",
+}
 
 
 def fit(file: str, value: Any, fields: Fields, place: str = "") -> Object:

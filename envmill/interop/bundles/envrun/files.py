@@ -1,6 +1,7 @@
 """Reader of a folder that strangers wrote: plain files inside it, bounded, as bytes, text or JSON.
 
-The factory reads bundle folders with this file, and an exported folder carries it, so both refuse the same with the same words.
+The factory reads bundle folders with this file, and an exported folder carries it, so both refuse
+the same with the same words.
 """
 
 import json
@@ -14,11 +15,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 MAX_FILE = 64 * 2**20
-"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line breaks is longer."""
+"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line
+breaks is longer."""
 MAX_SOURCE = 4 * 2**20
 """Bytes of a file of code."""
 MAX_VALUES = MAX_FILE // 16
-"""Values of one JSON file: in memory an empty list of three characters takes 64 bytes. A state of 100,000 rows has a million."""
+"""Values of one JSON file: in memory an empty list of three characters takes 64 bytes. A state of
+100,000 rows has a million."""
 MAX_FILES = 20_000
 """Files and folders of a whole folder."""
 MAX_FOLDER = 256 * 2**20
@@ -30,11 +33,15 @@ MAX_DEPTH = 128
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _RUN = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"?){1,8192}+|[^"]++', re.DOTALL)
-"""Some thousand strings and what lies between them: to take out millions at once takes a gigabyte."""
+"""Some thousand strings and what lies between them: to take out millions at once takes a
+gigabyte."""
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 """`[` is 91 and `]` is 93: their distance from 92 is the step up or down."""
 _REST = bytes(set(range(256)) - set(b"[]{}"))
-_NO_PLAIN_FILE = ("it is no plain file", "Put the file itself there: links and devices are not followed.")
+_NO_PLAIN_FILE = (
+    "it is no plain file",
+    "Put the file itself there: links and devices are not followed.",
+)
 
 
 class FolderError(Exception):
@@ -52,7 +59,8 @@ def render_fault(file: str, what: str, mend: str, place: str = "") -> str:
 
 
 def escape(text: str) -> str:
-    """What cannot be printed, spelled out: names and values come from the folder, and a terminal must not obey them."""
+    """What cannot be printed, spelled out: names and values come from the folder, and a terminal
+    must not obey them."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
@@ -62,24 +70,41 @@ def fault(file: str, what: str, mend: str, place: str = "") -> FolderError:
 
 
 class PlainFiles:
-    """The files of one folder, by their path in it. Links are refused at every step of a path, also when they appear after the listing."""
+    """The files of one folder, by their path in it. Links are refused at every step of a path, also
+    when they appear after the listing."""
 
     complain: Callable[..., Exception] = staticmethod(fault)
     """Makes the error that is raised."""
 
-    def __init__(self, root: Path, largest: int = MAX_FILE, *, hidden: bool = False, skipped: Collection[str] = ()) -> None:
-        """`largest` bounds the bytes of one file; `hidden` also lists hidden files and __pycache__; paths in `skipped` are not listed."""
+    def __init__(
+        self,
+        root: Path,
+        largest: int = MAX_FILE,
+        *,
+        hidden: bool = False,
+        skipped: Collection[str] = (),
+    ) -> None:
+        """`largest` bounds the bytes of one file; `hidden` also lists hidden files and __pycache__;
+        paths in `skipped` are not listed."""
         self.root, self.hidden = root, hidden
         self._largest, self._skipped, self._entries = largest, skipped, 0
         self._held: dict[str, bytes] = {}
         try:
             handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
-            raise self.complain(str(root), "there is no such folder", "Name the folder that holds bundle.json.") from None
+            raise self.complain(
+                str(root), "there is no such folder", "Name the folder that holds bundle.json."
+            ) from None
         self._place = _find_place(handle)
-        self._sizes = dict(sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/")))
+        self._sizes = dict(
+            sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/"))
+        )
         if sum(self._sizes.values()) > (bound := max(MAX_FOLDER, largest)):
-            raise self.complain(str(root), f"its files have more than {bound // 2**20} MB", "A bundle holds one environment: split it.")
+            raise self.complain(
+                str(root),
+                f"its files have more than {bound // 2**20} MB",
+                "A bundle holds one environment: split it.",
+            )
 
     def _list(self, handle: int, at: PurePosixPath) -> Iterator[tuple[str, int]]:
         """Path and bytes of every file below an open folder, which it closes."""
@@ -92,13 +117,19 @@ class PlainFiles:
         finally:
             os.close(handle)
 
-    def _list_entry(self, handle: int, entry: os.DirEntry[str], path: PurePosixPath) -> Iterator[tuple[str, int]]:
+    def _list_entry(
+        self, handle: int, entry: os.DirEntry[str], path: PurePosixPath
+    ) -> Iterator[tuple[str, int]]:
         if self._entries > MAX_FILES or len(path.parts) > MAX_LEVELS:
             raise self.complain(
-                str(path.parent), f"more than {MAX_FILES} files or {MAX_LEVELS} levels", "A bundle holds one environment: split it."
+                str(path.parent),
+                f"more than {MAX_FILES} files or {MAX_LEVELS} levels",
+                "A bundle holds one environment: split it.",
             )
         if not entry.name.isprintable():
-            raise self.complain(ascii(str(path)), "its name has characters that cannot be printed", "Rename it.")
+            raise self.complain(
+                ascii(str(path)), "its name has characters that cannot be printed", "Rename it."
+            )
         if not self.hidden and is_passed_over(entry.name):
             return
         found = self._stat(entry, path)
@@ -114,7 +145,9 @@ class PlainFiles:
 
     def below(self, folder: str) -> list[str]:
         """Paths of the files in a folder, the folder's own name left out."""
-        return [path.removeprefix(f"{folder}/") for path in self._sizes if path.startswith(f"{folder}/")]
+        return [
+            path.removeprefix(f"{folder}/") for path in self._sizes if path.startswith(f"{folder}/")
+        ]
 
     def list(self) -> list[str]:
         """Every path."""
@@ -134,9 +167,13 @@ class PlainFiles:
             mend = "Add it, or take out what names it; docs/bundle-folder.md shows the layout."
             raise self.complain(path, "the file is missing", mend)
         content = self._held.get(path)
-        size, content = (len(content), content) if content is not None else self._load(path, largest)
+        size, content = (
+            (len(content), content) if content is not None else self._load(path, largest)
+        )
         if size > largest:
-            raise self.complain(path, f"it has {size} bytes of {largest} allowed", "Make it smaller.")
+            raise self.complain(
+                path, f"it has {size} bytes of {largest} allowed", "Make it smaller."
+            )
         return content
 
     def _load(self, path: str, largest: int) -> tuple[int, bytes]:
@@ -163,17 +200,34 @@ class PlainFiles:
         try:
             return self._read(path, largest).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.complain(path, f"it is not UTF-8 ({error.reason})", "Save it as UTF-8.", f"byte {error.start}") from None
+            raise self.complain(
+                path,
+                f"it is not UTF-8 ({error.reason})",
+                "Save it as UTF-8.",
+                f"byte {error.start}",
+            ) from None
 
     def json(self, path: str) -> Any:
-        """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded depth."""
+        """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded
+        depth."""
         return parse_json(self.text(path), path, complain=self.complain, most=self._largest // 16)
 
     def resolve(self, inside: str, path: str, at: str) -> str:
-        """A path that the file `at` names, relative to a folder of the bundle; it must not lead out of it."""
+        """A path that the file `at` names, relative to a folder of the bundle; it must not lead out
+        of it."""
         parts = PurePosixPath(path).parts
-        if not path or "\\" in path or "\0" in path or path.startswith("/") or any(part == ".." for part in parts):
-            raise self.complain(at, f"{path!r} leads out of {inside}", "Name a file inside that folder, like checks/paid.py.")
+        if (
+            not path
+            or "\\" in path
+            or "\0" in path
+            or path.startswith("/")
+            or any(part == ".." for part in parts)
+        ):
+            raise self.complain(
+                at,
+                f"{path!r} leads out of {inside}",
+                "Name a file inside that folder, like checks/paid.py.",
+            )
         return f"{inside}/{PurePosixPath(path)}"
 
     def _reach(self, path: str) -> int:
@@ -182,7 +236,9 @@ class PlainFiles:
         handle = self._open(str(self.root), os.O_DIRECTORY, None, path)
         if _find_place(handle) != self._place:
             os.close(handle)
-            raise self.complain(str(self.root), "another folder has taken its place", "Read it again.")
+            raise self.complain(
+                str(self.root), "another folder has taken its place", "Read it again."
+            )
         for folder in folders:
             above = handle
             try:
@@ -211,7 +267,9 @@ class PlainFiles:
 
     def _complain_of(self, error: OSError, path: str) -> Exception:
         if isinstance(error, PermissionError):
-            return self.complain(path, f"it cannot be read ({error.strerror})", "Allow this user to read it.")
+            return self.complain(
+                path, f"it cannot be read ({error.strerror})", "Allow this user to read it."
+            )
         return self.complain(path, *_NO_PLAIN_FILE)
 
 
@@ -234,8 +292,15 @@ def _read_to(handle: int, size: int) -> bytes:
     return bytes(content)
 
 
-def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Exception] = fault, most: int = MAX_VALUES) -> Any:
-    """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters, a key twice) is refused."""
+def parse_json(
+    text: str,
+    file: str,
+    place: str = "",
+    complain: Callable[..., Exception] = fault,
+    most: int = MAX_VALUES,
+) -> Any:
+    """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters,
+    a key twice) is refused."""
 
     def refuse(what: str, mend: str = "Correct it there.") -> NoReturn:
         raise complain(file, what, mend, place)
@@ -245,7 +310,10 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             twin = next(name for name in names if names.count(name) > 1)
-            refuse(f"the key {twin!r} stands twice in one object, and only one can count", "Remove one of them.")
+            refuse(
+                f"the key {twin!r} stands twice in one object, and only one can count",
+                "Remove one of them.",
+            )
         return found
 
     def parse_float(digits: str) -> float:
@@ -253,7 +321,8 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
         return number if isfinite(number) else refuse(f"it is no JSON ({digits[:80]} is no number)")
 
     def parse_int(digits: str) -> int | float:
-        # Beyond 64 bits a number becomes a float, as in the libraries that read what the factory writes.
+        # Beyond 64 bits a number becomes a float, as in the libraries that read what the factory
+        # writes.
         number = int(digits) if len(digits) <= 20 else 2**64
         return number if -(2**63) <= number < 2**64 else parse_float(digits)
 
@@ -263,7 +332,13 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
     if sum(map(bare.count, (b",", b"[", b"{"))) > most:
         refuse(f"it has more than {most} values", "Make it smaller.")
     try:
-        found = json.loads(text, object_pairs_hook=build, parse_constant=parse_float, parse_int=parse_int, parse_float=parse_float)
+        found = json.loads(
+            text,
+            object_pairs_hook=build,
+            parse_constant=parse_float,
+            parse_int=parse_int,
+            parse_float=parse_float,
+        )
     except json.JSONDecodeError as error:
         # Text with a place of its own is one line of something larger.
         at = f"{place or f'line {error.lineno}'}, column {error.colno}"
@@ -282,7 +357,9 @@ def strip_strings(content: bytes) -> bytes:
 
 def is_deep(bare: bytes) -> bool:
     """Whether brackets are nested too deeply, in JSON without its strings."""
-    return max(accumulate(map((92).__sub__, bare.translate(_BRACKETS, _REST))), default=0) > MAX_DEPTH
+    return (
+        max(accumulate(map((92).__sub__, bare.translate(_BRACKETS, _REST))), default=0) > MAX_DEPTH
+    )
 
 
 def _is_whole(value: Any) -> bool:

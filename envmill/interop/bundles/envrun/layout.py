@@ -1,4 +1,5 @@
-"""Names of the files in a bundle folder, and the parts that the factory and an exported folder read in one way."""
+"""Names of the files in a bundle folder, and the parts that the factory and an exported folder read
+in one way."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,11 +16,13 @@ PROGRAM, STATES, SCENARIOS = "program", "states", "scenarios"
 SCENARIO, VERIFIER = "scenario.json", "verifier.json"
 PROVENANCE = "provenance.json"
 CARRIED = "envrun"
-"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over: what runs here is our own."""
+"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over:
+what runs here is our own."""
 PAPERS = ("README", "LICENSE", "LICENCE", "NOTICE", REPORT, PROVENANCE, DIGESTS)
 """Files that may lie beside; no reader uses them."""
 RECORDINGS = "recordings"
-"""Folder for moves and recordings of those who play the environment. No reader of a folder looks into it."""
+"""Folder for moves and recordings of those who play the environment. No reader of a folder looks
+into it."""
 
 S = TypeVar("S")
 
@@ -29,13 +32,20 @@ def refuse_strangers(files: PlainFiles) -> None:
     for path in files.list():
         top, _, rest = path.partition("/")
         if not rest and top not in (MANIFEST, TOOLS, TESTS) and not top.startswith(PAPERS):
-            known = f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders. Moves and recordings belong into {RECORDINGS}/."
+            known = (
+                f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders. Moves and "
+                f"recordings belong into {RECORDINGS}/."
+            )
             raise files.complain(path, "it is no part of a bundle folder", known)
         if rest and top not in (PROGRAM, STATES, SCENARIOS, CARRIED):
             known = f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/, {CARRIED}/, {RECORDINGS}/."
             raise files.complain(path, "its folder is no part of a bundle folder", known)
         if top == STATES and not re.fullmatch(r"[\w.-]+\.json", rest):
-            raise files.complain(path, "it is no state", f"{STATES}/ holds files like {STATES}/empty.json, and no folders.")
+            raise files.complain(
+                path,
+                "it is no state",
+                f"{STATES}/ holds files like {STATES}/empty.json, and no folders.",
+            )
 
 
 def list_states(files: PlainFiles) -> list[str]:
@@ -48,11 +58,17 @@ def read_state(files: PlainFiles, name: str) -> dict[str, Any]:
     path = f"{STATES}/{name}.json"
     found = files.json(path)
     if not isinstance(found, dict):
-        raise files.complain(path, "it is no object of collections", 'Write one like {"tools": {"T1": {"free": true}}}.')
+        raise files.complain(
+            path,
+            "it is no object of collections",
+            'Write one like {"tools": {"T1": {"free": true}}}.',
+        )
     return found  # pyright: ignore[reportUnknownVariableType]
 
 
-def pick_state(files: PlainFiles, given: S | str, states: Mapping[str, S], file: str, place: str) -> S:
+def pick_state(
+    files: PlainFiles, given: S | str, states: Mapping[str, S], file: str, place: str
+) -> S:
     """A state that stands in a file, or that the file names."""
     if not isinstance(given, str):
         return given
@@ -63,7 +79,8 @@ def pick_state(files: PlainFiles, given: S | str, states: Mapping[str, S], file:
 
 
 def read_checks(files: PlainFiles, home: str) -> tuple[Any, set[str]]:
-    """The verifier of a scenario's folder with the sources of its generated checks, and the paths of these sources."""
+    """The verifier of a scenario's folder with the sources of its generated checks, and the paths
+    of these sources."""
     file = f"{home}/{VERIFIER}"
     written = files.json(file)
     named: set[str] = set()
@@ -79,14 +96,22 @@ def refuse_unnamed(files: PlainFiles, home: str, named: set[str]) -> None:
     """A file that no check names would be passed over in silence."""
     for path in files.below(home):
         if path not in (SCENARIO, VERIFIER) and f"{home}/{path}" not in named:
-            raise files.complain(f"{home}/{path}", f"no check of {VERIFIER} names it", "Name it as the `file` of a check, or remove it.")
+            raise files.complain(
+                f"{home}/{path}",
+                f"no check of {VERIFIER} names it",
+                "Name it as the `file` of a check, or remove it.",
+            )
 
 
 def refuse_unsourced(files: PlainFiles, home: str, check: str, op: str, source: str) -> None:
     """A check is generated exactly where it has a source."""
     if (op == "generated") != bool(source):
         file = f"{home}/{VERIFIER}"
-        raise files.complain(file, f"the check {check!r} is {op} and its source does not say so", "A generated check names a `file`.")
+        raise files.complain(
+            file,
+            f"the check {check!r} is {op} and its source does not say so",
+            "A generated check names a `file`.",
+        )
 
 
 def _list_checks(written: Any) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,5 @@
-"""Calls as a model writes them, and replies as it reads them: spelled as in the factory's own rollouts."""
+"""Calls as a model writes them, and replies as it reads them: spelled as in the factory's own
+rollouts."""
 
 import json
 from collections.abc import Mapping
@@ -8,15 +9,22 @@ Message: TypeAlias = dict[str, Any]
 
 MALFORMED: Message = {
     "ok": False,
-    "error": {"code": "malformed_call", "message": "The arguments are no JSON object, so nothing was called. Write them anew."},
+    "error": {
+        "code": "malformed_call",
+        "message": "The arguments are no JSON object, so nothing was called. Write them anew.",
+    },
 }
 """What a policy is told of a call that could not be read."""
-OVER: Message = {"ok": False, "error": {"code": "session_over", "message": "The session is over, so nothing was called."}}
+OVER: Message = {
+    "ok": False,
+    "error": {"code": "session_over", "message": "The session is over, so nothing was called."},
+}
 """What a policy is told after the end."""
 
 
 def read_arguments(written: str | Mapping[str, Any] | None) -> Message | None:
-    """The arguments object; None where they are none. No text at all is an empty object: models write so for tools that take none."""
+    """The arguments object; None where they are none. No text at all is an empty object: models
+    write so for tools that take none."""
     value: Any = {} if written is None or written == "" else written
     try:
         if isinstance(value, str):
@@ -34,7 +42,9 @@ def render_reply(reply: Mapping[str, Any]) -> str:
 
 
 def _render(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def _refuse_twins(pairs: list[tuple[str, Any]]) -> Message:

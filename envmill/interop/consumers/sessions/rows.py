@@ -1,4 +1,5 @@
-"""The public part of a set: one row per scenario and form, with all that a policy may read before it begins."""
+"""The public part of a set: one row per scenario and form, with all that a policy may read before
+it begins."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ class SetError(Exception):
 
 
 class OutageError(Exception):
-    """Nothing was found out about the policy. For consumers that have no reward which says so: 0 would blame the policy."""
+    """Nothing was found out about the policy. For consumers that have no reward which says so: 0
+    would blame the policy."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class ScenarioRow:
     number: str
     """Name of the scenario in its environment's folder."""
     form: str
-    """`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked."""
+    """`single`: the prompt asks for all at once; `conversation`: a user tells the rest when
+    asked."""
     split: str
     seed: int
     """Seed of the session's ids and randomness."""
@@ -58,7 +61,9 @@ def read_rows(folder: Path) -> list[ScenarioRow]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise SetError(f"{path} cannot be read ({error}). Name the folder that holds public/ and {SEALED}/.") from None
+        raise SetError(
+            f"{path} cannot be read ({error}). Name the folder that holds public/ and {SEALED}/."
+        ) from None
     return [_read_row(line, f"{path}, line {place}") for place, line in enumerate(lines, 1)]
 
 
@@ -69,9 +74,15 @@ def _read_row(line: str, place: str) -> ScenarioRow:
         raise SetError(f"{place}: it is no JSON ({error}). Export the folder again.") from None
     layout = _read_layout(told)
     if layout != LAYOUT:
-        raise SetError(f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter that lies in the same export.")
+        raise SetError(
+            f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter "
+            "that lies in the same export."
+        )
     if strange := sorted(told.keys() ^ _FIELDS):
-        raise SetError(f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the folder again.")
+        raise SetError(
+            f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the "
+            "folder again."
+        )
     return ScenarioRow(**told)
 
 

@@ -24,7 +24,8 @@ class SessionVerdict:
     outcome: str
     """pass, fail, or error: nothing was found out about the policy."""
     reward: float | None
-    """1 for `pass`; for `fail` 0, or what the verifier pays for a part where the row's rewards are partial.
+    """1 for `pass`; for `fail` 0, or what the verifier pays for a part where the row's rewards are
+    partial.
 
     None for `error`: leave such an attempt out, it is no failure.
     """
@@ -49,18 +50,24 @@ class SessionTurn:
 
 
 class ScenarioSession:
-    """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say nothing about it."""
+    """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say
+    nothing about it."""
 
-    def __init__(self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane) -> None:
+    def __init__(
+        self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane
+    ) -> None:
         self.row, self.seed, self.lane = row, seed, lane
         self.turns: list[SessionTurn] = []
-        """All that was done and said so far, what could not be read included, as `ScenarioSet.branch` takes it."""
+        """All that was done and said so far, what could not be read included, as
+        `ScenarioSet.branch` takes it."""
         self.spent = 0.0
-        """Seconds that the jail and the judge worked for it; what it waited for others is not counted."""
+        """Seconds that the jail and the judge worked for it; what it waited for others is not
+        counted."""
         self.moves: list[Message] = []
         """What was done and said so far, as `ScenarioSet.judge_moves` takes it."""
         self.ended = ""
-        """Why it is over: done, step_limit, content, gave_up or turn_limit; empty while it is not."""
+        """Why it is over: done, step_limit, content, gave_up or turn_limit; empty while it is
+        not."""
         self._episode, self._lanes = episode, lanes
         self._steps = self._spoken = 0
         self._open = True
@@ -76,7 +83,8 @@ class ScenarioSession:
         return self._episode.broken
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> Message:
-        """`{"ok": True, "parts"}` or `{"ok": False, "error": {code, message}}`. Arguments may be the text that a model wrote."""
+        """`{"ok": True, "parts"}` or `{"ok": False, "error": {code, message}}`. Arguments may be
+        the text that a model wrote."""
         if self.ended:
             return OVER
         self._steps += 1
@@ -98,7 +106,8 @@ class ScenarioSession:
     def say(self, text: str) -> Message | None:
         """Tell the user something. In the form `single` these are the last words.
 
-        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty it is over.
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty it
+        is over.
         """
         if self.ended not in ("", "step_limit"):
             return None
@@ -106,7 +115,11 @@ class ScenarioSession:
         self.moves.append({"say": text})
         with self._work(self.lane.judging):
             answer = self._episode.say(text)
-        if answer is not None and not answer["end"] and self._spoken >= self.row.limits.get("turns", TURNS):
+        if (
+            answer is not None
+            and not answer["end"]
+            and self._spoken >= self.row.limits.get("turns", TURNS)
+        ):
             answer = answer | {"end": "turn_limit"}
         self.ended = self.ended or ("done" if answer is None else answer["end"])
         self._note("", None, text, answer["text"] if answer else "")
@@ -123,7 +136,9 @@ class ScenarioSession:
             verdict = self._episode.score()
         part = verdict["reward"] if self.row.rewards == "partial" else 0.0
         reward = {"pass": 1.0, "fail": part}.get(verdict["outcome"])
-        return SessionVerdict(verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"])
+        return SessionVerdict(
+            verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"]
+        )
 
     def close(self) -> None:
         """End the session. A jail that is gone has ended it already."""
@@ -154,6 +169,8 @@ class ScenarioSession:
             finally:
                 self.spent += time.monotonic() - begun
 
-    def _note(self, name: str, arguments: str | Mapping[str, Any] | None, text: str, reply: str) -> None:
+    def _note(
+        self, name: str, arguments: str | Mapping[str, Any] | None, text: str, reply: str
+    ) -> None:
         digest = hashlib.blake2b(reply.encode(errors="surrogatepass"), digest_size=16).hexdigest()
         self.turns.append(SessionTurn(name, arguments, text, digest, self.state_hash))

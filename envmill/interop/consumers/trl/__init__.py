@@ -18,7 +18,10 @@ _HERE = Path(__file__).parent
 def refuse(row: ScenarioRow) -> str:
     """Why TRL has no place for a row."""
     if row.form == "conversation":
-        return "TRL has no place for a user who answers: its rollout ends with the first message without a call"
+        return (
+            "TRL has no place for a user who answers: its rollout ends with the first message "
+            "without a call"
+        )
     return next((why for tool in row.tools for why in _find_obstacles(tool["function"])), "")
 
 
@@ -30,8 +33,15 @@ def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
     if name.startswith("_"):
         yield f"the tool {name} begins with an underscore, and TRL hides such methods"
     for parameter in tool["parameters"].get("properties", {}):
-        if not parameter.isidentifier() or keyword.iskeyword(parameter) or parameter in ("self", "return"):
-            yield f"the parameter {parameter} of the tool {name} cannot be the name of a parameter of a Python method"
+        if (
+            not parameter.isidentifier()
+            or keyword.iskeyword(parameter)
+            or parameter in ("self", "return")
+        ):
+            yield (
+                f"the parameter {parameter} of the tool {name} cannot be the name of a parameter "
+                "of a Python method"
+            )
 
 
 CONSUMER = Consumer(

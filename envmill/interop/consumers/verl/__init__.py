@@ -35,7 +35,9 @@ _COLUMNS = pa.schema(
                 "scenario": _TEXT,
                 "environment": _TEXT,
                 "need_tools_kwargs": pa.bool_(),
-                "tools_kwargs": pa.struct({"envmill": pa.struct({"create_kwargs": pa.struct({"scenario": _TEXT})})}),
+                "tools_kwargs": pa.struct(
+                    {"envmill": pa.struct({"create_kwargs": pa.struct({"scenario": _TEXT})})}
+                ),
                 "tool_selection": pa.list_(_TEXT),
             }
         ),
@@ -48,12 +50,16 @@ _HERE = Path(__file__).parent
 def refuse(row: ScenarioRow) -> str:
     """Why verl has no place for a row."""
     if row.form == "conversation":
-        return "verl has no place for a user who answers: its agent loop ends with the first message without a call"
+        return (
+            "verl has no place for a user who answers: its agent loop ends with the first "
+            "message without a call"
+        )
     return ""
 
 
 def name_tools(rows: Sequence[ScenarioRow]) -> dict[tuple[str, str], str]:
-    """Environment and tool → its name in verl, which knows tools by name alone. Where two tools differ, the later ones get a number."""
+    """Environment and tool → its name in verl, which knows tools by name alone. Where two tools
+    differ, the later ones get a number."""
     shapes: dict[str, str] = {}
     names: dict[tuple[str, str], str] = {}
     own = {tool["function"]["name"] for row in rows for tool in row.tools}
@@ -66,7 +72,8 @@ def name_tools(rows: Sequence[ScenarioRow]) -> dict[tuple[str, str], str]:
 
 
 def write_tools(names: Mapping[tuple[str, str], str]) -> str:
-    """The file that `tool_config_path` takes: an entry for each name, with an environment that has the tool."""
+    """The file that `tool_config_path` takes: an entry for each name, with an environment that has
+    the tool."""
     told = {name: key for key, name in sorted(names.items(), reverse=True)}
     lines = ["tools:"]
     for name, (environment, tool) in sorted(told.items()):
@@ -74,13 +81,19 @@ def write_tools(names: Mapping[tuple[str, str], str]) -> str:
             f"  - class_name: {PACKAGE}.tools.MillTool",
             "    config:",
             "      type: native",
-            *(f"      {key}: {json.dumps(value)}" for key, value in (("name", name), ("tool", tool), ("environment", environment))),
+            *(
+                f"      {key}: {json.dumps(value)}"
+                for key, value in (("name", name), ("tool", tool), ("environment", environment))
+            ),
         ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def describe_row(row: ScenarioRow, index: int, names: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """A row of verl's data set. The verifier stays sealed, so the ground truth is the scenario's name."""
+def describe_row(
+    row: ScenarioRow, index: int, names: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
+    """A row of verl's data set. The verifier stays sealed, so the ground truth is the scenario's
+    name."""
     return {
         "data_source": "envmill",
         "agent_name": AGENT,
@@ -94,7 +107,9 @@ def describe_row(row: ScenarioRow, index: int, names: Mapping[tuple[str, str], s
             "environment": row.environment,
             "need_tools_kwargs": True,
             "tools_kwargs": {"envmill": {"create_kwargs": {"scenario": row.id}}},
-            "tool_selection": [names[row.environment, tool["function"]["name"]] for tool in row.tools],
+            "tool_selection": [
+                names[row.environment, tool["function"]["name"]] for tool in row.tools
+            ],
         },
     }
 
@@ -120,11 +135,16 @@ def _list_names(name: str, taken: set[str]) -> Iterator[str]:
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str | bytes]:
     names = name_tools(rows)
     papers: dict[str, str | bytes] = {
-        "pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS),
+        "pyproject.toml": fill_needs(
+            (_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS
+        ),
         "tools.yaml": write_tools(names),
     }
     for split in sorted({row.split for row in rows}):
-        found = [describe_row(row, index, names) for index, row in enumerate(row for row in rows if row.split == split)]
+        found = [
+            describe_row(row, index, names)
+            for index, row in enumerate(row for row in rows if row.split == split)
+        ]
         held = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(found, schema=_COLUMNS), held, compression="zstd")
         papers[f"data/{split}.parquet"] = held.getvalue()

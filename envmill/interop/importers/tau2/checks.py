@@ -96,12 +96,20 @@ def check(initial, final):
 """
 
 
-def check_assertion(number: int, assertion: ReleasedAssertion, program: str, class_name: str, method: str) -> Check:
+def check_assertion(
+    number: int, assertion: ReleasedAssertion, program: str, class_name: str, method: str
+) -> Check:
     """The function runs on the final state, in a copy of the program that stands alone."""
-    told = ", ".join(f"{name}={canonical_json(value)}" for name, value in assertion.arguments.items())
+    told = ", ".join(
+        f"{name}={canonical_json(value)}" for name, value in assertion.arguments.items()
+    )
     spelled = canonical_json(assertion.arguments)
     asked = _fill(
-        _ASSERT, CLASS=class_name, NAME=repr(method), ARGUMENTS=f'__import__("json").loads({spelled!r})', VALUE=repr(assertion.assert_value)
+        _ASSERT,
+        CLASS=class_name,
+        NAME=repr(method),
+        ARGUMENTS=f'__import__("json").loads({spelled!r})',
+        VALUE=repr(assertion.assert_value),
     )
     wanted = "" if assertion.assert_value else " is false"
     name = f"ENV_ASSERTION {number}: {assertion.env_type} {assertion.func_name}({told}){wanted}"
@@ -110,15 +118,30 @@ def check_assertion(number: int, assertion: ReleasedAssertion, program: str, cla
 
 def check_action(number: int, action: ReleasedAction, before: Sequence[Json]) -> Check:
     """Some call has the name and the compared arguments, whoever made it and whatever came of it."""
-    wanted = {"name": action.name, "arguments": action.arguments, "compare_args": action.compare_args}
-    source = _fill(_ACTION, WANTED=repr(canonical_json(wanted)), BEFORE=repr(canonical_json(list(before))))
-    return Check(name=f"ACTION {number}: {action.name}({canonical_json(action.arguments)})"[:300], op="generated", path=[], source=source)
+    wanted = {
+        "name": action.name,
+        "arguments": action.arguments,
+        "compare_args": action.compare_args,
+    }
+    source = _fill(
+        _ACTION, WANTED=repr(canonical_json(wanted)), BEFORE=repr(canonical_json(list(before)))
+    )
+    return Check(
+        name=f"ACTION {number}: {action.name}({canonical_json(action.arguments)})"[:300],
+        op="generated",
+        path=[],
+        source=source,
+    )
 
 
 def check_words(number: int, words: str, before: Sequence[str]) -> Check:
     """The words stand in some message of the agent, whose commas are left out."""
-    source = _fill(_COMMUNICATE, WANTED=repr(canonical_json(words)), BEFORE=repr(canonical_json(list(before))))
-    return Check(name=f"COMMUNICATE {number}: {words}"[:300], op="generated", path=[], source=source)
+    source = _fill(
+        _COMMUNICATE, WANTED=repr(canonical_json(words)), BEFORE=repr(canonical_json(list(before)))
+    )
+    return Check(
+        name=f"COMMUNICATE {number}: {words}"[:300], op="generated", path=[], source=source
+    )
 
 
 def check_unchanged() -> Check:
@@ -134,7 +157,9 @@ def check_nothing() -> Check:
 def stand_alone(program: str) -> str:
     """A program without the runtime's names: the judge has no runtime."""
     lines = [line for line in program.split("\n") if not line.startswith(_IMPORT)]
-    head = next((place for place, line in enumerate(lines) if line.startswith(("import ", "from "))), 0)
+    head = next(
+        (place for place, line in enumerate(lines) if line.startswith(("import ", "from "))), 0
+    )
     return "\n".join([*lines[:head], _ALONE, *lines[head:]])
 
 

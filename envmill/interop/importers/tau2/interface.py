@@ -13,19 +13,35 @@ from schemas.environment import Effect, Tool
 
 Tell = Callable[[str, str, str], None]
 """(code, tool, detail)."""
-_READING = ("get_", "check_", "list_", "search_", "find_", "run_speed", "calculate", "can_send", "transfer_to_human")
+_READING = (
+    "get_",
+    "check_",
+    "list_",
+    "search_",
+    "find_",
+    "run_speed",
+    "calculate",
+    "can_send",
+    "transfer_to_human",
+)
 
 
 def map_tools(domain: Domain, program: DomainProgram, tell: Tell) -> list[Tool]:
     """The program's tools as `tools.json` words them. A tool that only one of both has is told of; BuildError where there is no tool."""
     told = dict(_list_told(domain))
-    effects: dict[str, Effect] = {name: _find_effect(name, told.get(name)) for name in program.actors}
+    effects: dict[str, Effect] = {
+        name: _find_effect(name, told.get(name)) for name in program.actors
+    }
     tools = stateful.derive_tools(program.source, CLASS, effects)
     for name in sorted(told.keys() - program.actors.keys()):
         tell("no_function", name, "tools.json offers it, and the program has no such tool")
     if told:
         for name in sorted(program.actors.keys() - told.keys()):
-            tell("not_offered", name, "the program has it, and tools.json does not offer it; left out")
+            tell(
+                "not_offered",
+                name,
+                "the program has it, and tools.json does not offer it; left out",
+            )
         tools = [_word(tool, told[tool.name], tell) for tool in tools if tool.name in told]
     if not any(tool.actors == ["agent"] for tool in tools):
         raise BuildError("none of the agent's tools has a function in the program")
@@ -59,16 +75,21 @@ def _word(tool: Tool, told: dict[str, Json], tell: Tell) -> Tool:
             raise ValueError("its properties are no object")
         own = tool.parameters.get("properties", {})
         described = {
-            name: {"description": own.get(name, {}).get("description") or name.replace("_", " ")} | schema
+            name: {"description": own.get(name, {}).get("description") or name.replace("_", " ")}
+            | schema
             for name, schema in properties.items()
             if is_object(schema)
         }
-        closed: dict[str, Json] = {"type": "object"} | shaped | {"properties": described, "additionalProperties": False}
+        closed: dict[str, Json] = (
+            {"type": "object"} | shaped | {"properties": described, "additionalProperties": False}
+        )
         closed.pop("title", None)
         check_schema(closed)
     except (ForeignReference, ValueError) as error:
         tell("bad_schema", tool.name, f"its arguments: {error}; the program's own stand for them")
         return tool
     description = told.get("description")
-    worded = description if isinstance(description, str) and description.strip() else tool.description
+    worded = (
+        description if isinstance(description, str) and description.strip() else tool.description
+    )
     return tool.model_copy(update={"description": worded, "parameters": closed})

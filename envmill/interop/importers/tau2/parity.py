@@ -48,8 +48,16 @@ class Vector:
 
     def describe(self) -> dict[str, Json]:
         """For `import.json`."""
-        components: dict[str, Json] = {name: "not judged" if value is None else value for name, value in self.components.items()}
-        told: dict[str, Json] = {"reward": self.reward, "components": components, "calls": self.calls, "errors": self.errors}
+        components: dict[str, Json] = {
+            name: "not judged" if value is None else value
+            for name, value in self.components.items()
+        }
+        told: dict[str, Json] = {
+            "reward": self.reward,
+            "components": components,
+            "calls": self.calls,
+            "errors": self.errors,
+        }
         told |= {"verdict": self.outcome}
         return told | ({"reason": self.reason[:300]} if self.outcome == "error" else {})
 
@@ -64,11 +72,16 @@ class Parity:
 
     def describe(self) -> dict[str, Json]:
         """For `import.json`."""
-        rows = {task: {name: one.describe() for name, one in found.items()} for task, found in self.vectors.items()}
+        rows = {
+            task: {name: one.describe() for name, one in found.items()}
+            for task, found in self.vectors.items()
+        }
         return {"tools": self.tools, "vectors": rows}
 
 
-def list_policies(scenario: Scenario, environment: Environment, writes: frozenset[str]) -> Iterator[Policy]:
+def list_policies(
+    scenario: Scenario, environment: Environment, writes: frozenset[str]
+) -> Iterator[Policy]:
     """Gold, nothing, gold without each write, a hand-over at once, and gold's names with no arguments."""
     gold = tuple(scenario.oracle)
     said = (scenario.say,) if scenario.say else ()
@@ -78,12 +91,23 @@ def list_policies(scenario: Scenario, environment: Environment, writes: frozense
         if call.name in writes:
             yield Policy(f"drop_one/{place}", (*gold[:place], *gold[place + 1 :]), said)
     if any(tool.name == HAND_OVER for tool in environment.tools):
-        yield Policy("transfer_at_once", (Call(name=HAND_OVER, arguments={"summary": "The user needs help with their request."}),))
+        yield Policy(
+            "transfer_at_once",
+            (
+                Call(
+                    name=HAND_OVER, arguments={"summary": "The user needs help with their request."}
+                ),
+            ),
+        )
     yield Policy("empty_args", tuple(Call(name=call.name, actor=call.actor) for call in gold))
 
 
 async def measure(
-    scenario: Scenario, environment: Environment, policies: Sequence[Policy], sandbox: Sandbox, program: Program | None = None
+    scenario: Scenario,
+    environment: Environment,
+    policies: Sequence[Policy],
+    sandbox: Sandbox,
+    program: Program | None = None,
 ) -> dict[str, Vector]:
     """The vector of each policy."""
     start = Reset(scenario.initial_state, scenario.clock, scenario.seed)
@@ -94,7 +118,9 @@ async def measure(
         begun = seen.pop()
         replies = [seen.pop() for _ in policy.calls]
         changed = seen.pop()
-        deeds = [CompletedCall.of(call, reply) for call, reply in zip(policy.calls, replies, strict=True)]
+        deeds = [
+            CompletedCall.of(call, reply) for call, reply in zip(policy.calls, replies, strict=True)
+        ]
         errors = sum(reply.outcome != "ok" for reply in replies)
         if begun.outcome != "ok" or changed.outcome != "ok":
             reason = (begun.message or changed.message)[-300:]
@@ -114,7 +140,13 @@ def list_changes(step: Observation) -> list[Change]:
     return [Change.model_validate(row) for row in rows]
 
 
-def read_vector(scenario: Scenario, verdict: Verdict, calls: int = 0, errors: int = 0, termination: Termination = "done") -> Vector:
+def read_vector(
+    scenario: Scenario,
+    verdict: Verdict,
+    calls: int = 0,
+    errors: int = 0,
+    termination: Termination = "done",
+) -> Vector:
     """A verdict in the benchmark's components."""
     if termination not in STOPPED:
         return Vector(0.0, {}, calls, errors, verdict.outcome, f"it ended with {termination}")
@@ -124,7 +156,9 @@ def read_vector(scenario: Scenario, verdict: Verdict, calls: int = 0, errors: in
     if verdict.outcome == "error" and not verdict.components:
         return Vector(None, {}, calls, errors, "error", verdict.reason)
     failed = {_name_component(row) for row in verdict.evidence}
-    components: dict[str, float | None] = {one: float(one not in failed) for one in basis if one not in unchecked}
+    components: dict[str, float | None] = {
+        one: float(one not in failed) for one in basis if one not in unchecked
+    }
     if "NL_ASSERTION" in components:
         components["NL_ASSERTION"] = None if scenario.verifier.unjudged else 1.0
     reward = 0.0 if failed else None if scenario.verifier.unjudged else 1.0
@@ -136,7 +170,9 @@ def _name_component(row: Json) -> str:
     return next((one for one in NAMES if name.startswith(f"{one} ")), "DB")
 
 
-def find_lints(vectors: Mapping[str, Vector], calls: Sequence[Call]) -> Iterator[tuple[str, str, str]]:
+def find_lints(
+    vectors: Mapping[str, Vector], calls: Sequence[Call]
+) -> Iterator[tuple[str, str, str]]:
     """(part, code, detail) of what pays and should not, or the other way round."""
     for name, vector in vectors.items():
         open_end = vector.reward is None and vector.outcome == "error" and bool(vector.components)
@@ -150,6 +186,14 @@ def find_lints(vectors: Mapping[str, Vector], calls: Sequence[Call]) -> Iterator
             yield "transfer_at_once", "hand_over_pays", f"a hand-over without a look is paid{more}"
         elif name.startswith("drop_one/") and pays and vectors["do_nothing"].reward != 1.0:
             place = int(name.removeprefix("drop_one/"))
-            yield f"action {place + 1}: {calls[place].name}", "needless_step", f"left out, all else is paid{more}"
+            yield (
+                f"action {place + 1}: {calls[place].name}",
+                "needless_step",
+                f"left out, all else is paid{more}",
+            )
         elif name == "empty_args" and pays and vector.errors:
-            yield "empty_args", "empty_arguments_pay", f"{vector.errors} calls without arguments fail, and it is paid{more}"
+            yield (
+                "empty_args",
+                "empty_arguments_pay",
+                f"{vector.errors} calls without arguments fail, and it is paid{more}",
+            )

@@ -97,10 +97,16 @@ def find_program(domain: str, tools: Path | None) -> DomainProgram | str:
     if tools is None:
         if domain not in OWN:
             return f"no program is known for the domain {domain}; name one with --tools (known: {', '.join(OWN)})"
-        text = resources("envmill.interop.importers.tau2.domains").joinpath(f"{domain}.py").read_text("utf-8")
+        text = (
+            resources("envmill.interop.importers.tau2.domains")
+            .joinpath(f"{domain}.py")
+            .read_text("utf-8")
+        )
         return read_program(text, f"envmill's re-implementation of {domain}")
     if not tools.exists():
-        raise SettingsError(f"There is no {tools}. Name a file of Python, or a folder of such files.")
+        raise SettingsError(
+            f"There is no {tools}. Name a file of Python, or a folder of such files."
+        )
     path = tools if tools.is_file() else tools / f"{domain}.py"
     if not path.is_file():
         return f"--tools {tools} holds no {domain}.py"
@@ -109,7 +115,9 @@ def find_program(domain: str, tools: Path | None) -> DomainProgram | str:
     try:
         return read_program(path.read_text("utf-8"), f"{path.name} of --tools")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read ({error}). Name a file of Python with --tools.") from None
+        raise SettingsError(
+            f"{path} cannot be read ({error}). Name a file of Python with --tools."
+        ) from None
 
 
 def read_program(source: str, origin: str) -> DomainProgram | str:
@@ -120,7 +128,10 @@ def read_program(source: str, origin: str) -> DomainProgram | str:
         return f"{origin} cannot be parsed ({type(error).__name__}: {error})"
     told = _read_constants(module)
     sides, hidden = told.get("SIDES"), told.get("HIDDEN", {})
-    world = next((node for node in module.body if isinstance(node, ast.ClassDef) and node.name == CLASS), None)
+    world = next(
+        (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == CLASS),
+        None,
+    )
     if world is None:
         return f"{origin} defines no class {CLASS}"
     if not is_object(sides) or not sides or not set(map(str, sides.values())) <= {"agent", "user"}:
@@ -129,7 +140,9 @@ def read_program(source: str, origin: str) -> DomainProgram | str:
     return DomainProgram(
         source=source,
         sides={str(name): str(side) for name, side in sides.items()},
-        hidden={str(side): tuple(map(str, names)) for side, names in hidden.items()} if is_object(hidden) else {},
+        hidden={str(side): tuple(map(str, names)) for side, names in hidden.items()}
+        if is_object(hidden)
+        else {},
         actors={node.name: _read_actor(node) for node in methods if not node.name.startswith("_")},
         couplings=tuple(node.name for node in methods if _bears(node, "coupling")),
         origin=origin,
@@ -139,7 +152,13 @@ def read_program(source: str, origin: str) -> DomainProgram | str:
 def _read_constants(module: ast.Module) -> dict[str, Json]:
     found = dict[str, Json]()
     for node in module.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AnnAssign)
+            else None
+        )
         value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
         if isinstance(target, ast.Name) and target.id in ("SIDES", "HIDDEN") and value is not None:
             try:

@@ -22,7 +22,16 @@ Side = Literal["assistant", "user"]
 Basis = Literal["DB", "ENV_ASSERTION", "ACTION", "COMMUNICATE", "NL_ASSERTION"]
 POINTERS = ("version https://git-lfs.github.com/spec/", "/annex/objects/", "../.git/annex/")
 """How a file begins that stands for one that was never fetched."""
-BESIDE = frozenset(("gold_diff.json", "initial_state.json", "state_schema.json", "tools.json", "split_tasks.json", "expected.json"))
+BESIDE = frozenset(
+    (
+        "gold_diff.json",
+        "initial_state.json",
+        "state_schema.json",
+        "tools.json",
+        "split_tasks.json",
+        "expected.json",
+    )
+)
 _POLICIES = {
     "": (("policy.md",), ("main_policy.md", "tech_support_manual.md")),
     "workflow": (("main_policy.md", "tech_support_workflow.md"),),
@@ -152,7 +161,9 @@ _KNOWN: Mapping[str, type[BaseModel]] = {
     "evaluation_criteria.actions": ReleasedAction,
     "evaluation_criteria.env_assertions": ReleasedAssertion,
 }
-_UNUSED = {"initial_state.message_history": {"turn_idx", "timestamp", "cost", "usage", "raw_data", "error"}}
+_UNUSED = {
+    "initial_state.message_history": {"turn_idx", "timestamp", "cost", "usage", "raw_data", "error"}
+}
 """Fields that are known and mean nothing to us."""
 
 
@@ -181,15 +192,27 @@ class Domain:
 def read_domains(root: Path) -> Iterator[tuple[str, Domain | tuple[str, str]]]:
     """Every domain by its name, or (code, words) of what is wrong with it."""
     files = Files(root, largest=MAX_RELEASE)
-    homes = sorted({_find_home(path) for path in files.list() if _is_task_file(path)} - {None}, key=str)
+    homes = sorted(
+        {_find_home(path) for path in files.list() if _is_task_file(path)} - {None}, key=str
+    )
     if not homes:
-        raise fault(str(root), "there is no tasks.json", "Name a domain's folder of τ²-bench, or the folder that holds several.")
+        raise fault(
+            str(root),
+            "there is no tasks.json",
+            "Name a domain's folder of τ²-bench, or the folder that holds several.",
+        )
     for home in homes:
         name = str(home).rpartition("/")[2] or root.resolve().name
         try:
             yield name, _read_domain(files, str(home), name)
         except SettingsError as error:
-            yield name, (("not_fetched" if "is a pointer" in error.message else "unreadable"), error.message)
+            yield (
+                name,
+                (
+                    ("not_fetched" if "is a pointer" in error.message else "unreadable"),
+                    error.message,
+                ),
+            )
 
 
 def _is_task_file(path: str) -> bool:
@@ -225,21 +248,37 @@ def _read_domain(files: Files, home: str, name: str) -> Domain:
         unknown=unknown,
         user_file=user_file,
     )
-    used |= {"db.json", "db.toml", user_file, *BESIDE, *(file for sets in _POLICIES.values() for one in sets for file in one)}
+    used |= {
+        "db.json",
+        "db.toml",
+        user_file,
+        *BESIDE,
+        *(file for sets in _POLICIES.values() for one in sets for file in one),
+    }
     domain.unread = sorted(path for path in here if path not in used)
     return domain
 
 
 def _refuse_pointer(files: Files, path: str) -> None:
     if files.content(path)[:200].decode("utf-8", "replace").lstrip().startswith(POINTERS):
-        raise fault(path, "it is a pointer to a file that was not fetched", "Fetch it, with `git lfs pull`, or put the file itself there.")
+        raise fault(
+            path,
+            "it is a pointer to a file that was not fetched",
+            "Fetch it, with `git lfs pull`, or put the file itself there.",
+        )
 
 
-def _read_state(files: Files, at: str, stem: str, here: set[str], *, needed: bool) -> dict[str, Json]:
+def _read_state(
+    files: Files, at: str, stem: str, here: set[str], *, needed: bool
+) -> dict[str, Json]:
     path = next((one for one in (f"{stem}.json", f"{stem}.toml") if one in here), "")
     if not path:
         if needed:
-            raise fault(f"{at}{stem}.json", f"it is missing, and no {stem}.toml stands for it", "Without its state a domain cannot begin.")
+            raise fault(
+                f"{at}{stem}.json",
+                f"it is missing, and no {stem}.toml stands for it",
+                "Without its state a domain cannot begin.",
+            )
         return {}
     found = files.json(at + path) if path.endswith(".json") else _read_toml(files, at + path)
     if not is_object(found):
@@ -279,7 +318,11 @@ def _read_policies(files: Files, at: str, here: set[str]) -> dict[str, str]:
         )
     if "" not in found:
         lacking = "tech_support_manual.md" if "main_policy.md" in here else "policy.md"
-        raise fault(at + lacking, "it is missing", "A domain's policy is policy.md, or main_policy.md with tech_support_manual.md.")
+        raise fault(
+            at + lacking,
+            "it is missing",
+            "A domain's policy is policy.md, or main_policy.md with tech_support_manual.md.",
+        )
     return found
 
 
@@ -290,7 +333,11 @@ def _read_tasks(files: Files, at: str, here: set[str]) -> tuple[list[tuple[str, 
         return [(path, files.json(at + path)) for path in alone], {*alone, "tasks.json"}
     if "tasks.json" not in here:
         others = ", ".join(sorted(path for path in here if _is_task_file(path)))
-        raise fault(f"{at}tasks.json", "it is missing", f"There is {others}, another set of tasks: name that file tasks.json to import it.")
+        raise fault(
+            f"{at}tasks.json",
+            "it is missing",
+            f"There is {others}, another set of tasks: name that file tasks.json to import it.",
+        )
     found = files.json(f"{at}tasks.json")
     rows = found.get("tasks") if is_object(found) else found
     if not is_array(rows):
@@ -298,7 +345,9 @@ def _read_tasks(files: Files, at: str, here: set[str]) -> tuple[list[tuple[str, 
     return [(f"tasks.json[{place}]", row) for place, row in enumerate(rows)], {"tasks.json"}
 
 
-def _sort_tasks(rows: Sequence[tuple[str, Json]], unknown: dict[str, int]) -> Iterator[tuple[str, ReleasedTask | str]]:
+def _sort_tasks(
+    rows: Sequence[tuple[str, Json]], unknown: dict[str, int]
+) -> Iterator[tuple[str, ReleasedTask | str]]:
     seen = set[str]()
     for place, row in rows:
         name = str(row.get("id") or place) if is_object(row) else place
@@ -314,7 +363,11 @@ def _sort_tasks(rows: Sequence[tuple[str, Json]], unknown: dict[str, int]) -> It
 
 
 def _explain(error: Exception) -> str:
-    first: Mapping[str, Any] = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+    first: Mapping[str, Any] = (
+        error.errors(include_url=False)[0]
+        if isinstance(error, ValidationError)
+        else {"loc": (), "msg": str(error)}
+    )
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
@@ -338,5 +391,9 @@ def _read_splits(files: Files, at: str, here: set[str]) -> dict[str, list[str]]:
         return {}
     found = files.json(f"{at}split_tasks.json")
     if not is_object(found) or not all(is_array(ids) for ids in found.values()):
-        raise fault(f"{at}split_tasks.json", "it holds no lists of ids by the name of a split", "Correct it there.")
+        raise fault(
+            f"{at}split_tasks.json",
+            "it holds no lists of ids by the name of a split",
+            "Correct it there.",
+        )
     return {name: [str(one) for one in ids] for name, ids in found.items()}

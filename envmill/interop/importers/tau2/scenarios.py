@@ -79,7 +79,9 @@ class TaskMapper:
     origin: Origin
     splits: Mapping[str, Sequence[str]]
     solo: bool = False
-    remarks: list[tuple[str, str, str, str]] = field(default_factory=list[tuple[str, str, str, str]])
+    remarks: list[tuple[str, str, str, str]] = field(
+        default_factory=list[tuple[str, str, str, str]]
+    )
 
     async def map(self, number: int, task: ReleasedTask) -> MappedTask:
         """TaskFault where it cannot be mapped."""
@@ -89,9 +91,14 @@ class TaskMapper:
         initial = await self._begin(started, history)
         criteria = task.evaluation_criteria
         actions = (criteria.actions if criteria else None) or []
-        calls = [Call(name=one.name, arguments=one.arguments, actor=self._name_actor(one)) for one in actions]
+        calls = [
+            Call(name=one.name, arguments=one.arguments, actor=self._name_actor(one))
+            for one in actions
+        ]
         changes = await self._run_gold(initial, actions)
-        goals, guards, frame, unjudged, unchecked = await self._map_criteria(criteria, initial, changes, history)
+        goals, guards, frame, unjudged, unchecked = await self._map_criteria(
+            criteria, initial, changes, history
+        )
         self._remark_on(task)
         verifier = Verifier(
             goals=goals,
@@ -133,19 +140,36 @@ class TaskMapper:
         for function in started.initialization_actions or []:
             method = self.program.find_method(function.env_type, function.func_name)
             if not method:
-                raise TaskFault("no_function", f"it begins with {function.func_name} of the {function.env_type}, which the program has not")
+                raise TaskFault(
+                    "no_function",
+                    f"it begins with {function.func_name} of the {function.env_type}, which the program has not",
+                )
             plan.append(_run(method, function.arguments))
         if not plan and not history.calls and state is self.base:
             return self.base
         opening = [_run("_fill", {})] if state is not self.base else []
         tools = {tool.name: tool for tool in self.environment.tools}
-        replayed = [(call, reply) for call, reply in zip(history.calls, history.replies, strict=True) if _changes(tools.get(call.name))]
-        calls = [Call(name=call.name, arguments=call.arguments, actor=tools[call.name].actors[0]) for call, _ in replayed]
-        steps = [Reset(state, CLOCK, 0), *map(Invoke, [*opening, *plan, *calls, Call(name="settle_state")]), Changes()]
+        replayed = [
+            (call, reply)
+            for call, reply in zip(history.calls, history.replies, strict=True)
+            if _changes(tools.get(call.name))
+        ]
+        calls = [
+            Call(name=call.name, arguments=call.arguments, actor=tools[call.name].actors[0])
+            for call, _ in replayed
+        ]
+        steps = [
+            Reset(state, CLOCK, 0),
+            *map(Invoke, [*opening, *plan, *calls, Call(name="settle_state")]),
+            Changes(),
+        ]
         seen = await self.sandbox.play(self.bench, steps, hashes="none")
         for call, step in zip([*opening, *plan], seen[1:], strict=False):
             if step.outcome != "ok":
-                raise TaskFault("does_not_begin", f"{call.arguments.get('method')}: {step.code}: {step.message[-300:]}")
+                raise TaskFault(
+                    "does_not_begin",
+                    f"{call.arguments.get('method')}: {step.code}: {step.message[-300:]}",
+                )
         if broken := [step for step in (seen[0], *seen[-2:]) if step.outcome != "ok"]:
             raise TaskFault("does_not_begin", f"{broken[0].code}: {broken[0].message[-300:]}")
         begins = 1 + len(opening) + len(plan)
@@ -158,12 +182,18 @@ class TaskMapper:
     def _merge(self, started: ReleasedStart) -> State:
         data = started.initialization_data
         merged = self.base
-        for side, given in (("agent", data.agent_data if data else None), ("user", data.user_data if data else None)):
+        for side, given in (
+            ("agent", data.agent_data if data else None),
+            ("user", data.user_data if data else None),
+        ):
             if given is None:
                 continue
             for name, value in given.items():
                 if self.program.sides.get(name) != side:
-                    raise TaskFault("no_collection", f"its data set {name}, which is no collection of the {side}'s side")
+                    raise TaskFault(
+                        "no_collection",
+                        f"its data set {name}, which is no collection of the {side}'s side",
+                    )
                 merged = {**merged, name: merge(merged.get(name), value)}
             if "user" in self.program.sides.values():
                 detail = "τ²-bench lets both sides share one state after it merges such data; here each side keeps its own"
@@ -174,19 +204,35 @@ class TaskMapper:
 
     async def _run_gold(self, initial: State, actions: Sequence[ReleasedAction]) -> list[Change]:
         """What the gold calls change. One that is refused is skipped, as there, and told of."""
-        calls = [Call(name=one.name, arguments=one.arguments, actor=ACTORS[one.requestor]) for one in actions]
+        calls = [
+            Call(name=one.name, arguments=one.arguments, actor=ACTORS[one.requestor])
+            for one in actions
+        ]
         steps = [Reset(initial, CLOCK, 0), *map(Invoke, calls), Changes()]
         seen = await self.sandbox.play(self.gold, steps, hashes="none")
         if seen[0].outcome != "ok" or seen[-1].outcome != "ok":
-            raise TaskFault("does_not_begin", f"gold calls: {seen[0].message or seen[-1].message}"[-300:])
+            raise TaskFault(
+                "does_not_begin", f"gold calls: {seen[0].message or seen[-1].message}"[-300:]
+            )
         for place, (action, step) in enumerate(zip(actions, seen[1:-1], strict=True), 1):
             if step.outcome != "ok":
                 part = f"action {place}: {action.name}"
-                self.remarks.append((part, "noted", "gold_fails", f"{step.code}: {step.message[-200:]}; it is skipped, as there"))
+                self.remarks.append(
+                    (
+                        part,
+                        "noted",
+                        "gold_fails",
+                        f"{step.code}: {step.message[-200:]}; it is skipped, as there",
+                    )
+                )
         return list_changes(seen[-1])
 
     async def _map_criteria(
-        self, criteria: ReleasedCriteria | None, initial: State, changes: list[Change], history: History
+        self,
+        criteria: ReleasedCriteria | None,
+        initial: State,
+        changes: list[Change],
+        history: History,
     ) -> tuple[list[Check], list[Check], list[list[str]], list[str], list[str]]:
         """Goals, guards, frame, what nobody here judges, and components that the benchmark leaves unchecked."""
         basis = list(dict.fromkeys(criteria.reward_basis)) if criteria else []
@@ -201,11 +247,16 @@ class TaskMapper:
             found += list(self._map_assertions(criteria))
         if criteria and "ACTION" in basis:
             before = [{"name": one.name, "arguments": one.arguments} for one in history.calls]
-            found += [checks.check_action(place, one, before) for place, one in enumerate(criteria.actions or [], 1)]
+            found += [
+                checks.check_action(place, one, before)
+                for place, one in enumerate(criteria.actions or [], 1)
+            ]
         if criteria and "COMMUNICATE" in basis:
             words = enumerate(criteria.communicate_info or [], 1)
             found += [checks.check_words(place, one, history.said) for place, one in words]
-        unjudged = list((criteria.nl_assertions or []) if criteria and "NL_ASSERTION" in basis else [])
+        unjudged = list(
+            (criteria.nl_assertions or []) if criteria and "NL_ASSERTION" in basis else []
+        )
         goals, guards = await self._sort(_drop_twins(found), initial)
         if not goals:
             goals, guards = guards or [checks.check_nothing()], []
@@ -215,13 +266,24 @@ class TaskMapper:
         for place, one in enumerate(criteria.env_assertions or [], 1):
             method = self.program.find_method(one.env_type, one.func_name)
             if not method:
-                raise TaskFault("no_function", f"it asserts {one.func_name} of the {one.env_type}, which the program has not")
+                raise TaskFault(
+                    "no_function",
+                    f"it asserts {one.func_name} of the {one.env_type}, which the program has not",
+                )
             yield checks.check_assertion(place, one, self.program.source, CLASS, method)
 
-    async def _sort(self, found: Sequence[Check], initial: State) -> tuple[list[Check], list[Check]]:
+    async def _sort(
+        self, found: Sequence[Check], initial: State
+    ) -> tuple[list[Check], list[Check]]:
         """Guards hold at the start. One that raises there says nothing yet, and is a goal."""
         asked = [one for one in found if one.op == "generated"]
-        heard = await self.sandbox.judge(CheckSession([one.source for one in asked], initial, initial, CLOCK)) if asked else []
+        heard = (
+            await self.sandbox.judge(
+                CheckSession([one.source for one in asked], initial, initial, CLOCK)
+            )
+            if asked
+            else []
+        )
         kept = {one.source for one, said in zip(asked, heard, strict=True) if said.holds is True}
         for one, said in zip(asked, heard, strict=True):
             if said.holds is None:
@@ -236,34 +298,78 @@ class TaskMapper:
     def _remark_on(self, task: ReleasedTask) -> None:
         criteria = task.evaluation_criteria
         if criteria is None:
-            self.remarks.append(("evaluation_criteria", "noted", "asks_nothing", "it has none, so that everybody passes, as there"))
+            self.remarks.append(
+                (
+                    "evaluation_criteria",
+                    "noted",
+                    "asks_nothing",
+                    "it has none, so that everybody passes, as there",
+                )
+            )
             return
         basis = criteria.reward_basis
         if "NL_ASSERTION" in basis and criteria.nl_assertions:
             count = len(criteria.nl_assertions)
-            self.remarks.append(("nl_assertions", "noted", "not_judged", f"{count} are a model's to judge: where all else holds, error"))
-        for name, held in (("communicate_info", "COMMUNICATE"), ("nl_assertions", "NL_ASSERTION"), ("env_assertions", "ENV_ASSERTION")):
+            self.remarks.append(
+                (
+                    "nl_assertions",
+                    "noted",
+                    "not_judged",
+                    f"{count} are a model's to judge: where all else holds, error",
+                )
+            )
+        for name, held in (
+            ("communicate_info", "COMMUNICATE"),
+            ("nl_assertions", "NL_ASSERTION"),
+            ("env_assertions", "ENV_ASSERTION"),
+        ):
             given: list[Json] = getattr(criteria, name) or []
             if given and held not in basis:
-                self.remarks.append((name, "noted", "never_scored", f"{len(given)} are listed, and {held} is not in the basis"))
+                self.remarks.append(
+                    (
+                        name,
+                        "noted",
+                        "never_scored",
+                        f"{len(given)} are listed, and {held} is not in the basis",
+                    )
+                )
             if not given and held in basis:
-                self.remarks.append((name, "noted", "empty_gate", f"{held} is in the basis, and nothing is listed: it passes by itself"))
+                self.remarks.append(
+                    (
+                        name,
+                        "noted",
+                        "empty_gate",
+                        f"{held} is in the basis, and nothing is listed: it passes by itself",
+                    )
+                )
         if "COMMUNICATE" in basis:
             for words in criteria.communicate_info or []:
                 if len(words) <= SHORT:
-                    self.remarks.append(("communicate_info", "noted", "free_words", f"{words!r} is said by chance"))
+                    self.remarks.append(
+                        ("communicate_info", "noted", "free_words", f"{words!r} is said by chance")
+                    )
         if "ACTION" in basis:
             for place, one in enumerate(criteria.actions or [], 1):
                 if one.compare_args == [] or (one.compare_args is None and one.arguments):
-                    how = "any arguments match" if one.compare_args == [] else "a call without arguments matches"
-                    self.remarks.append((f"action {place}: {one.name}", "noted", "free_arguments", how))
+                    how = (
+                        "any arguments match"
+                        if one.compare_args == []
+                        else "a call without arguments matches"
+                    )
+                    self.remarks.append(
+                        (f"action {place}: {one.name}", "noted", "free_arguments", how)
+                    )
         if task.user_tools is not None:
             strange = sorted(set(task.user_tools) - {tool.name for tool in self._list_user_tools()})
             for name in strange:
-                self.remarks.append(("user_tools", "noted", "no_function", f"{name} is no tool of the user"))
+                self.remarks.append(
+                    ("user_tools", "noted", "no_function", f"{name} is no tool of the user")
+                )
 
     def _list_user_tools(self) -> list[Tool]:
-        return [tool for tool in self.environment.tools if self.program.actors.get(tool.name) == "user"]
+        return [
+            tool for tool in self.environment.tools if self.program.actors.get(tool.name) == "user"
+        ]
 
     def _describe_task(self, task: ReleasedTask, unchecked: Sequence[str]) -> State:
         criteria = task.evaluation_criteria
@@ -288,7 +394,11 @@ class TaskMapper:
             return request, UserContract(opening=request)
         user = task.user_scenario
         opening, facts, hidden = read_user(user)
-        allowed = [tool for tool in self._list_user_tools() if task.user_tools is None or tool.name in task.user_tools]
+        allowed = [
+            tool
+            for tool in self._list_user_tools()
+            if task.user_tools is None or tool.name in task.user_tools
+        ]
         contract = UserContract(
             opening=before + opening,
             facts=facts,
@@ -297,7 +407,11 @@ class TaskMapper:
             goals=[opening],
             fallbacks={"": _describe_unknown(user)},
             stop=STOP,
-            able=[Call(name=tool.name, actor="user") for tool in allowed if not tool.parameters.get("required")],
+            able=[
+                Call(name=tool.name, actor="user")
+                for tool in allowed
+                if not tool.parameters.get("required")
+            ],
             reports=[tool.name for tool in allowed if tool.effect == "query"],
         )
         return before + "\n".join([opening, *map(str, facts.values())]), contract
@@ -308,7 +422,11 @@ def read_user(user: ReleasedUser) -> tuple[str, dict[str, Json], list[str]]:
     told = user.instructions
     if isinstance(told, str):
         return told.strip() or "Hello.", {}, []
-    facts: dict[str, Json] = {"personal details": told.known_info.strip()} if told.known_info and told.known_info.strip() else {}
+    facts: dict[str, Json] = (
+        {"personal details": told.known_info.strip()}
+        if told.known_info and told.known_info.strip()
+        else {}
+    )
     return told.reason_for_call.strip() or "Hello.", facts, list(facts)
 
 
@@ -320,17 +438,28 @@ def _describe_persona(user: ReleasedUser) -> str:
 
 def _describe_unknown(user: ReleasedUser) -> str:
     told = user.instructions
-    return FALLBACK if isinstance(told, str) or not (told.unknown_info or "").strip() else (told.unknown_info or "").strip()
+    return (
+        FALLBACK
+        if isinstance(told, str) or not (told.unknown_info or "").strip()
+        else (told.unknown_info or "").strip()
+    )
 
 
 def read_history(messages: Sequence[ReleasedMessage]) -> History:
     """Calls with the replies that follow them; TaskFault where they do not."""
-    calls, replies, said, told = list[ReleasedToolCall](), list[str | None](), list[str](), list[str]()
+    calls, replies, said, told = (
+        list[ReleasedToolCall](),
+        list[str | None](),
+        list[str](),
+        list[str](),
+    )
     left = list(messages)[::-1]
     while left:
         message = left.pop()
         if message.role == "tool":
-            raise TaskFault("bad_history", "a reply of a tool stands in its history without its call")
+            raise TaskFault(
+                "bad_history", "a reply of a tool stands in its history without its call"
+            )
         if message.content:
             told.append(f"{message.role}: {message.content}")
             said += [message.content] if message.role == "assistant" else []
@@ -340,7 +469,9 @@ def read_history(messages: Sequence[ReleasedMessage]) -> History:
                 raise TaskFault("bad_history", f"its history does not say what {call.name} replied")
             calls.append(call)
             replies.append(reply.content)
-            told.append(f"{message.role} called {call.name}({json.dumps(call.arguments, ensure_ascii=False)}): {reply.content or ''}")
+            told.append(
+                f"{message.role} called {call.name}({json.dumps(call.arguments, ensure_ascii=False)}): {reply.content or ''}"
+            )
     return History(tuple(calls), tuple(replies), tuple(said), "\n".join(told))
 
 
@@ -366,7 +497,9 @@ def _goal(change: Change) -> Check:
     path = ".".join(change.path)
     if change.op == "remove":
         return Check(name=f"{path} is gone", op="absent", path=change.path)
-    return Check(name=f"{path} is {change.after!r}"[:200], op="equals", path=change.path, value=change.after)
+    return Check(
+        name=f"{path} is {change.after!r}"[:200], op="equals", path=change.path, value=change.after
+    )
 
 
 def _drop_twins(found: Sequence[Check]) -> list[Check]:

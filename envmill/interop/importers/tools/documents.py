@@ -20,21 +20,36 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[Path, Json]]:
-    """Each file, and each file of a folder that ends like a document; what cannot be read is a remark."""
+    """Each file, and each file of a folder that ends like a document; what cannot be read is a
+    remark."""
     for source in sources:
         place = Path(source)
         if not place.exists():
-            raise SettingsError(f"There is nothing at {place}. Name a document, or a folder of documents ({', '.join(ENDINGS)}).")
-        for path in sorted(one for one in place.rglob("*") if one.suffix in ENDINGS) if place.is_dir() else [place]:
+            raise SettingsError(
+                f"There is nothing at {place}. Name a document, or a folder of documents "
+                f"({', '.join(ENDINGS)})."
+            )
+        for path in (
+            sorted(one for one in place.rglob("*") if one.suffix in ENDINGS)
+            if place.is_dir()
+            else [place]
+        ):
             try:
                 yield path, _read(path, followed=path is place)
             except (ValueError, RecursionError, OSError) as error:
-                harvest.refuse(path.name, "unreadable", str(error).splitlines()[0][:200] or type(error).__name__)
+                harvest.refuse(
+                    path.name,
+                    "unreadable",
+                    str(error).splitlines()[0][:200] or type(error).__name__,
+                )
 
 
 def _read(path: Path, *, followed: bool) -> Json:
-    """A link is followed where the operator named it, and not where a folder of strangers holds it."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if followed else os.O_NOFOLLOW | os.O_NONBLOCK))
+    """A link is followed where the operator named it, and not where a folder of strangers holds
+    it."""
+    handle = os.open(
+        path, os.O_RDONLY | os.O_CLOEXEC | (0 if followed else os.O_NOFOLLOW | os.O_NONBLOCK)
+    )
     with os.fdopen(handle, "rb") as opened:
         if not followed and not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ValueError("no plain file: links and devices are not followed")
@@ -60,7 +75,8 @@ def _refuse(word: str) -> Json:
 
 
 def _read_yaml(text: str) -> Json:
-    """What JSON could say: keys as texts (`200:` is a number to YAML), dates as they are written."""
+    """What JSON could say: keys as texts (`200:` is a number to YAML), dates as they are
+    written."""
     import yaml  # late: only those who read YAML
 
     if _HALF.search(text):
@@ -80,7 +96,8 @@ def _read_yaml(text: str) -> Json:
 
 
 def _render_keys(value: Json, done: dict[int, Json]) -> Json:
-    """What an alias repeats is spelled once and stays shared: written out, nine lines can be gigabytes."""
+    """What an alias repeats is spelled once and stays shared: written out, nine lines can be
+    gigabytes."""
     if id(value) in done:
         return done[id(value)]
     if is_object(value):

@@ -26,14 +26,21 @@ def read_lines(healthy: Healthy, file: str) -> list[str]:
 
 
 def find_line(healthy: Healthy, line: FileLine) -> int | None:
-    """Number of the one line that the handle's text stands in, from 1; None when there is none or more than one."""
-    found = [number for number, each in enumerate(read_lines(healthy, line.file), 1) if line.text in each]
+    """Number of the one line that the handle's text stands in, from 1; None when there is none or
+    more than one."""
+    found = [
+        number for number, each in enumerate(read_lines(healthy, line.file), 1) if line.text in each
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def substitute(file: str, old: str, new: str) -> str:
-    """Replace a piece of a line that has to be there. The file stays the same inode, so owner, mode and open handles stay."""
-    return f"grep -qF -- {quote(old)} {quote(file)}\n{edit(file, f's|{_escape_old(old)}|{_escape_new(new)}|')}"
+    """Replace a piece of a line that has to be there. The file stays the same inode, so owner, mode
+    and open handles stay."""
+    return (
+        f"grep -qF -- {quote(old)} {quote(file)}\n"
+        f"{edit(file, f's|{_escape_old(old)}|{_escape_new(new)}|')}"
+    )
 
 
 def edit(file: str, program: str) -> str:

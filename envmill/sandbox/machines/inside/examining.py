@@ -1,8 +1,9 @@
 """Runs a test file and tells test by test what is wrong. It runs in the container.
 
 Standard library and pytest only.
-The file lies nowhere: it is compiled out of what this program was given. pytest's exit code decides whether there is a report at all:
-0 and 1 say that every test ran. Whatever else it ends with, nothing is known, and nothing is reported.
+The file lies nowhere: it is compiled out of what this program was given. pytest's exit code decides
+whether there is a report at all: 0 and 1 say that every test ran. Whatever else it ends with,
+nothing is known, and nothing is reported.
 """
 
 import ast
@@ -66,7 +67,12 @@ class InMemory(pytest.Module):
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType("test_exam")
         module.__file__ = NAME
-        linecache.cache[NAME] = (len(self.source), None, self.source.splitlines(keepends=True), NAME)
+        linecache.cache[NAME] = (
+            len(self.source),
+            None,
+            self.source.splitlines(keepends=True),
+            NAME,
+        )
         tree = ast.parse(self.source, NAME)
         rewrite_asserts(tree, self.source.encode(), NAME, self.config)
         exec(compile(tree, NAME, "exec", dont_inherit=True), module.__dict__)
@@ -76,7 +82,15 @@ class InMemory(pytest.Module):
 def main(source: str, marker: str, folder: str, held: bool) -> int:
     reporter = Reporter(source, folder, held)
     Path(folder).mkdir(mode=0o700)
-    options = ["-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short", f"-c{os.devnull}", f"--rootdir={folder}"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+        "--tb=short",
+        f"-c{os.devnull}",
+        f"--rootdir={folder}",
+    ]
     code = pytest.main([*options, f"--basetemp={folder}/tmp", sys.path[0]], plugins=[reporter])
     shutil.rmtree(folder, ignore_errors=True)
     if code not in (0, 1) or set(reporter.said) != set(reporter.collected):

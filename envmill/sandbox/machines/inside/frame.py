@@ -1,7 +1,9 @@
-"""Every file of the container in one line each: what may not have changed is found by comparing two such lists.
+"""Every file of the container in one line each: what may not have changed is found by comparing two
+such lists.
 
-It imports only what is frozen into the interpreter or built into it, so that whoever has proved the interpreter's own few files
-has proved this list. Content is hashed under the given folders; elsewhere the change time tells, which no command can set.
+It imports only what is frozen into the interpreter or built into it, so that whoever has proved the
+interpreter's own few files has proved this list. Content is hashed under the given folders;
+elsewhere the change time tells, which no command can set.
 """
 
 import _blake2
@@ -21,7 +23,8 @@ WHOLE = 64 << 20
 MORE = "more\tthan can be told"
 SKIPPED = {"/proc", "/dev", "/run", "/tmp"}
 KERNEL = "/sys"
-"""Passed over where the kernel's files are mounted there; elsewhere it is a folder like any other."""
+"""Passed over where the kernel's files are mounted there; elsewhere it is a folder like any
+other."""
 
 
 def list_files(top: str, hashed: list[str]) -> list[str]:
@@ -37,7 +40,9 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
             seen = entry.stat(follow_symlinks=False)
             lines.append(_write(entry.path, seen, hashed))
             size += len(lines[-1]) + 1
-            if size > LARGEST:  # whoever filled the machine with names has changed it, and that is all there is to know
+            if (
+                size > LARGEST
+            ):  # whoever filled the machine with names has changed it, and that is all there is to know
                 return sorted([*lines, MORE])
             if stat.S_ISDIR(seen.st_mode):
                 waiting.append(entry.path)
@@ -51,7 +56,10 @@ def list_mounts() -> list[str]:
 
 
 def _write(path: str, seen: os.stat_result, hashed: list[str]) -> str:
-    return f"{render(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_describe_file(path, seen, hashed)}"
+    return (
+        f"{render(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} "
+        f"{_describe_file(path, seen, hashed)}"
+    )
 
 
 def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
@@ -59,7 +67,9 @@ def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
         return render(os.readlink(path))
     if not stat.S_ISREG(seen.st_mode):
         return ""
-    if seen.st_size <= WHOLE and any(path == each or path.startswith(f"{each}/") for each in hashed):
+    if seen.st_size <= WHOLE and any(
+        path == each or path.startswith(f"{each}/") for each in hashed
+    ):
         with open(path, "rb") as file:
             return _blake2.blake2b(file.read(), digest_size=16).hexdigest()
     return f"{seen.st_size} {seen.st_ctime_ns}"
@@ -67,7 +77,12 @@ def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
 
 def render(path: str) -> str:
     """A name may hold anything, a line feed included."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\t", "\\t")
+    return (
+        path.encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+        .replace("\n", "\\n")
+        .replace("\t", "\\t")
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""What health checks are written with: probes that say in words what is wrong, and one report. It runs in the container.
+"""What health checks are written with: probes that say in words what is wrong, and one report. It
+runs in the container.
 
 Standard library only.
-A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is not. Anything else is the check's own
+A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is
+not. Anything else is the check's own
 fault: there is no report then, and no verdict.
 """
 
@@ -52,7 +54,8 @@ COMPANIONS = {
 
 
 def list_imports(source: str) -> list[str]:
-    """Modules that a check or a test file names, in its functions as well, and what those import when they are needed."""
+    """Modules that a check or a test file names, in its functions as well, and what those import
+    when they are needed."""
     import ast
 
     names: list[str] = []
@@ -61,7 +64,11 @@ def list_imports(source: str) -> list[str]:
             names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
         elif isinstance(node, ast.Import):
             names += [each.name for each in node.names]
-    return names + [late for package in {name.partition(".")[0] for name in names} for late in COMPANIONS.get(package, ())]
+    return names + [
+        late
+        for package in {name.partition(".")[0] for name in names}
+        for late in COMPANIONS.get(package, ())
+    ]
 
 
 class Bad(Exception):
@@ -79,7 +86,9 @@ def want(holds: object, otherwise: str) -> None:
         raise Bad(otherwise)
 
 
-def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = None) -> tuple[int, str]:
+def fetch(
+    port: str, path: str = "/", method: str = "GET", body: str | None = None
+) -> tuple[int, str]:
     """Status and text of one answer over HTTP on loopback."""
     import http.client  # half of all that is imported here, and most checks fetch nothing
 
@@ -89,12 +98,20 @@ def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = No
         answer = connection.getresponse()
         return answer.status, answer.read().decode("utf-8", "replace")
     except http.client.HTTPException as error:
-        raise Bad(f"port {port} gives no answer that makes sense: {type(error).__name__}") from error
+        raise Bad(
+            f"port {port} gives no answer that makes sense: {type(error).__name__}"
+        ) from error
     finally:
         connection.close()
 
 
-def run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> tuple[int, str]:
+def run(
+    *command: str,
+    user: str = "",
+    folder: str = "/",
+    stdin: str = "",
+    variables: Values | None = None,
+) -> tuple[int, str]:
     """Exit code and output of a command, as somebody else if need be, in a clean environment."""
     entry = pwd.getpwnam(user) if user else None
     done = subprocess.run(
@@ -113,7 +130,13 @@ def run(*command: str, user: str = "", folder: str = "/", stdin: str = "", varia
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
-def must_run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> str:
+def must_run(
+    *command: str,
+    user: str = "",
+    folder: str = "/",
+    stdin: str = "",
+    variables: Values | None = None,
+) -> str:
     """Output of a command that has to succeed."""
     code, output = run(*command, user=user, folder=folder, stdin=stdin, variables=variables)
     want(code == 0, f"`{' '.join(command)}` ends with {code}: {output.strip()[-200:]}")
@@ -128,13 +151,16 @@ def read(path: str) -> str:
 
 
 def want_closed(path: str, owner: str, mode: str) -> None:
-    """Whoever mends with rights for everybody has not mended: nobody may write, or look into what is shut, who may not by these rights.
+    """Whoever mends with rights for everybody has not mended: nobody may write, or look into what
+    is shut, who may not by these rights.
     Root's is in nobody else's hands, and less than these rights is for other probes to notice."""
     if not os.path.lexists(path):
         return
     seen, right = os.lstat(path), int(mode, 8)
     own = f"{pwd.getpwuid(seen.st_uid).pw_name}:{grp.getgrgid(seen.st_gid).gr_name}"
-    theirs = all(name in ("root", each) for name, each in zip(own.split(":"), owner.split(":"), strict=True))
+    theirs = all(
+        name in ("root", each) for name, each in zip(own.split(":"), owner.split(":"), strict=True)
+    )
     want(theirs, f"{path} belongs to {own}")
     shut = 0o022 | sum(bits for bits in (0o070, 0o007) if not right & bits)
     want(not seen.st_mode & ~right & shut, f"{path} is open to more people than it should be")
@@ -142,8 +168,16 @@ def want_closed(path: str, owner: str, mode: str) -> None:
 
 def want_loopback(port: str, sort: str = "tcp") -> None:
     """What listens there listens on 127.0.0.1 alone."""
-    rows = [line.split() for name in (sort, f"{sort}6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    open_ = [row[1].rsplit(":", 1)[0] for row in rows if int(row[1].rsplit(":", 1)[1], 16) == int(port) and row[3] in ("0A", "07")]
+    rows = [
+        line.split()
+        for name in (sort, f"{sort}6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    open_ = [
+        row[1].rsplit(":", 1)[0]
+        for row in rows
+        if int(row[1].rsplit(":", 1)[1], 16) == int(port) and row[3] in ("0A", "07")
+    ]
     want(set(open_) <= {"0100007F"}, f"port {port} is open to other addresses than 127.0.0.1")
 
 
@@ -158,10 +192,15 @@ def find_processes(pattern: str, program: str) -> list[int]:
 
 
 def find_workers(masters: list[int], program: str) -> list[int]:
-    """Processes that a service has started of its own program: they bear titles of their own (`nginx: worker process`)."""
+    """Processes that a service has started of its own program: they bear titles of their own
+    (`nginx: worker process`)."""
     inode, found, parents = Path(program).stat(), list(masters), _list_parents()
     for each in found:
-        found += [pid for pid, parent in parents.items() if parent == each and pid not in found and _runs(Path(f"/proc/{pid}"), inode)]
+        found += [
+            pid
+            for pid, parent in parents.items()
+            if parent == each and pid not in found and _runs(Path(f"/proc/{pid}"), inode)
+        ]
     return sorted(found)
 
 
@@ -170,31 +209,58 @@ def _list_parents() -> dict[int, int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, IndexError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = int(
+                    (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                )
     return parents
 
 
 def find_listeners(port: str) -> list[int]:
     """Processes that hold a listening TCP socket on the port."""
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    sockets = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rsplit(":", 1)[1], 16) == int(port)}
-    return sorted({int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and sockets & set(_list_open(entry))})
+    rows = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    sockets = {
+        f"socket:[{row[9]}]"
+        for row in rows
+        if row[3] == "0A" and int(row[1].rsplit(":", 1)[1], 16) == int(port)
+    }
+    return sorted(
+        {
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and sockets & set(_list_open(entry))
+        }
+    )
 
 
 def check_services(services: dict[str, dict[str, str]]) -> None:
-    """Each runs, as the program it should be, and owns its port alone: a stand-in that gives the same answers is no service."""
+    """Each runs, as the program it should be, and owns its port alone: a stand-in that gives the
+    same answers is no service."""
     for name, each in services.items():
         own = find_processes(each["pattern"], each["program"])
         want(own, f"{name} does not run")
         if each["port"]:
             holders = find_listeners(each["port"])
             want(holders, f"nothing listens on port {each['port']}")
-            for _ in range(TURNS):  # a service that has just been started, or reloaded, is still starting others
-                if set(holders) <= set(own) or set(holders) <= set(find_workers(own, each["program"])):
+            for _ in range(
+                TURNS
+            ):  # a service that has just been started, or reloaded, is still starting others
+                if set(holders) <= set(own) or set(holders) <= set(
+                    find_workers(own, each["program"])
+                ):
                     break
                 time.sleep(0.1)
-                own, holders = find_processes(each["pattern"], each["program"]), find_listeners(each["port"])
-            want(set(holders) <= set(find_workers(own, each["program"])), f"port {each['port']} is held by something else than {name}")
+                own, holders = (
+                    find_processes(each["pattern"], each["program"]),
+                    find_listeners(each["port"]),
+                )
+            want(
+                set(holders) <= set(find_workers(own, each["program"])),
+                f"port {each['port']} is held by something else than {name}",
+            )
 
 
 def _read_command(entry: Path) -> str:
@@ -210,11 +276,14 @@ def _runs(entry: Path, inode: os.stat_result) -> bool:
 
 
 def _list_open(entry: Path) -> list[str]:
-    return _call_as_owner(entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()])
+    return _call_as_owner(
+        entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()]
+    )
 
 
 def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
-    """Nobody looks into a process of somebody else without a right that containers lack, root neither: so its owner looks."""
+    """Nobody looks into a process of somebody else without a right that containers lack, root
+    neither: so its owner looks."""
     try:
         owner = entry.stat()
         os.setegid(owner.st_gid)
@@ -228,22 +297,31 @@ def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
 
 
 def report(names: list[str] | None = None) -> None:
-    """Ask every probe, or those the caller names, and print probe → what is wrong, empty where nothing is, after the caller's marker."""
+    """Ask every probe, or those the caller names, and print probe → what is wrong, empty where
+    nothing is, after the caller's marker."""
     given = json.loads(sys.argv[1])
     services: dict[str, dict[str, str]] = given["services"]
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
     if given.get("held"):
         fetches, unpacks = hasattr(sys.modules.get("check"), "fetch"), "tarfile" in sys.modules
-        late = [*(("http.client", "encodings.idna") if fetches else ()), *(("gzip",) if unpacks else ())]
+        late = [
+            *(("http.client", "encodings.idna") if fetches else ()),
+            *(("gzip",) if unpacks else ()),
+        ]
         shut([*given["imports"], *late, *(("encodings.idna",) if "socket" in sys.modules else ())])
         go_on()
     tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
-    said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
+    said = {
+        name: _ask(test, given["values"])
+        for name, test in tests.items()
+        if name in (given.get("asked") or tests)
+    }
     sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
 
 
 def shut(late: Iterable[str]) -> None:
-    """Import what would be imported later, and from here on nothing but what the archive holds: whoever can write to the disk could put
+    """Import what would be imported later, and from here on nothing but what the archive holds:
+    whoever can write to the disk could put
     a module there for a moment, and be run by whoever judges."""
     for name in late:
         with suppress(ImportError):

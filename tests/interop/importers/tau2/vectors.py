@@ -18,7 +18,9 @@ def read_expected(root: Path, domain: str) -> dict[str, dict[str, Any]]:
     return json.loads((root / "expected.json").read_text(encoding="utf-8"))[domain]
 
 
-async def list_differences(harvest: Harvest, root: Path, domain: str, sandbox: Sandbox) -> tuple[int, list[str]]:
+async def list_differences(
+    harvest: Harvest, root: Path, domain: str, sandbox: Sandbox
+) -> tuple[int, list[str]]:
     """How many vectors were compared, and those that differ."""
     told: Any = harvest.parity[domain]
     folder = harvest.folders[domain]
@@ -29,7 +31,12 @@ async def list_differences(harvest: Harvest, root: Path, domain: str, sandbox: S
             count += 1
             ours = told["vectors"].get(task, {}).get(name)
             if ours is None and "calls_made" in wanted:
-                played = await measure(scenarios[task], folder.environment, [Policy(name, tuple(_list_calls(wanted)))], sandbox)
+                played = await measure(
+                    scenarios[task],
+                    folder.environment,
+                    [Policy(name, tuple(_list_calls(wanted)))],
+                    sandbox,
+                )
                 ours = played[name].describe()
             if ours is None or _spell(ours, wanted) != _spell_wanted(wanted):
                 found.append(f"{task} {name}: {ours} and not {wanted}")
@@ -44,9 +51,16 @@ def _list_calls(wanted: Mapping[str, Any]) -> Iterator[Call]:
 def _spell(ours: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """The components as they are; where the benchmark would have asked its model, its answer there is a stub and none is given here."""
     judged = {name: value for name, value in ours["components"].items() if value != "not judged"}
-    asked = {name: wanted["components"].get(name) for name in ours["components"].keys() - judged.keys()}
+    asked = {
+        name: wanted["components"].get(name) for name in ours["components"].keys() - judged.keys()
+    }
     reward = (
-        wanted["reward"] if asked and ours["reward"] is None and ours["verdict"] == "error" and wanted.get("nl_stubbed") else ours["reward"]
+        wanted["reward"]
+        if asked
+        and ours["reward"] is None
+        and ours["verdict"] == "error"
+        and wanted.get("nl_stubbed")
+        else ours["reward"]
     )
     return reward, judged | asked, ours["calls"], ours["errors"]
 

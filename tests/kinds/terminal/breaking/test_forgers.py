@@ -1,4 +1,5 @@
-"""Nobody is paid for what the judge's commands read, run or stand on, and whoever mends is, with the very same tools."""
+"""Nobody is paid for what the judge's commands read, run or stand on, and whoever mends is, with
+the very same tools."""
 
 import pytest
 
@@ -15,7 +16,12 @@ from tests.soak import count
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ALWAYS = ("git: settings of a home", "python: usercustomize", "what a restart empties: /run", "what nobody compares: /home")
+ALWAYS = (
+    "git: settings of a home",
+    "python: usercustomize",
+    "what a restart empties: /run",
+    "what nobody compares: /home",
+)
 
 
 @pytest.mark.soak(area="terminal")

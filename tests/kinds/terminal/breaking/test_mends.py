@@ -1,4 +1,5 @@
-"""A mend that leaves the machine otherwise than its page says is none; one that no reference path makes is one all the same."""
+"""A mend that leaves the machine otherwise than its page says is none; one that no reference path
+makes is one all the same."""
 
 import random
 
@@ -44,4 +45,6 @@ async def try_mend(containers: Containers, mend: Mend) -> Judgement:
 
 def find_fault(mend: Mend) -> Fault:
     faults = list_faults(load_system(mend.system), random.Random(0))
-    return next(each for each in faults if (each.operator, each.handle) == (mend.operator, mend.handle))
+    return next(
+        each for each in faults if (each.operator, each.handle) == (mend.operator, mend.handle)
+    )

@@ -21,7 +21,8 @@ def envmill(
     scenarios: str | list[str] = "",
     folder: str = "",
 ) -> Task:
-    """Scenarios of one split, or those that are named. A sample that breaks down is the sample's error, and the others go on."""
+    """Scenarios of one split, or those that are named. A sample that breaks down is the sample's
+    error, and the others go on."""
     return Task(
         dataset=MemoryDataset(load_samples(split, forms, scenarios, folder), name="envmill"),
         setup=begin(folder),
@@ -33,7 +34,10 @@ def envmill(
 
 
 def load_samples(
-    split: str = "test", forms: str | list[str] = "single,conversation", scenarios: str | list[str] = "", folder: str = ""
+    split: str = "test",
+    forms: str | list[str] = "single,conversation",
+    scenarios: str | list[str] = "",
+    folder: str = "",
 ) -> list[Sample]:
     """Samples without targets: what is expected is known to the judge alone."""
     found = find_set(folder)
@@ -45,13 +49,26 @@ def load_samples(
         raise SetError(f"There is no split {split!r}: {', '.join(SPLITS)}.")
     if not rows:
         counts = ", ".join(f"{sum(row.split == one for row in found.rows)} {one}" for one in SPLITS)
-        raise SetError(f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: {counts}.")
+        raise SetError(
+            f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: "
+            f"{counts}."
+        )
     return [_make_sample(row) for row in rows]
 
 
 def _make_sample(row: ScenarioRow) -> Sample:
-    metadata = {"scenario": row.scenario, "environment": row.environment, "kind": row.kind, "form": row.form, "split": row.split}
-    return Sample(id=row.id, input=[_MESSAGES[one["role"]](content=one["content"]) for one in row.prompt], metadata=metadata)
+    metadata = {
+        "scenario": row.scenario,
+        "environment": row.environment,
+        "kind": row.kind,
+        "form": row.form,
+        "split": row.split,
+    }
+    return Sample(
+        id=row.id,
+        input=[_MESSAGES[one["role"]](content=one["content"]) for one in row.prompt],
+        metadata=metadata,
+    )
 
 
 def _read_list(told: str | list[str]) -> list[str]:

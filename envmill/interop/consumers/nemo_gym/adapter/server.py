@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The resources server: a session per cookie, a route per tool, and a verdict that the response alone can give again.
+"""The resources server: a session per cookie, a route per tool, and a verdict that the response
+alone can give again.
 
 seed_session(scenario) ──► session ◄── POST /TOOL … ──► verify(response): last words, verdict ──► reward, or a masked sample without one
 """
@@ -23,14 +24,27 @@ from nemo_gym.server_utils import SESSION_ID_KEY
 from pydantic import PrivateAttr
 from starlette.config import Config
 
-from .sessions import JailError, JudgeError, OutageError, ScenarioSession, ScenarioSet, SessionVerdict, SetError, open_set, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    OutageError,
+    ScenarioSession,
+    ScenarioSet,
+    SessionVerdict,
+    SetError,
+    open_set,
+    render_reply,
+)
 from .sessions.calls import read_arguments
 from .sessions.guard import LOOPBACK, Guard
 
 SETTING = "ENVMILL_NEMO_GYM_TOKEN"
 MOST = 64 * 1_048_576
 """Bytes of a request: verify is sent the whole response."""
-OUT_OF_ORDER = '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did caused it."},"ok":false}'
+OUT_OF_ORDER = (
+    '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did '
+    'caused it."},"ok":false}'
+)
 """What a model reads after an outage. The sample is masked."""
 
 
@@ -41,7 +55,8 @@ class GymConfig(BaseResourcesServerConfig):
     folder: str = ""
     """Folder with public/ and sealed/; the one inside this package when empty."""
     sessions: int = 1024
-    """Sessions kept open. The oldest is closed for another, and its sample is masked if it goes on."""
+    """Sessions kept open. The oldest is closed for another, and its sample is masked if it goes
+    on."""
 
 
 class MillSeedRequest(BaseSeedSessionRequest):
@@ -55,7 +70,8 @@ class MillVerifyRequest(BaseVerifyRequest):
 
 
 class MillVerifyResponse(BaseVerifyResponse):
-    """The request again, with the reward. Not why it failed: programs that improve prompts read such rows."""
+    """The request again, with the reward. Not why it failed: programs that improve prompts read
+    such rows."""
 
     scenario: str
     environment: str = ""
@@ -74,7 +90,10 @@ class MillServer(SimpleResourcesServer):
     def setup_webserver(self) -> FastAPI:
         token = Config()(SETTING, default="")
         if self.config.host not in LOOPBACK and not token:
-            raise ValueError(f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of your own first.")
+            raise ValueError(
+                f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of "
+                "your own first."
+            )
         self._set = open_set(self.config.folder) if self.config.folder else open_set()
         app = super().setup_webserver()
         # After the routes of NeMo Gym, which would be tools otherwise.
@@ -82,7 +101,9 @@ class MillServer(SimpleResourcesServer):
         app.add_middleware(Guard, token=token, setting=SETTING, most=MOST)
         return app
 
-    async def seed_session(self, request: Request, body: MillSeedRequest) -> BaseSeedSessionResponse:
+    async def seed_session(
+        self, request: Request, body: MillSeedRequest
+    ) -> BaseSeedSessionResponse:
         name = request.session[SESSION_ID_KEY]
         await self._close(name)
         self._outages.pop(name, None)
@@ -97,8 +118,12 @@ class MillServer(SimpleResourcesServer):
         return BaseSeedSessionResponse()
 
     async def call_tool(self, tool: str, request: Request) -> Response:
-        """A tool of the session's scenario. The body is the arguments; what is no object is answered in the words of the factory."""
-        name, written = request.session[SESSION_ID_KEY], (await request.body()).decode("utf-8", "replace")
+        """A tool of the session's scenario. The body is the arguments; what is no object is
+        answered in the words of the factory."""
+        name, written = (
+            request.session[SESSION_ID_KEY],
+            (await request.body()).decode("utf-8", "replace"),
+        )
         session = self._sessions.get(name)
         if session is None:
             self._outages.setdefault(name, "the server has no such session, or not any more")
@@ -123,11 +148,17 @@ class MillServer(SimpleResourcesServer):
             if verdict.reward is None:
                 raise OutageError(verdict.reason)
         except (JailError, JudgeError, OutageError) as error:
-            raise NoVerdict(f"There is no verdict, and nothing was found out about the model: {error}") from error
+            raise NoVerdict(
+                f"There is no verdict, and nothing was found out about the model: {error}"
+            ) from error
         finally:
             if session is not None:
                 await to_thread.run_sync(session.close)
-        told = {"reward": verdict.reward, "outcome": verdict.outcome, "state_hash": verdict.state_hash}
+        told = {
+            "reward": verdict.reward,
+            "outcome": verdict.outcome,
+            "state_hash": verdict.state_hash,
+        }
         return MillVerifyResponse(**body.model_dump(), **told)
 
     def _begin(self, scenario: str) -> ScenarioSession:
@@ -137,15 +168,23 @@ class MillServer(SimpleResourcesServer):
         except JailError:
             return self._set.begin(scenario)
 
-    def _judge(self, scenario: str, session: ScenarioSession | None, output: list[dict[str, Any]]) -> SessionVerdict:
-        """The verdict on the session; where there is none, on the calls in the response, made again."""
+    def _judge(
+        self, scenario: str, session: ScenarioSession | None, output: list[dict[str, Any]]
+    ) -> SessionVerdict:
+        """The verdict on the session; where there is none, on the calls in the response, made
+        again."""
         if session is not None and session.row.id != scenario:
-            raise OutageError(f"the session is of scenario {session.row.id}, and {scenario} was sent to be verified")
+            raise OutageError(
+                f"the session is of scenario {session.row.id}, and {scenario} was sent to be "
+                "verified"
+            )
         words = read_last_words(output)
         if session is None:
             if any(item.get("output") == OUT_OF_ORDER for item in output):
                 raise OutageError("the environment was out of order")
-            return self._set.judge_moves(scenario, [*read_moves(output), *([] if words is None else [{"say": words}])])
+            return self._set.judge_moves(
+                scenario, [*read_moves(output), *([] if words is None else [{"say": words}])]
+            )
         if words is not None:
             session.say(words)
         return session.judge()
@@ -157,9 +196,16 @@ class MillServer(SimpleResourcesServer):
 
 
 def read_moves(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls in a response that reached the session. NeMo Gym's agent answers arguments that are no JSON itself."""
-    calls = [(item["name"], read_arguments(item["arguments"])) for item in output if item.get("type") == "function_call"]
-    return [{"name": name, "arguments": arguments} for name, arguments in calls if arguments is not None]
+    """The calls in a response that reached the session. NeMo Gym's agent answers arguments that are
+    no JSON itself."""
+    calls = [
+        (item["name"], read_arguments(item["arguments"]))
+        for item in output
+        if item.get("type") == "function_call"
+    ]
+    return [
+        {"name": name, "arguments": arguments} for name, arguments in calls if arguments is not None
+    ]
 
 
 def read_last_words(output: list[dict[str, Any]]) -> str | None:

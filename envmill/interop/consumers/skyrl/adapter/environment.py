@@ -11,7 +11,16 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from .reading import ModelTurn, read_turn, render_replies
-from .sessions import JailError, JudgeError, OutageError, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    OutageError,
+    ScenarioSession,
+    ScenarioSet,
+    SetError,
+    open_set,
+    render_reply,
+)
 
 _LOG = logging.getLogger(__name__)
 NAME = "envmill"
@@ -20,7 +29,8 @@ _OPENING = Lock()
 
 
 class SkyrlEnvironment(BaseTextEnv):
-    """A scenario, and the tools of its environment in the jail. Environments are independent; all of a process share one jail."""
+    """A scenario, and the tools of its environment in the jail. Environments are independent; all
+    of a process share one jail."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:  # noqa: ARG002  SkyRL hands it over
         super().__init__()
@@ -28,7 +38,10 @@ class SkyrlEnvironment(BaseTextEnv):
         self.max_turns = told.get("max_turns")
         scenario = (told.get("extra_info") or {}).get("scenario")
         if not scenario:
-            raise SetError("The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their column extra_info.")
+            raise SetError(
+                "The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their "
+                "column extra_info."
+            )
         self._scenario = str(scenario)
         self._session: ScenarioSession | None = None
         self._said: list[ModelTurn] = []
@@ -45,7 +58,8 @@ class SkyrlEnvironment(BaseTextEnv):
         return prompt, {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Calls are made in order. A turn without any goes to the user, who answers in a conversation; otherwise it is the end."""
+        """Calls are made in order. A turn without any goes to the user, who answers in a
+        conversation; otherwise it is the end."""
         session = self._running()
         self.turns += 1
         self._said.append(read_turn(action))
@@ -65,7 +79,8 @@ class SkyrlEnvironment(BaseTextEnv):
             self._session = None
 
     def get_metrics(self) -> dict[str, Any]:
-        """Whether it was passed, and the number of calls; nothing of why not, which a policy could be fed with."""
+        """Whether it was passed, and the number of calls; nothing of why not, which a policy could
+        be fed with."""
         moves = self._session.moves if self._session else []
         told = {"calls": sum("name" in move for move in moves), "turns": self.turns}
         return told if self._passed is None else {"passed": float(self._passed), **told}
@@ -75,12 +90,23 @@ class SkyrlEnvironment(BaseTextEnv):
         told = _play(session, self._said[-1])
         over = bool(session.ended) or (self.max_turns is not None and self.turns >= self.max_turns)
         reward = self._judge(session) if over else 0.0
-        found = {"scenario": self._scenario, "state_hash": session.state_hash, "ended": session.ended or ("max_turns" if over else "")}
-        return BaseTextEnvStepOutput(observations=[] if over else told, reward=reward, done=over, metadata=found)
+        found = {
+            "scenario": self._scenario,
+            "state_hash": session.state_hash,
+            "ended": session.ended or ("max_turns" if over else ""),
+        }
+        return BaseTextEnvStepOutput(
+            observations=[] if over else told, reward=reward, done=over, metadata=found
+        )
 
     def _begin_again(self, why: str) -> ScenarioSession:
-        """Another session, in which all turns before the last are played again. Programs give the same replies to the same calls."""
-        _LOG.warning("%s: played again from the beginning, since something broke down: %s", self._scenario, why)
+        """Another session, in which all turns before the last are played again. Programs give the
+        same replies to the same calls."""
+        _LOG.warning(
+            "%s: played again from the beginning, since something broke down: %s",
+            self._scenario,
+            why,
+        )
         try:
             session = _begin(self._scenario)
             for turn in self._said[:-1]:

@@ -1,5 +1,6 @@
 # pyright: basic
-"""A tool as a Python method: transformers reads an interface from type hints and Google docstrings, and from nothing else."""
+"""A tool as a Python method: transformers reads an interface from type hints and Google docstrings,
+and from nothing else."""
 
 import inspect
 import json
@@ -9,7 +10,15 @@ from typing import Any, Literal, TypeAlias, Union
 
 Schema: TypeAlias = Mapping[str, Any]
 
-_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None), "object": dict, "array": list}
+_TYPES = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "null": type(None),
+    "object": dict,
+    "array": list,
+}
 _SECTION = re.compile(r"\b(Args|Returns|Raises):")
 """What begins another section of a docstring."""
 _CHOICES = re.compile(r"\(choices:\s*(.*?)\)\s*$", re.IGNORECASE)
@@ -17,7 +26,8 @@ _CHOICES = re.compile(r"\(choices:\s*(.*?)\)\s*$", re.IGNORECASE)
 
 
 def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Callable[..., str]:
-    """A method for the tool. It takes whatever a model writes: the jail validates it, and refuses it in its own words."""
+    """A method for the tool. It takes whatever a model writes: the jail validates it, and refuses
+    it in its own words."""
     name, properties = tool["name"], tool["parameters"].get("properties", {})
     required = tool["parameters"].get("required", ())
 
@@ -30,13 +40,16 @@ def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Calla
             parameter,
             inspect.Parameter.KEYWORD_ONLY,
             annotation=hint,
-            default=inspect.Parameter.empty if parameter in required else properties[parameter].get("default"),
+            default=inspect.Parameter.empty
+            if parameter in required
+            else properties[parameter].get("default"),
         )
         for parameter, hint in hints.items()
     ]
     method.__name__ = method.__qualname__ = name
     method.__doc__ = document(tool)
-    # No hint of what it returns: transformers would write it into the schema, and no model was ever shown that.
+    # No hint of what it returns: transformers would write it into the schema, and no model was ever
+    # shown that.
     method.__annotations__ = hints
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     method.__signature__ = inspect.Signature([itself, *asked])  # type: ignore[attr-defined]
@@ -46,7 +59,10 @@ def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Calla
 def document(tool: Schema) -> str:
     """The docstring: what the tool does, and a line for each parameter."""
     lines = [_defuse(str(tool.get("description") or "").strip() or f"Call {tool['name']}.")]
-    described = [f"    {name}: {_describe(name, schema)}" for name, schema in tool["parameters"].get("properties", {}).items()]
+    described = [
+        f"    {name}: {_describe(name, schema)}"
+        for name, schema in tool["parameters"].get("properties", {}).items()
+    ]
     if described:
         lines += ["", "Args:", *described]
     return "\n".join(lines)
@@ -76,7 +92,11 @@ def _read_one(name: str, schema: Schema) -> Any:
 def _list_values(schema: Schema) -> list[Any]:
     """Values of an enumeration that hints can spell."""
     values = [schema["const"]] if "const" in schema else schema.get("enum", [])
-    return values if all(isinstance(value, str | int | bool) or value is None for value in values) else []
+    return (
+        values
+        if all(isinstance(value, str | int | bool) or value is None for value in values)
+        else []
+    )
 
 
 def _describe(name: str, schema: Schema) -> str:
@@ -90,7 +110,8 @@ def _describe(name: str, schema: Schema) -> str:
 
 
 def _is_hinted(schema: Any) -> bool:
-    """Whether the hint says all of it. That an object takes no other parameters is said nowhere, and refused in the jail."""
+    """Whether the hint says all of it. That an object takes no other parameters is said nowhere,
+    and refused in the jail."""
     if not isinstance(schema, Mapping):
         return True
     said = {"type", "description", "title", "default", "items", "anyOf", "additionalProperties"}
@@ -100,7 +121,12 @@ def _is_hinted(schema: Any) -> bool:
     if isinstance(others, Mapping):
         inner.append(others)
     named = schema.get("type")
-    mixed = isinstance(named, list) and "null" not in named and len(named) > 1 and bool({"array", "object"} & {*named})
+    mixed = (
+        isinstance(named, list)
+        and "null" not in named
+        and len(named) > 1
+        and bool({"array", "object"} & {*named})
+    )
     return set(schema) <= said | spelled and not mixed and all(map(_is_hinted, inner))
 
 

@@ -1,4 +1,5 @@
-"""Rows of the set as tasks. A reward plays the recorded moves again and judges them, so it needs the trace alone.
+"""Rows of the set as tasks. A reward plays the recorded moves again and judges them, so it needs
+the trace alone.
 
 setup ─► state ─► tool server and scripted user append moves ─► finalize: moves are saved ─► reward: moves are made again ─► verdict
 """
@@ -71,18 +72,30 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
         """What was done and said goes into what is saved of a trace; a state does not."""
         state = trace.state
         words = _read_last_words(trace)
-        said = [{"say": words}] if words is not None and self.data.form == "single" and not state.ended else []
-        told = {"moves": [*state.moves, *said], "state_hash": state.state_hash, "ended": state.ended, "outage": state.outage}
+        said = (
+            [{"say": words}]
+            if words is not None and self.data.form == "single" and not state.ended
+            else []
+        )
+        told = {
+            "moves": [*state.moves, *said],
+            "state_hash": state.state_hash,
+            "ended": state.ended,
+            "outage": state.outage,
+        }
         trace.info[INFO] = told
 
     @vf.reward
     async def passed(self, trace: vf.Trace) -> float:
-        """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage is no failure of the policy."""
+        """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage
+        is no failure of the policy."""
         verdict = await asyncio.to_thread(self.judge, trace.info[INFO])
         # Not why it failed: who improves prompts by reading traces would read what was expected.
         trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash}
         if verdict.reward is None:
-            raise RuntimeError(f"there is no verdict, and nothing is known about the policy: {verdict.reason}")
+            raise RuntimeError(
+                f"there is no verdict, and nothing is known about the policy: {verdict.reason}"
+            )
         for name, value in verdict.components.items():
             trace.record_metric(name, float(value))
         return verdict.reward
@@ -91,7 +104,9 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
         """The verdict on recorded moves, made again."""
         if told["outage"]:
             return SessionVerdict("error", None, told["outage"], told["state_hash"])
-        return find_set(self.config.folder).judge_moves(self.data.scenario, told["moves"], told["state_hash"])
+        return find_set(self.config.folder).judge_moves(
+            self.data.scenario, told["moves"], told["state_hash"]
+        )
 
 
 class MillTaskset(vf.Taskset[MillTask, MillConfig]):
@@ -105,13 +120,20 @@ class MillTaskset(vf.Taskset[MillTask, MillConfig]):
         if self.config.split not in SPLITS:
             raise SetError(f"There is no split {self.config.split!r}: {', '.join(SPLITS)}.")
         found = find_set(self.config.task.folder)
-        rows = [row for row in found.rows if row.split == self.config.split and row.form in self.config.forms]
+        rows = [
+            row
+            for row in found.rows
+            if row.split == self.config.split and row.form in self.config.forms
+        ]
         if self.config.scenarios:
             rows = [found.find(name) for name in self.config.scenarios]
         if not rows:
-            counts = ", ".join(f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS)
+            counts = ", ".join(
+                f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS
+            )
             raise SetError(
-                f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} is there. Rows by split: {counts}."
+                f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} "
+                f"is there. Rows by split: {counts}."
             )
         for row in rows:
             rules = [message["content"] for message in row.prompt if message["role"] == "system"]

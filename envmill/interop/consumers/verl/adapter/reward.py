@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""verl's custom reward function: a rollout's calls are made again in a session of this process, and judged."""
+"""verl's custom reward function: a rollout's calls are made again in a session of this process, and
+judged."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +16,8 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **more: Any,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """1 where the scenario is solved, else 0. Outages are raised, since verl has no reward for them."""
+    """1 where the scenario is solved, else 0. Outages are raised, since verl has no reward for
+    them."""
     told = _read_trail(extra_info or {})
     scenario = told["scenario"] if told else ground_truth
     if told and told["outage"]:
@@ -26,17 +28,27 @@ def compute_score(
     verdict = _judge(scenario, [*moves, *([{"say": words}] if words else [])], state_hash)
     if verdict.reward is None:
         raise OutageError(f"{scenario}: nothing was found out: {verdict.reason}")
-    return {"score": verdict.reward, "acc": float(verdict.outcome == "pass"), "calls": len(moves), "state_hash": verdict.state_hash}
+    return {
+        "score": verdict.reward,
+        "acc": float(verdict.outcome == "pass"),
+        "calls": len(moves),
+        "state_hash": verdict.state_hash,
+    }
 
 
 def cut_marks(words: str, solution_str: str) -> str:
-    """The last words without their special tokens: verl leaves these in messages, and takes them out of what it hands to rewards."""
+    """The last words without their special tokens: verl leaves these in messages, and takes them
+    out of what it hands to rewards."""
     spoken = solution_str.rstrip()
-    return next((words[:end] for end in range(len(words), 0, -1) if spoken.endswith(words[:end].rstrip())), "")
+    return next(
+        (words[:end] for end in range(len(words), 0, -1) if spoken.endswith(words[:end].rstrip())),
+        "",
+    )
 
 
 def strip_thoughts(text: str) -> str:
-    """What stands before the last `</think>`, and after a `<think>` that never ends, is told to nobody."""
+    """What stands before the last `</think>`, and after a `<think>` that never ends, is told to
+    nobody."""
     return text.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
@@ -45,7 +57,10 @@ def _read_trail(extra_info: Mapping[str, Any]) -> Mapping[str, Any] | None:
     trail = (extra_info.get("extras") or {}).get("envmill")
     told = trail.describe() if isinstance(trail, Trail) else trail
     if told and told["scenario"] != extra_info.get("scenario", told["scenario"]):
-        raise SetError(f"The row is of scenario {extra_info['scenario']}, and its calls were made in {told['scenario']}. Mend extra_info.")
+        raise SetError(
+            f"The row is of scenario {extra_info['scenario']}, and its calls were made in "
+            f"{told['scenario']}. Mend extra_info."
+        )
     return told
 
 

@@ -14,7 +14,8 @@ _OPENING = Lock()
 
 
 class Trail:
-    """A rollout's session. To other processes it goes as a plain dictionary: scenario, moves, hash of the state, last words."""
+    """A rollout's session. To other processes it goes as a plain dictionary: scenario, moves, hash
+    of the state, last words."""
 
     def __init__(self, scenario: str, messages: list[dict[str, Any]]) -> None:
         self.scenario, self._messages = scenario, messages
@@ -30,7 +31,11 @@ class Trail:
 
     def describe(self) -> dict[str, Any]:
         last = self._messages[-1] if self._messages else {}
-        words = last.get("content") if last.get("role") == "assistant" and not last.get("tool_calls") else ""
+        words = (
+            last.get("content")
+            if last.get("role") == "assistant" and not last.get("tool_calls")
+            else ""
+        )
         return {
             "scenario": self.scenario,
             "moves": list(self._session.moves),
@@ -46,7 +51,8 @@ class Trail:
         return dict, (self.describe(),)
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Where the jail breaks down, the moves are made again in another one: programs give the same replies to the same calls."""
+        """Where the jail breaks down, the moves are made again in another one: programs give the
+        same replies to the same calls."""
         try:
             return self._session.call(name, arguments)
         except JailError:

@@ -137,7 +137,8 @@ class World:
         """
         reservation = self._reservation(reservation_id)
         reservation["payment_history"] += [
-            {"payment_id": one["payment_id"], "amount": -one["amount"]} for one in reservation["payment_history"]
+            {"payment_id": one["payment_id"], "amount": -one["amount"]}
+            for one in reservation["payment_history"]
         ]
         reservation["status"] = "cancelled"
         return reservation
@@ -213,7 +214,9 @@ class World:
         """
         return "Transfer successful"
 
-    def update_reservation_baggages(self, reservation_id: str, total_baggages: int, nonfree_baggages: int, payment_id: str) -> Any:
+    def update_reservation_baggages(
+        self, reservation_id: str, total_baggages: int, nonfree_baggages: int, payment_id: str
+    ) -> Any:
         """Update the baggage information of a reservation.
 
         Args:
@@ -229,7 +232,9 @@ class World:
         reservation["nonfree_baggages"] = nonfree_baggages
         return reservation
 
-    def update_reservation_flights(self, reservation_id: str, cabin: str, flights: list[dict[str, Any]], payment_id: str) -> Any:
+    def update_reservation_flights(
+        self, reservation_id: str, cabin: str, flights: list[dict[str, Any]], payment_id: str
+    ) -> Any:
         """Update the flight information of a reservation. Unchanged flights are named as well.
 
         Args:
@@ -246,16 +251,22 @@ class World:
             kept = [
                 piece
                 for piece in reservation["flights"]
-                if all(piece[name] == value for name, value in flight.items()) and cabin == reservation["cabin"]
+                if all(piece[name] == value for name, value in flight.items())
+                and cabin == reservation["cabin"]
             ]
             pieces.append(kept[0] if kept else self._take_seats(flight, cabin, people)[0])
-        before, after = (sum(piece["price"] for piece in held) * len(people) for held in (reservation["flights"], pieces))
+        before, after = (
+            sum(piece["price"] for piece in held) * len(people)
+            for held in (reservation["flights"], pieces)
+        )
         self._pay(reservation, payment_id, after - before)
         reservation["flights"] = pieces
         reservation["cabin"] = cabin
         return reservation
 
-    def update_reservation_passengers(self, reservation_id: str, passengers: list[dict[str, Any]]) -> Any:
+    def update_reservation_passengers(
+        self, reservation_id: str, passengers: list[dict[str, Any]]
+    ) -> Any:
         """Update the passenger information of a reservation.
 
         Args:
@@ -305,7 +316,9 @@ class World:
         if cabin not in ("basic_economy", "economy", "business"):
             raise Rejection("bad_word", f"Cabin class {cabin} is not known")
 
-    def _take_seats(self, wanted: dict[str, Any], cabin: str, people: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _take_seats(
+        self, wanted: dict[str, Any], cabin: str, people: list[Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """The piece of a reservation on this flight, and the flight's day; no seat is taken yet."""
         number, date = wanted["flight_number"], wanted["date"]
         flight, day = self._flight(number), self._day(number, date)
@@ -322,7 +335,9 @@ class World:
         }
         return piece, day
 
-    def _check_payments(self, user: dict[str, Any], paid: list[dict[str, Any]], total: float) -> None:
+    def _check_payments(
+        self, user: dict[str, Any], paid: list[dict[str, Any]], total: float
+    ) -> None:
         for payment in paid:
             key = payment["payment_id"]
             if key not in user["payment_methods"]:
@@ -350,7 +365,9 @@ class World:
         if price != 0:
             reservation["payment_history"].append({"payment_id": key, "amount": price})
 
-    def _search(self, date: str, origin: str, destination: str = "", after: str = "") -> list[dict[str, Any]]:
+    def _search(
+        self, date: str, origin: str, destination: str = "", after: str = ""
+    ) -> list[dict[str, Any]]:
         found = list[dict[str, Any]]()
         for flight in self.flights.values():
             day = flight["dates"].get(date)

@@ -99,7 +99,9 @@ class World:
     def _assert_task_status(self, task_id: str, expected_status: str) -> bool:
         return self._find(task_id)["status"] == expected_status
 
-    def _add_notification(self, notification_id: str, message: str, task_id: str | None = None) -> str:
+    def _add_notification(
+        self, notification_id: str, message: str, task_id: str | None = None
+    ) -> str:
         self.notifications[notification_id] = {
             "notification_id": notification_id,
             "message": message,

@@ -71,7 +71,9 @@ class World:
         order["payment_history"].extend(refunds)
         return order
 
-    def exchange_delivered_order_items(self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str) -> Any:
+    def exchange_delivered_order_items(
+        self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
+    ) -> Any:
         """Exchange items of a delivered order for other variants. The agent explains it and asks for a yes first.
 
         Args:
@@ -200,7 +202,9 @@ class World:
         order["address"] = _address(address1, address2, city, state, country, zip)
         return order
 
-    def modify_pending_order_items(self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str) -> Any:
+    def modify_pending_order_items(
+        self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
+    ) -> Any:
         """Modify items of a pending order, once. The agent explains it and asks for a yes first.
 
         Args:
@@ -256,7 +260,9 @@ class World:
         method = self._method(order["user_id"], payment_method_id)
         history = order["payment_history"]
         if len(history) != 1 or history[0]["transaction_type"] != "payment":
-            raise Rejection("bad_history", "There should be exactly one payment for a pending order")
+            raise Rejection(
+                "bad_history", "There should be exactly one payment for a pending order"
+            )
         paid = history[0]
         if paid["payment_method_id"] == payment_method_id:
             raise Rejection("same_method", "The new payment method should be another one")
@@ -297,7 +303,9 @@ class World:
         user["address"] = _address(address1, address2, city, state, country, zip)
         return user
 
-    def return_delivered_order_items(self, order_id: str, item_ids: list[str], payment_method_id: str) -> Any:
+    def return_delivered_order_items(
+        self, order_id: str, item_ids: list[str], payment_method_id: str
+    ) -> Any:
         """Return some items of a delivered order. The agent explains it and asks for a yes first.
 
         Args:
@@ -311,7 +319,9 @@ class World:
         method = self._method(order["user_id"], payment_method_id)
         first = order["payment_history"][0]["payment_method_id"]
         if method["source"] != "gift_card" and payment_method_id != first:
-            raise Rejection("bad_method", "Payment method should be the original one or a gift card")
+            raise Rejection(
+                "bad_method", "Payment method should be the original one or a gift card"
+            )
         self._need_items(order, item_ids)
         order["status"] = "return requested"
         order["return_items"] = sorted(item_ids)
@@ -361,7 +371,9 @@ class World:
         return variants[key]
 
 
-def _address(address1: str, address2: str, city: str, state: str, country: str, code: str) -> dict[str, str]:
+def _address(
+    address1: str, address2: str, city: str, state: str, country: str, code: str
+) -> dict[str, str]:
     return {
         "address1": address1,
         "address2": address2,

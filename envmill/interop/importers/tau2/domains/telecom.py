@@ -187,7 +187,8 @@ class World:
         return [
             customer
             for customer in self.customers
-            if customer["full_name"].lower() == full_name.lower() and customer["date_of_birth"] == dob
+            if customer["full_name"].lower() == full_name.lower()
+            and customer["date_of_birth"] == dob
         ]
 
     def get_details_by_id(self, id: str) -> Any:
@@ -565,7 +566,9 @@ class World:
             return self._tell(f"Error. App '{app_name}' not found. Cannot grant permission.")
         if name not in app["permissions"]:
             known = list(app["permissions"])
-            return self._tell(f"Error. Permission '{name}' not tracked for app '{app_name}', available permissions: {known}")
+            return self._tell(
+                f"Error. Permission '{name}' not tracked for app '{app_name}', available permissions: {known}"
+            )
         app["permissions"][name] = True
         return self._tell(f"Success. Permission '{name}' granted to app '{app_name}'.")
 
@@ -601,7 +604,9 @@ class World:
         if request is None:
             return "You do not have a payment request."
         request["paid"] = True
-        return f"Payment of {request['amount_due']} USD has been made for bill {request['bill_id']}."
+        return (
+            f"Payment of {request['amount_due']} USD has been made for bill {request['bill_id']}."
+        )
 
     @coupling
     def _sync(self) -> None:
@@ -797,7 +802,9 @@ class World:
         self._owned_line(customer_id, line_id)["data_used_gb"] = data_used_gb
         return f"Data usage set to {data_used_gb} GB for line {line_id}"
 
-    def _suspend_line_for_overdue_bill(self, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool) -> str:
+    def _suspend_line_for_overdue_bill(
+        self, customer_id: str, line_id: str, new_bill_id: str, contract_ended: bool
+    ) -> str:
         line, customer = self._line(line_id), self._customer(customer_id)
         if line["status"] != "Active":
             raise Rejection("not_active", "Line must be active to suspend for unpaid bill")
@@ -826,7 +833,9 @@ class World:
             line["contract_end_date"] = f"{LAST_MONTH}-31"
         return f"Line {line_id} suspended for unpaid bill {new_bill_id}."
 
-    def _assert_data_refueling_amount(self, customer_id: str, line_id: str, expected_amount: float) -> bool:
+    def _assert_data_refueling_amount(
+        self, customer_id: str, line_id: str, expected_amount: float
+    ) -> bool:
         found = self._owned_line(customer_id, line_id)["data_refueling_gb"]
         return abs(found - expected_amount) < 1e-6
 
@@ -841,7 +850,9 @@ class World:
         return True
 
     def _assert_no_overdue_bill(self, overdue_bill_id: str) -> bool:
-        return all(bill["status"] == "Paid" for bill in self.bills if bill["bill_id"] == overdue_bill_id)
+        return all(
+            bill["status"] == "Paid" for bill in self.bills if bill["bill_id"] == overdue_bill_id
+        )
 
     def _set_user_info(self, name: str, phone_number: str) -> None:
         self.surroundings["name"] = name
@@ -863,7 +874,9 @@ class World:
         if not self.surroundings["line_active"]:
             return
         allowed = MODES.get(device["network_mode_preference"], ("4G",))
-        technology = next((one for one in allowed if signals.get(one, "none") != "none"), allowed[-1])
+        technology = next(
+            (one for one in allowed if signals.get(one, "none") != "none"), allowed[-1]
+        )
         device["network_connection_status"] = "connected"
         device["network_technology_connected"] = technology
         device["network_signal_strength"] = signals.get(technology, "none")
@@ -961,7 +974,9 @@ class World:
     def _assert_mobile_data_saver_mode_status(self, expected_status: bool) -> bool:
         return self.device["data_saver_mode"] == expected_status
 
-    def _assert_internet_speed(self, expected_speed: float, expected_desc: str | None = None) -> bool:
+    def _assert_internet_speed(
+        self, expected_speed: float, expected_desc: str | None = None
+    ) -> bool:
         speed, label = self._speed()
         enough = (speed or 0.0) >= expected_speed
         return enough and (expected_desc is None or label.lower() == expected_desc.lower())
