@@ -40,33 +40,18 @@ ORIGIN = NOWHERE.model_copy(update={"recipe": SYSTEM, "provider": "released"})
 
 async def import_release(root: Path, sandbox: Sandbox, tools: Path | None = None) -> Harvest:
     """A domain's folder, or a folder of several. `tools` is a program of the domain, or a folder of programs by the domain's name."""
-    harvest = Harvest(counted={"environments": 0, "scenarios": 0, "checks": 0})
+    harvest = Harvest(counted={"environments": 0, "scenarios": 0})
     for folder_name, domain in read_domains(root):
-        harvest.counted["environments"] += 1
         if isinstance(domain, tuple):
+            harvest.counted["environments"] += 1
             harvest.remarks.append(Remark(folder_name, "", "refused", *domain))
             continue
-        harvest.counted["scenarios"] += len(domain.tasks)
-        harvest.counted["checks"] += sum(_count_checks(task) for _, task in domain.tasks)
+        harvest.counted["environments"] += len(domain.policies)
+        harvest.counted["scenarios"] += len(domain.policies) * len(domain.tasks)
         named = domain.tools.get("domain") if domain.tools else None
         name = str(named) if isinstance(named, str) and named else folder_name
         await _Import(name, domain, sandbox, harvest).map(find_program(name, tools))
     return harvest
-
-
-def _count_checks(task: ReleasedTask | str) -> int:
-    criteria = None if isinstance(task, str) else task.evaluation_criteria
-    listed = (
-        (
-            criteria.actions,
-            criteria.env_assertions,
-            criteria.communicate_info,
-            criteria.nl_assertions,
-        )
-        if criteria
-        else ()
-    )
-    return sum(len(one or []) for one in listed)
 
 
 @dataclass

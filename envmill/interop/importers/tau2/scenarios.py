@@ -378,7 +378,7 @@ class TaskMapper:
             "unchecked": list(unchecked),
             "splits": [name for name, ids in self.splits.items() if task.id in ids],
             "user_tools": task.user_tools,
-            "issues": task.issues,
+            "issues": [_shorten_issue(one) for one in task.issues or []],
             "required_documents": task.required_documents,
             "description": task.description,
             "ticket": task.ticket,
@@ -415,6 +415,12 @@ class TaskMapper:
             reports=[tool.name for tool in allowed if tool.effect == "query"],
         )
         return before + "\n".join([opening, *map(str, facts.values())]), contract
+
+
+def _shorten_issue(issue: Json) -> Json:
+    """What it is about. Who reported it is nobody's business."""
+    kept = ("id", "title", "status")
+    return {name: issue.get(name) for name in kept} if is_object(issue) else None
 
 
 def read_user(user: ReleasedUser) -> tuple[str, dict[str, Json], list[str]]:
