@@ -13,7 +13,7 @@ from envmill.errors import SettingsError
 from envmill.interop.bundles import read_folder, write_folder
 from envmill.interop.importers.base import Harvest
 from envmill.interop.importers.tau2 import import_release
-from envmill.interop.importers.tau2.parity import Policy, Vector, measure, read_vector
+from envmill.interop.importers.tau2.parity import ScriptedDialogue, Vector, measure, read_vector
 from envmill.kinds.dialogue.plan import read_dialogue
 from envmill.sandbox import Sandbox
 from schemas.environment import Call
@@ -55,7 +55,7 @@ async def play(
     """What the first scenario pays for these calls and words."""
     folder = harvest.folders[name]
     found = await measure(
-        folder.scenarios[0], folder.environment, [Policy("one", calls, said)], jail
+        folder.scenarios[0], folder.environment, [ScriptedDialogue("one", calls, said)], jail
     )
     return found["one"]
 

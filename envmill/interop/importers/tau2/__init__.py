@@ -20,7 +20,7 @@ from envmill.interop.importers.tau2.programs import (
     DomainProgram,
     find_program,
 )
-from envmill.interop.importers.tau2.release import Domain, ReleasedTask, read_domains
+from envmill.interop.importers.tau2.release import DomainData, ReleasedTask, read_domains
 from envmill.interop.importers.tau2.scenarios import MappedTask, State, TaskFault, TaskMapper
 from envmill.kinds.dialogue.plan import FILE
 from envmill.kinds.start import CLOCK
@@ -59,7 +59,7 @@ class _Import:
     """One domain on its way into folders, one for each policy."""
 
     name: str
-    domain: Domain
+    domain: DomainData
     sandbox: Sandbox
     harvest: Harvest
     mapped: dict[bool, list[Scenario]] = field(default_factory=dict[bool, list[Scenario]])

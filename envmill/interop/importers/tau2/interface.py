@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from envmill.errors import BuildError
 from envmill.interop.importers.tau2.programs import CLASS, DomainProgram
-from envmill.interop.importers.tau2.release import Domain
+from envmill.interop.importers.tau2.release import DomainData
 from envmill.interop.importers.tools.shaping import ForeignReference, Shaper
 from envmill.kinds import stateful
 from envmill.runtime.schema import check_schema
@@ -26,7 +26,7 @@ _READING = (
 )
 
 
-def map_tools(domain: Domain, program: DomainProgram, tell: Tell) -> list[Tool]:
+def map_tools(domain: DomainData, program: DomainProgram, tell: Tell) -> list[Tool]:
     """The program's tools as `tools.json` words them. A tool that only one of both has is told of; BuildError where there is no tool."""
     told = dict(_list_told(domain))
     effects: dict[str, Effect] = {
@@ -48,7 +48,7 @@ def map_tools(domain: Domain, program: DomainProgram, tell: Tell) -> list[Tool]:
     return tools
 
 
-def _list_told(domain: Domain) -> list[tuple[str, dict[str, Json]]]:
+def _list_told(domain: DomainData) -> list[tuple[str, dict[str, Json]]]:
     rows = domain.tools.get("tools") if domain.tools else None
     return [(str(row.get("name")), row) for row in rows if is_object(row)] if is_array(rows) else []
 

@@ -24,7 +24,7 @@ MAX_ERRORS = 10
 
 
 @dataclass(frozen=True)
-class Policy:
+class ScriptedDialogue:
     """A dialogue that nobody thought up."""
 
     name: str
@@ -81,17 +81,17 @@ class Parity:
 
 def list_policies(
     scenario: Scenario, environment: Environment, writes: frozenset[str]
-) -> Iterator[Policy]:
+) -> Iterator[ScriptedDialogue]:
     """Gold, nothing, gold without each write, a hand-over at once, and gold's names with no arguments."""
     gold = tuple(scenario.oracle)
     said = (scenario.say,) if scenario.say else ()
-    yield Policy("gold", gold, said)
-    yield Policy("do_nothing", ())
+    yield ScriptedDialogue("gold", gold, said)
+    yield ScriptedDialogue("do_nothing", ())
     for place, call in enumerate(gold):
         if call.name in writes:
-            yield Policy(f"drop_one/{place}", (*gold[:place], *gold[place + 1 :]), said)
+            yield ScriptedDialogue(f"drop_one/{place}", (*gold[:place], *gold[place + 1 :]), said)
     if any(tool.name == HAND_OVER for tool in environment.tools):
-        yield Policy(
+        yield ScriptedDialogue(
             "transfer_at_once",
             (
                 Call(
@@ -99,13 +99,15 @@ def list_policies(
                 ),
             ),
         )
-    yield Policy("empty_args", tuple(Call(name=call.name, actor=call.actor) for call in gold))
+    yield ScriptedDialogue(
+        "empty_args", tuple(Call(name=call.name, actor=call.actor) for call in gold)
+    )
 
 
 async def measure(
     scenario: Scenario,
     environment: Environment,
-    policies: Sequence[Policy],
+    policies: Sequence[ScriptedDialogue],
     sandbox: Sandbox,
     program: Program | None = None,
 ) -> dict[str, Vector]:

@@ -58,7 +58,7 @@ class ReleasedAction(_Released):
     compare_args: list[str] | None = None
 
 
-class ReleasedFunction(_Released):
+class ReleasedEnvCall(_Released):
     """A call of a function that no side is offered: it breaks something, or looks at it."""
 
     env_type: Side
@@ -66,7 +66,7 @@ class ReleasedFunction(_Released):
     arguments: dict[str, Json] = {}
 
 
-class ReleasedAssertion(ReleasedFunction):
+class ReleasedAssertion(ReleasedEnvCall):
     """One that must return a certain value at the end."""
 
     assert_value: bool = True
@@ -130,7 +130,7 @@ class ReleasedStart(_Released):
     """How a task begins."""
 
     initialization_data: ReleasedData | None = None
-    initialization_actions: list[ReleasedFunction] | None = None
+    initialization_actions: list[ReleasedEnvCall] | None = None
     message_history: list[ReleasedMessage] | None = None
 
 
@@ -154,7 +154,7 @@ _KNOWN: Mapping[str, type[BaseModel]] = {
     "user_scenario.instructions": ReleasedInstructions,
     "initial_state": ReleasedStart,
     "initial_state.initialization_data": ReleasedData,
-    "initial_state.initialization_actions": ReleasedFunction,
+    "initial_state.initialization_actions": ReleasedEnvCall,
     "initial_state.message_history": ReleasedMessage,
     "initial_state.message_history.tool_calls": ReleasedToolCall,
     "evaluation_criteria": ReleasedCriteria,
@@ -168,7 +168,7 @@ _UNUSED = {
 
 
 @dataclass
-class Domain:
+class DomainData:
     """One domain, read."""
 
     name: str
@@ -189,7 +189,7 @@ class Domain:
     """File of the user's state, where there is one."""
 
 
-def read_domains(root: Path) -> Iterator[tuple[str, Domain | tuple[str, str]]]:
+def read_domains(root: Path) -> Iterator[tuple[str, DomainData | tuple[str, str]]]:
     """Every domain by its name, or (code, words) of what is wrong with it."""
     files = Files(root, largest=MAX_RELEASE)
     homes = sorted(
@@ -226,7 +226,7 @@ def _find_home(path: str) -> str | None:
     return "/".join(parts[:-1] if parts and parts[-1] == "tasks" else parts)
 
 
-def _read_domain(files: Files, home: str, name: str) -> Domain:
+def _read_domain(files: Files, home: str, name: str) -> DomainData:
     at = f"{home}/" if home else ""
     here = {path.removeprefix(at) for path in files.list() if path.startswith(at)}
     here = {path for path in here if "/" not in path or path.startswith("tasks/")}
@@ -237,7 +237,7 @@ def _read_domain(files: Files, home: str, name: str) -> Domain:
     rows, used = _read_tasks(files, at, here)
     unknown = dict[str, int]()
     tools = files.json(f"{at}tools.json") if "tools.json" in here else None
-    domain = Domain(
+    domain = DomainData(
         name=name,
         agent=agent,
         user=_read_state(files, at, "user_db", here, needed=False),

@@ -104,7 +104,7 @@ class TaskMapper:
             goals=goals,
             guards=guards,
             frame=frame,
-            sides=dict(self.program.sides) if self.environment.kind == "dialogue" else {},
+            sides=dict(self.program.sides) if self._list_user_tools() else {},
             unjudged=unjudged,
         )
         request, user = self._describe_user(task, history)
@@ -174,7 +174,7 @@ class TaskMapper:
             raise TaskFault("does_not_begin", f"{broken[0].code}: {broken[0].message[-300:]}")
         begins = 1 + len(opening) + len(plan)
         for (call, reply), step in zip(replayed, seen[begins : begins + len(calls)], strict=True):
-            if not _says(step, reply):
+            if not _is_answered(step, reply):
                 detail = "the history's call is answered otherwise than recorded; τ²-bench refuses to judge such a task"
                 self.remarks.append((call.name, "noted", "history_differs", detail))
         return apply_changes(state, list_changes(seen[-1]))
@@ -488,7 +488,7 @@ def merge(before: Json, given: Json) -> Json:
     return {**before, **{name: merge(before.get(name), value) for name, value in given.items()}}
 
 
-def _says(step: Observation, recorded: str | None) -> bool:
+def _is_answered(step: Observation, recorded: str | None) -> bool:
     """Whether a call is answered as recorded: as JSON where both are."""
     part: Json = step.parts[0] if step.outcome == "ok" and step.parts else {}
     said: Json = part.get("value", part.get("text")) if is_object(part) else None

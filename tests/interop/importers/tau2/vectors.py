@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from envmill.interop.importers.base import Harvest
-from envmill.interop.importers.tau2.parity import Policy, Vector, measure
+from envmill.interop.importers.tau2.parity import ScriptedDialogue, Vector, measure
 from envmill.sandbox import Sandbox
 from schemas.environment import Call
 
@@ -34,7 +34,7 @@ async def list_differences(
                 played = await measure(
                     scenarios[task],
                     folder.environment,
-                    [Policy(name, tuple(_list_calls(wanted)))],
+                    [ScriptedDialogue(name, tuple(_list_calls(wanted)))],
                     sandbox,
                 )
                 ours = played[name].describe()

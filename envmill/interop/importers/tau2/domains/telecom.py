@@ -367,10 +367,10 @@ class World:
         """
         if mode not in MODES:
             text = f"Failed to set network mode: '{mode}' is not a valid option. Please use one of: {', '.join(MODES)}"
-            return self._tell(text)
+            return self._report(text)
         self.device["network_mode_preference"] = mode
         self._simulate_network_search()
-        return self._tell(f"Preferred Network Mode set to: {mode}")
+        return self._report(f"Preferred Network Mode set to: {mode}")
 
     @actors("user")
     def run_speed_test(self) -> str:
@@ -383,7 +383,7 @@ class World:
     @actors("user")
     def toggle_airplane_mode(self) -> str:
         """Toggles Airplane Mode ON or OFF. When ON, it disconnects all wireless communications."""
-        return self._tell(f"Airplane Mode is now {_switch(self._flip_airplane())}.")
+        return self._report(f"Airplane Mode is now {_switch(self._flip_airplane())}.")
 
     @actors("user")
     def check_sim_status(self) -> str:
@@ -400,17 +400,17 @@ class World:
         """Removes and reinserts your SIM card."""
         self.device["sim_card_missing"] = False
         self._simulate_network_search()
-        return self._tell("SIM card re-seated successfully.")
+        return self._report("SIM card re-seated successfully.")
 
     @actors("user")
     def toggle_data(self) -> str:
         """Toggles your phone's mobile data connection ON or OFF."""
-        return self._tell(f"Mobile Data is now {_switch(self._flip('data_enabled'))}.")
+        return self._report(f"Mobile Data is now {_switch(self._flip('data_enabled'))}.")
 
     @actors("user")
     def toggle_roaming(self) -> str:
         """Toggles Data Roaming ON or OFF."""
-        return self._tell(f"Data Roaming is now {_switch(self._flip('roaming_enabled'))}.")
+        return self._report(f"Data Roaming is now {_switch(self._flip('roaming_enabled'))}.")
 
     @actors("user")
     def check_data_restriction_status(self) -> str:
@@ -423,7 +423,7 @@ class World:
     def toggle_data_saver_mode(self) -> str:
         """Toggles Data Saver mode ON or OFF. When ON, it reduces data usage, which may affect data speed."""
         self.device["data_saver_mode"] = not self.device["data_saver_mode"]
-        return self._tell(f"Data Saver Mode is now {_switch(self.device['data_saver_mode'])}.")
+        return self._report(f"Data Saver Mode is now {_switch(self.device['data_saver_mode'])}.")
 
     @actors("user")
     def check_apn_settings(self) -> str:
@@ -449,14 +449,14 @@ class World:
             raise Rejection("bad_settings", f"Unknown APN name: {settings['apn_name']}")
         self.device["active_apn_settings"] = settings
         self._simulate_network_search()
-        return self._tell(f"APN settings set to: {settings['apn_name']}")
+        return self._report(f"APN settings set to: {settings['apn_name']}")
 
     @actors("user")
     def reset_apn_settings(self) -> str:
         """Resets your APN settings to the default settings at the next reboot."""
         self.device["active_apn_settings"]["reset_at_reboot"] = True
         self._simulate_network_search()
-        return self._tell("APN settings will reset at reboot.")
+        return self._report("APN settings will reset at reboot.")
 
     @actors("user")
     def check_wifi_status(self) -> str:
@@ -473,11 +473,11 @@ class World:
     def toggle_wifi(self) -> str:
         """Toggles your phone's Wi-Fi radio ON or OFF."""
         if self.device["airplane_mode"]:
-            return self._tell("Cannot change Wi-Fi settings while Airplane Mode is ON.")
+            return self._report("Cannot change Wi-Fi settings while Airplane Mode is ON.")
         self.device["wifi_enabled"] = not self.device["wifi_enabled"]
         if not self.device["wifi_enabled"]:
             self._drop_wifi()
-        return self._tell(f"Wi-Fi is now {_switch(self.device['wifi_enabled'])}.")
+        return self._report(f"Wi-Fi is now {_switch(self.device['wifi_enabled'])}.")
 
     @actors("user")
     def check_wifi_calling_status(self) -> str:
@@ -488,7 +488,7 @@ class World:
     def toggle_wifi_calling(self) -> str:
         """Toggles Wi-Fi Calling ON or OFF."""
         self.device["wifi_calling_enabled"] = not self.device["wifi_calling_enabled"]
-        return self._tell(f"Wi-Fi Calling is now {_switch(self.device['wifi_calling_enabled'])}.")
+        return self._report(f"Wi-Fi Calling is now {_switch(self.device['wifi_calling_enabled'])}.")
 
     @actors("user")
     def check_vpn_status(self) -> str:
@@ -508,15 +508,15 @@ class World:
         if self.device["vpn_connected"]:
             return "VPN already connected."
         self._join_vpn()
-        return self._tell("VPN connected successfully.")
+        return self._report("VPN connected successfully.")
 
     @actors("user")
     def disconnect_vpn(self) -> str:
         """Disconnects any active VPN (Virtual Private Network) connection."""
         if not self.device["vpn_connected"]:
-            return self._tell("No active VPN connection to disconnect.")
+            return self._report("No active VPN connection to disconnect.")
         self._leave_vpn()
-        return self._tell("VPN disconnected successfully.")
+        return self._report("VPN disconnected successfully.")
 
     @actors("user")
     def check_installed_apps(self) -> str:
@@ -563,14 +563,14 @@ class World:
         """
         app, name = self.device["app_statuses"].get(app_name), permission.lower()
         if not app:
-            return self._tell(f"Error. App '{app_name}' not found. Cannot grant permission.")
+            return self._report(f"Error. App '{app_name}' not found. Cannot grant permission.")
         if name not in app["permissions"]:
             known = list(app["permissions"])
-            return self._tell(
+            return self._report(
                 f"Error. Permission '{name}' not tracked for app '{app_name}', available permissions: {known}"
             )
         app["permissions"][name] = True
-        return self._tell(f"Success. Permission '{name}' granted to app '{app_name}'.")
+        return self._report(f"Success. Permission '{name}' granted to app '{app_name}'.")
 
     @actors("user")
     def can_send_mms(self) -> str:
@@ -587,7 +587,7 @@ class World:
             self.device["active_apn_settings"] = dict(APN)
         lines.append("Restarting network services...")
         self._simulate_network_search()
-        return self._tell("\n".join(lines))
+        return self._report("\n".join(lines))
 
     @actors("user")
     def check_payment_request(self) -> str:
@@ -719,7 +719,7 @@ class World:
             shown.append("🔒 VPN Connected")
         return " | ".join([*shown, f"🔋 {device['battery_level']}%"])
 
-    def _tell(self, text: str) -> str:
+    def _report(self, text: str) -> str:
         return f"{text}\nStatus Bar: {self._bar()}"
 
     def _sim(self) -> str:
