@@ -51,7 +51,11 @@ def serve() -> None:
         try:
             asked = json.loads(line)
             reply = (
-                {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+                {"answer": converse(asked)}
+                if "dialogue" in asked
+                else {"progress": measure(asked)}
+                if asked.get("progress")
+                else {"verdict": decide(asked)}
             )
         except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
             reply = {"broken": f"{type(error).__name__}: {error}"}
@@ -61,10 +65,19 @@ def serve() -> None:
 
 def decide(request: dict[str, Any]) -> dict[str, Any]:
     """The verdict as JSON."""
-    judge, ending, scenario = (
-        import_module(f"{name}")
-        for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
-    )
+    judge = import_module("envmill.verifiers.judge").judge
+    return judge(*_read_request(request)).model_dump(mode="json")
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Goals that hold and guards that are broken, by their numbers."""
+    return import_module("envmill.verifiers.progress").find_progress(*_read_request(request))
+
+
+def _read_request(request: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Verifier, ending, and what generated checks said."""
+    ending = import_module("envmill.verifiers.ending")
+    verifier = import_module("schemas.scenario").Verifier
     call = import_module("schemas.environment").Call
     told = request["ending"]
     made = ending.CompletedCall
@@ -80,9 +93,7 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
         ended=told.get("ended", ()),
         answers=told.get("answers", ()),
     )
-    return judge.judge(
-        scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
-    ).model_dump(mode="json")
+    return verifier.model_validate(request["verifier"]), end, request["heard"]
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
