@@ -20,7 +20,8 @@ from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.sql import ask
-from envmill.pipeline.inputs import StepInputs, enter_load
+from envmill.pipeline.entering import enter_load
+from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import STEPS
 from envmill.pipeline.transcripts import add_transcripts, add_turns
 from envmill.recipes import RECIPES
