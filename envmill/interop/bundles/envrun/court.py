@@ -58,7 +58,7 @@ class JudgeProcess:
 
     def decide(self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str) -> Verdict:
         """The verdict on an ending: `initial` and `final` state, `deeds`, `said`."""
-        said, silent = self._hear(verifier, ending, clock)
+        said, silent = self._ask_checks(verifier, ending, clock)
         if silent:
             return make_error(silent)
         reply = self._ask({"verifier": verifier, "ending": ending, "heard": said})
@@ -69,7 +69,7 @@ class JudgeProcess:
     ) -> dict[str, list[int]] | None:
         """Numbers of the `goals` that hold and of the `guards` that are broken in the middle of an
         attempt; None where nothing can be said."""
-        said, silent = self._hear(verifier, ending, clock)
+        said, silent = self._ask_checks(verifier, ending, clock)
         if silent:
             return None
         reply = self._ask({"verifier": verifier, "ending": ending, "heard": said, "progress": True})
@@ -104,7 +104,7 @@ class JudgeProcess:
             judge.communicate()
         return judge and judge.returncode
 
-    def _hear(
+    def _ask_checks(
         self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str
     ) -> tuple[dict[str, bool | None], str]:
         """What each generated check says, by its source; and why one says neither yes nor no."""

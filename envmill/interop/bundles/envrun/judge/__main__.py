@@ -65,19 +65,24 @@ def serve() -> None:
 
 def decide(request: dict[str, Any]) -> dict[str, Any]:
     """The verdict as JSON."""
-    judge = import_module("envmill.verifiers.judge").judge
-    return judge(*_read_request(request)).model_dump(mode="json")
+    (judge,) = _load("envmill.verifiers.judge")
+    return judge.judge(*_read_request(request)).model_dump(mode="json")
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
     """Goals that hold and guards that are broken, by their numbers."""
-    return import_module("envmill.verifiers.progress").find_progress(*_read_request(request))
+    (progress,) = _load("envmill.verifiers.progress")
+    return progress.find_progress(*_read_request(request))
+
+
+def _load(*names: str) -> list[Any]:
+    """Modules that lie beside, or in EnvMill itself."""
+    return [import_module(f"{name}") for name in names]
 
 
 def _read_request(request: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Verifier, ending, and what generated checks said."""
-    ending = import_module("envmill.verifiers.ending")
-    verifier = import_module("schemas.scenario").Verifier
+    ending, scenario = _load("envmill.verifiers.ending", "schemas.scenario")
     call = import_module("schemas.environment").Call
     told = request["ending"]
     made = ending.CompletedCall
@@ -93,7 +98,7 @@ def _read_request(request: dict[str, Any]) -> tuple[Any, Any, Any]:
         ended=told.get("ended", ()),
         answers=told.get("answers", ()),
     )
-    return verifier.model_validate(request["verifier"]), end, request["heard"]
+    return scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
