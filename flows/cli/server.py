@@ -1,7 +1,7 @@
 """`up`, `down`, `status`: the local Prefect server and its worker."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,10 @@ def up(
         bool, typer.Option("--service", help="Start nothing; write the unit file that has systemd keep this home up.")
     ] = False,
     remote: Annotated[bool, typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none.")] = False,
+    profile: Annotated[
+        Literal["process", "docker"] | None,
+        typer.Option(help="What a flow run is: a process of this machine, or a container of its Docker engine. Kept until it is changed."),
+    ] = None,
     stay: Annotated[bool, typer.Option("--stay", help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.")] = False,
 ) -> None:
     """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
@@ -34,7 +38,7 @@ def up(
     if service:
         _write_unit(context.obj)
         return
-    url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "")
+    url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "", profile)
     print_text(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
     if not remote and sys.stdout.isatty():  # the journal of a service and the log of a container are read by others
         print_text(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
@@ -122,6 +126,7 @@ def status(context: typer.Context) -> None:
 
 def _show_flow_runs(home: Home, url: str) -> None:
     from flows.local.api import connect
+    from flows.local.pools import read_profile
 
     past = {"type": {"not_any_": ["SCHEDULED"]}}
     top = {"is_null_": True}  # a step inside a factory run is not a run of its own
@@ -130,7 +135,7 @@ def _show_flow_runs(home: Home, url: str) -> None:
             "/flow_runs/filter",
             {"limit": 10, "sort": "EXPECTED_START_TIME_DESC", "flow_runs": {"state": past, "parent_task_run_id": top}},
         )
-        online: list[Any] = api.post("/work_pools/envmill/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
+        online: list[Any] = api.post(f"/work_pools/{read_profile(home).pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
     print_text(f"work pool: {len(online)} worker(s) online")
     print_text("latest runs in Prefect:" if found else "latest runs in Prefect: none")
     for flow_run in found:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
-from flows.local.service import JOB
+from flows.local.pools import JOB
 
 NAMED: dict[str, Any] = {"command": "id", "env": {"X": "1"}, "env.Y": "2", "working_dir": "/tmp", "name": "x", "stream_output": False}
 
