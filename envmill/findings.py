@@ -26,7 +26,9 @@ Probes = Literal["open", "sealed", "all"]
 def deal(probes: Sequence[P], run: Probes) -> list[tuple[P, bool]]:
     """Probes that are run, each with whether it is sealed: every fourth is, and a single one is open."""
     dealt = [(probe, place % 4 == 3) for place, probe in enumerate(probes)]
-    return [(probe, sealed) for probe, sealed in dealt if run == "all" or (run == "sealed") is sealed]
+    return [
+        (probe, sealed) for probe, sealed in dealt if run == "all" or (run == "sealed") is sealed
+    ]
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,9 @@ def mark(finding: Finding, sealed: bool) -> Finding:
     """The finding of a probe, with a note where that was sealed: views compare what open and sealed probes find."""
     if not sealed:
         return finding
-    shown: dict[str, Json] = finding.evidence if is_object(finding.evidence) else {"found": finding.evidence}
+    shown: dict[str, Json] = (
+        finding.evidence if is_object(finding.evidence) else {"found": finding.evidence}
+    )
     return replace(finding, sealed=True, evidence=shown | {"sealed": True})
 
 
@@ -183,15 +187,32 @@ def merge_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     gates: dict[str, list[Finding]] = {}
     for finding in findings:
         gates.setdefault(finding.gate, []).append(finding)
-    return tuple(_merge(sorted(found, key=lambda one: _WORST.index(one.outcome))) for found in gates.values())
+    return tuple(
+        _merge(sorted(found, key=lambda one: _WORST.index(one.outcome))) for found in gates.values()
+    )
 
 
 def _merge(found: Sequence[Finding]) -> Finding:
     if len(found) == 1:
         return found[0]
-    told = [{"outcome": one.outcome, "reason": one.reason, "detail": one.detail, "evidence": one.evidence} for one in found]
-    detail = "; ".join(dict.fromkeys(one.detail for one in found if one.outcome == found[0].outcome))
-    return replace(found[0], detail=detail, evidence={"findings": told}, seconds=max(one.seconds for one in found))
+    told = [
+        {
+            "outcome": one.outcome,
+            "reason": one.reason,
+            "detail": one.detail,
+            "evidence": one.evidence,
+        }
+        for one in found
+    ]
+    detail = "; ".join(
+        dict.fromkeys(one.detail for one in found if one.outcome == found[0].outcome)
+    )
+    return replace(
+        found[0],
+        detail=detail,
+        evidence={"findings": told},
+        seconds=max(one.seconds for one in found),
+    )
 
 
 @dataclass

@@ -117,7 +117,9 @@ class Settings:
         home = Path(environ.get("ENVMILL_HOME") or ROOT / ".envmill").absolute()
         port = environ.get("ENVMILL_PORT") or "4270"
         if not port.isdigit() or int(port) > 65535:
-            raise SettingsError(f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535.")
+            raise SettingsError(
+                f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535."
+            )
         return cls(
             home=home,
             lake=_render_place(environ.get("ENVMILL_LAKE") or str(ROOT / "data/lake")),
@@ -133,8 +135,12 @@ class Settings:
             prices=Path(environ.get("ENVMILL_PRICES") or ROOT / "data/prices.toml").absolute(),
             protected=_find_folder(environ, "ENVMILL_PROTECTED", ROOT / "data/protected"),
             sketches=_find_folder(environ, "ENVMILL_SKETCHES", ROOT / "data/sketches"),
-            terms=Path(environ["ENVMILL_TERMS"]).absolute() if environ.get("ENVMILL_TERMS") else None,
-            calibrations=Path(environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration").absolute(),
+            terms=Path(environ["ENVMILL_TERMS"]).absolute()
+            if environ.get("ENVMILL_TERMS")
+            else None,
+            calibrations=Path(
+                environ.get("ENVMILL_CALIBRATIONS") or ROOT / "data/calibration"
+            ).absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),
             dask=environ.get("ENVMILL_DASK", "").strip(),
@@ -159,7 +165,9 @@ def _read_number(environ: Mapping[str, str], name: str) -> float | None:
 
 def _read_listen(text: str) -> str:
     if text and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", text):
-        raise SettingsError(f"ENVMILL_LISTEN is {text!r}: write an IPv4 address, like 0.0.0.0 in a container, or unset it.")
+        raise SettingsError(
+            f"ENVMILL_LISTEN is {text!r}: write an IPv4 address, like 0.0.0.0 in a container, or unset it."
+        )
     return text or "127.0.0.1"
 
 
@@ -167,9 +175,13 @@ def _read_origins(text: str) -> frozenset[str]:
     origins = {origin.strip().lower() for origin in text.split(",") if origin.strip()}
     for origin in origins:
         if not re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
-            raise SettingsError(f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas.")
+            raise SettingsError(
+                f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas."
+            )
     # Browsers leave out the usual port.
-    return frozenset(origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in origins)
+    return frozenset(
+        origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in origins
+    )
 
 
 def _read_database(text: str) -> Secret:
@@ -187,7 +199,9 @@ def _find_folder(environ: Mapping[str, str], name: str, usual: Path) -> Path:
     if not (text := environ.get(name, "").strip()):
         return usual
     if not Path(text).is_dir():
-        raise SettingsError(f"{name} is {text!r}, and there is no such folder: name one that exists, or unset it.")
+        raise SettingsError(
+            f"{name} is {text!r}, and there is no such folder: name one that exists, or unset it."
+        )
     return Path(text).absolute()
 
 
@@ -197,10 +211,15 @@ def _render_place(text: str) -> str:
 
 
 def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
-    vendors = {name: (f"ENVMILL_{name.upper()}", f"ENVMILL_{name.upper()}_URL", f"{name.upper()}_API_KEY") for name in _VENDORS}
+    vendors = {
+        name: (f"ENVMILL_{name.upper()}", f"ENVMILL_{name.upper()}_URL", f"{name.upper()}_API_KEY")
+        for name in _VENDORS
+    }
     named = [match[1] for name in environ if (match := _ENDPOINT.fullmatch(name)) and not match[2]]
     if taken := {name.lower() for name in named} & vendors.keys():
-        raise SettingsError(f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a server of your own.")
+        raise SettingsError(
+            f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a server of your own."
+        )
     roots = {name.lower(): f"ENVMILL_ENDPOINT_{name}" for name in sorted(named)}
     spelled = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
     return {name: _read_endpoint(environ, *variables) for name, variables in spelled.items()}
@@ -209,8 +228,14 @@ def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
 def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_name: str) -> Endpoint:
     url = environ.get(url_name, "").strip()
     if url and not re.fullmatch(r"https?://[^\s@]+", url):
-        raise SettingsError(f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}.")
+        raise SettingsError(
+            f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}."
+        )
     stream = environ.get(f"{root}_STREAM", "").strip()
     if stream not in ("", "0", "1"):
-        raise SettingsError(f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them come whole, or unset it.")
-    return Endpoint(url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None)
+        raise SettingsError(
+            f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them come whole, or unset it."
+        )
+    return Endpoint(
+        url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None
+    )

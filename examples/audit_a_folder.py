@@ -13,10 +13,14 @@ import envmill
 def main() -> int:
     with envmill.open_environment(sys.argv[1]) as environment:
         entries = environment.audit()
-    objections = [entry for entry in entries if entry.finding.outcome in ("dropped", "suspected", "error")]
+    objections = [
+        entry for entry in entries if entry.finding.outcome in ("dropped", "suspected", "error")
+    ]
     print(f"{len(entries)} answers of gates, {len(objections)} objections")
     for entry in objections:
-        print(f"{entry.finding.gate} {entry.name}: {entry.finding.outcome} {entry.finding.reason}: {entry.finding.detail}")
+        print(
+            f"{entry.finding.gate} {entry.name}: {entry.finding.outcome} {entry.finding.reason}: {entry.finding.detail}"
+        )
     return int(any(entry.finding.outcome == "dropped" for entry in objections))
 
 

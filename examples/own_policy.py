@@ -26,7 +26,11 @@ def ask_model(model: str) -> Any:
     client = OpenAI()
 
     def respond(messages: list[Any], tools: list[Any]) -> dict[str, Any]:
-        return client.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message.model_dump()
+        return (
+            client.chat.completions.create(model=model, messages=messages, tools=tools)
+            .choices[0]
+            .message.model_dump()
+        )
 
     return respond
 
@@ -35,8 +39,13 @@ def main() -> None:
     policy = ask_model(sys.argv[2]) if len(sys.argv) > 2 else give_up
     with envmill.open_environment(sys.argv[1]) as environment:
         for scenario in environment.scenarios:
-            own, script = environment.play(scenario, policy), environment.play(scenario, "reference")
-            print(f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; reference {script.outcome}")
+            own, script = (
+                environment.play(scenario, policy),
+                environment.play(scenario, "reference"),
+            )
+            print(
+                f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; reference {script.outcome}"
+            )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ def main() -> None:
         with environment.start(scenario) as session:
             for message in session.messages:
                 print(f"{message['role']}: {message['content']}")
-            tool = next(tool for tool in session.tools if tool.effect == "query" and not tool.parameters.get("required"))
+            tool = next(
+                tool
+                for tool in session.tools
+                if tool.effect == "query" and not tool.parameters.get("required")
+            )
             seen = session.call(tool.name)
             print(f"{tool.name}: {seen.outcome}, {json.dumps(seen.parts)[:200]}")
             session.say("I looked around and changed nothing.")

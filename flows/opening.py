@@ -12,7 +12,9 @@ from offline.truth import find_truth
 from schemas.run import RunConfig
 
 
-def open_walk(run: str, config: RunConfig, settings: Settings, answer: Author = author.answer) -> AbstractAsyncContextManager[Runner]:
+def open_walk(
+    run: str, config: RunConfig, settings: Settings, answer: Author = author.answer
+) -> AbstractAsyncContextManager[Runner]:
     """A run, where the embedded author or a stand-in for it answers what no model is asked."""
     return open_run.open_walk(run, config, settings, answer, find_truth)
 

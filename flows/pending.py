@@ -18,7 +18,9 @@ async def put_off(pending: Pending) -> None:
         raise pending
     again = datetime.now(UTC) + timedelta(seconds=float(pending.facts.get("again_in", 60.0)))
     details = StateDetails.model_validate({"scheduled_time": again})
-    state: State[None] = State(type=StateType.SCHEDULED, name=AWAITING, message=pending.message, state_details=details)
+    state: State[None] = State(
+        type=StateType.SCHEDULED, name=AWAITING, message=pending.message, state_details=details
+    )
     get_run_logger().info(pending.message)
     async with get_client() as client:
         await client.set_flow_run_state(str(flow_run.get_id()), state, force=True)

@@ -29,11 +29,16 @@ async def walk_rounds(config: RunConfig, runner: RunnerName = "local") -> None:
     done: list[str] = []
     while number := next_round(lake, done, config):
         done.append(run if number == 1 else f"{run}-r{number}")
-        await walk_run(make_round(config, run, number, spent=[_read_calls(lake, one) for one in done[:-1]]), runner=runner)
+        await walk_run(
+            make_round(config, run, number, spent=[_read_calls(lake, one) for one in done[:-1]]),
+            runner=runner,
+        )
     if config.target is not None:
         kept = count_kept(lake, done)
         told = (
-            "the target is reached" if kept >= config.target else f"{config.target} were wanted: raise `max_candidates`, or see `failures`"
+            "the target is reached"
+            if kept >= config.target
+            else f"{config.target} were wanted: raise `max_candidates`, or see `failures`"
         )
         get_run_logger().info("%d environments kept of %d rounds; %s", kept, len(done), told)
 
@@ -43,16 +48,24 @@ def fill_in(lake: Lake, run: str, asked: RunConfig) -> RunConfig:
     if run not in lake.runs():
         return asked
     began = RunConfig.read(lake.fix(run, "config", asked.model_dump(mode="json")))
-    renewed = {name: value for name in ("budget", "budget_tokens") if (value := getattr(asked, name)) is not None}
+    renewed = {
+        name: value
+        for name in ("budget", "budget_tokens")
+        if (value := getattr(asked, name)) is not None
+    }
     return began.model_copy(update={"run": asked.run} | renewed)
 
 
 def check_rounds(config: RunConfig) -> None:
     """A target needs seeds that go on."""
     if config.target is not None and config.corpus:
-        raise SettingsError("A target goes on with further seeds, and a corpus has no more than its texts. Leave out one of the two.")
+        raise SettingsError(
+            "A target goes on with further seeds, and a corpus has no more than its texts. Leave out one of the two."
+        )
     if config.max_candidates is not None and config.target is None:
-        raise SettingsError("`max_candidates` bounds the search for a target: set `target` too, or set `environments` alone.")
+        raise SettingsError(
+            "`max_candidates` bounds the search for a target: set `target` too, or set `environments` alone."
+        )
     if config.max_candidates is not None and config.max_candidates < config.environments:
         raise SettingsError(
             f"A round has {config.environments} candidates, more than `max_candidates` ({config.max_candidates}). Set fewer `environments`."
@@ -66,29 +79,49 @@ def next_round(lake: Lake, done: Sequence[str], config: RunConfig) -> int:
     if config.target is None or count_kept(lake, done) >= config.target:
         return 0
     most = config.max_candidates or 4 * config.target
-    return len(done) + 1 if (len(done) + 1) * config.environments <= max(most, config.environments) else 0
+    return (
+        len(done) + 1
+        if (len(done) + 1) * config.environments <= max(most, config.environments)
+        else 0
+    )
 
 
 def count_kept(lake: Lake, runs: Sequence[str]) -> int:
     """Environments that the last of their gates kept."""
     rows = [row for run in runs for row in lake.read(Attrition, run)]
-    return len({row.subject for row in rows if (row.lap, row.stage, row.gate, row.outcome) == ("environments", "filter", "exit", "kept")})
+    return len(
+        {
+            row.subject
+            for row in rows
+            if (row.lap, row.stage, row.gate, row.outcome)
+            == ("environments", "filter", "exit", "kept")
+        }
+    )
 
 
-def make_round(config: RunConfig, run: str, number: int, spent: Sequence[Sequence[ModelCall]] = ()) -> RunConfig:
+def make_round(
+    config: RunConfig, run: str, number: int, spent: Sequence[Sequence[ModelCall]] = ()
+) -> RunConfig:
     """The first round is the run itself. Later ones have what earlier ones left of the budget."""
     if number == 1:
         return config
     calls = [call for each in spent for call in each if not call.reused]
     left = {
         "budget": _take(config.budget, sum(call.cost or 0.0 for call in calls)),
-        "budget_tokens": _take(config.budget_tokens, sum(call.tokens_in + call.tokens_out for call in calls)),
+        "budget_tokens": _take(
+            config.budget_tokens, sum(call.tokens_in + call.tokens_out for call in calls)
+        ),
     }
     if any(bound is not None and bound <= 0 for bound in left.values()):
         raise BudgetReached(
             f"The budget of run {run} is spent after {number - 1} rounds. Resume it with a larger one: --resume {run} --budget MORE."
         )
-    own = {"run": f"{run}-r{number}", "first": _find_first(config, number), "target": None, "max_candidates": None}
+    own = {
+        "run": f"{run}-r{number}",
+        "first": _find_first(config, number),
+        "target": None,
+        "max_candidates": None,
+    }
     return config.model_copy(update=own | left)
 
 

@@ -40,7 +40,9 @@ _LOGGED = 50
 """Most items of a step whose failure becomes a line of the log; its page has them all."""
 
 
-async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = (), runner: RunnerName = "local") -> None:
+async def walk_run(
+    config: RunConfig, steps: Sequence[PipelineStep] = (), runner: RunnerName = "local"
+) -> None:
     """Walk the steps of a run one after the other, all unless some are named; the first that fails ends it. What was made is judged once
     its calls are sealed."""
     async with _opened(config) as walk:
@@ -75,7 +77,9 @@ async def walk_step(board: RunArtifacts, step: PipelineStep, work: Work) -> None
     walk = board.walk
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
-    if step.stage == "export" and (buckets or not await asyncio.to_thread(is_judged, walk)):  # a night that kept nothing is judged, too
+    if step.stage == "export" and (
+        buckets or not await asyncio.to_thread(is_judged, walk)
+    ):  # a night that kept nothing is judged, too
         await check_night()
     advance = board.begin(step, len(buckets))
 
@@ -115,7 +119,11 @@ def run_name() -> str:
     if flow != "factory":
         return f"{flow} of {named}"
     wanted = f"until {config.target} are kept" if config.target else f"× {config.scenarios}"
-    return named if config.run else f"{named} {config.recipe} by {config.model or config.provider}: {config.environments} {wanted}"
+    return (
+        named
+        if config.run
+        else f"{named} {config.recipe} by {config.model or config.provider}: {config.environments} {wanted}"
+    )
 
 
 @asynccontextmanager
@@ -124,7 +132,10 @@ async def _opened(config: RunConfig) -> AsyncGenerator[Runner]:
     run = config.run or str(flow_run.get_id())
     config = config.opened_on(flow_run.get_scheduled_start_time())
     settings: Settings = read_settings()
-    async with hold_lease(settings.home, str(flow_run.get_id())), open_walk(run, config, settings) as walk:
+    async with (
+        hold_lease(settings.home, str(flow_run.get_id())),
+        open_walk(run, config, settings) as walk,
+    ):
         for warning in find_warnings(walk.context.config):
             get_run_logger().warning(warning)
         with _at_hand(walk):
@@ -157,18 +168,33 @@ async def _failure_of(state: State[Any]) -> BaseException | None:
     if state.is_completed():
         return None
     result = await state.aresult(raise_on_failure=False)
-    return result if isinstance(result, BaseException) else StepFailed(f"a task ended {state.name}: {state.message}")
+    return (
+        result
+        if isinstance(result, BaseException)
+        else StepFailed(f"a task ended {state.name}: {state.message}")
+    )
 
 
 def _merge(step: PipelineStep, failures: Sequence[BaseException]) -> BaseException:
     foreign = [failure for failure in failures if not isinstance(failure, StepFailed)]
     if foreign:
         return foreign[0]
-    items = sorted(item for failure in failures if isinstance(failure, StepFailed) for item in failure.facts.get("items", []))
+    items = sorted(
+        item
+        for failure in failures
+        if isinstance(failure, StepFailed)
+        for item in failure.facts.get("items", [])
+    )
     reasons = {
-        item: why for failure in failures if isinstance(failure, StepFailed) for item, why in failure.facts.get("reasons", {}).items()
+        item: why
+        for failure in failures
+        if isinstance(failure, StepFailed)
+        for item, why in failure.facts.get("reasons", {}).items()
     }
     for item, why in sorted(reasons.items())[:_LOGGED]:
         get_run_logger().error("%s: %s", item, why)
     told = "\n".join(str(failure) for failure in failures)
-    return StepFailed(f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}", items=items)
+    return StepFailed(
+        f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}",
+        items=items,
+    )

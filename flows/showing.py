@@ -11,7 +11,12 @@ from typing import Any
 
 import httpx
 from prefect import get_run_logger
-from prefect.artifacts import acreate_markdown_artifact, acreate_progress_artifact, acreate_table_artifact, aupdate_progress_artifact
+from prefect.artifacts import (
+    acreate_markdown_artifact,
+    acreate_progress_artifact,
+    acreate_table_artifact,
+    aupdate_progress_artifact,
+)
 
 from envmill.interop.exporters.base import StepCount
 from envmill.pipeline.inputs import count_exits
@@ -33,19 +38,29 @@ class RunArtifacts:
         """A bar for the step, made while it works; call what is returned whenever a bucket is over."""
         name, over = f"{step.name}-progress", 0
         bar = self._bar = asyncio.create_task(
-            publish(acreate_progress_artifact(0.0 if buckets else 100.0, key=name, description=f"Buckets of {step.name} that are over."))
+            publish(
+                acreate_progress_artifact(
+                    0.0 if buckets else 100.0,
+                    key=name,
+                    description=f"Buckets of {step.name} that are over.",
+                )
+            )
         )
 
         async def advance() -> None:
             nonlocal over
             over += 1
             if (made := await bar) is not None:
-                await publish(aupdate_progress_artifact(artifact_id=made, progress=100.0 * over / buckets))
+                await publish(
+                    aupdate_progress_artifact(artifact_id=made, progress=100.0 * over / buckets)
+                )
 
         return advance
 
     @asynccontextmanager
-    async def showing(self, step: PipelineStep, failures: Sequence[BaseException]) -> AsyncGenerator[None]:
+    async def showing(
+        self, step: PipelineStep, failures: Sequence[BaseException]
+    ) -> AsyncGenerator[None]:
         """The run's tables as of this step, made beside what goes on in the block; there when it is left, however it is left."""
         bar, tables = self._bar, asyncio.create_task(self._end(step, failures))
         try:
@@ -57,12 +72,24 @@ class RunArtifacts:
         """An empty table of failures replaces that of the attempt before."""
         self._counts[step.name] = await asyncio.to_thread(self._count, step)
         about = f"Items of {step.name} that ended in error: mend the cause, then Retry."
-        await publish(acreate_table_artifact(list_failures(failures), key=f"{step.name}-failures", description=about))
+        await publish(
+            acreate_table_artifact(
+                list_failures(failures), key=f"{step.name}-failures", description=about
+            )
+        )
         funnel = [_describe_funnel(one) for one in self._counts.values()]
-        await publish(acreate_table_artifact(funnel, key="funnel", description="What entered each step, and what became of it."))
+        await publish(
+            acreate_table_artifact(
+                funnel, key="funnel", description="What entered each step, and what became of it."
+            )
+        )
         cost = [_describe_cost(one) for one in self._counts.values()]
         await publish(
-            acreate_table_artifact(cost, key="cost", description="What each step took; a cost is empty where a price is unknown.")
+            acreate_table_artifact(
+                cost,
+                key="cost",
+                description="What each step took; a cost is empty where a price is unknown.",
+            )
         )
 
     async def close(self) -> None:
@@ -73,10 +100,17 @@ class RunArtifacts:
             f"`envmill report {run}` writes the report of this run to [{page}]({page.as_uri()}), a page to open from the disk.\n\n"
             f"`envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
         )
-        await publish(acreate_markdown_artifact(text, key="report", description=f"Where run {run} can be read."))
+        await publish(
+            acreate_markdown_artifact(
+                text, key="report", description=f"Where run {run} can be read."
+            )
+        )
 
     def _count(self, step: PipelineStep) -> StepCount:
-        return count_exits(step.name, self.walk.lake.read(Attrition, self.walk.context.run, self.walk.marks[step.name]))
+        return count_exits(
+            step.name,
+            self.walk.lake.read(Attrition, self.walk.context.run, self.walk.marks[step.name]),
+        )
 
 
 async def publish(making: Any) -> Any:
@@ -84,7 +118,10 @@ async def publish(making: Any) -> Any:
     try:
         return await making
     except httpx.HTTPError as error:
-        get_run_logger().warning("The server took no artifact (%s); the lake has everything.", error or type(error).__name__)
+        get_run_logger().warning(
+            "The server took no artifact (%s); the lake has everything.",
+            error or type(error).__name__,
+        )
         return None
 
 
@@ -93,12 +130,17 @@ def list_failures(failures: Sequence[BaseException]) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = []
     for failure in failures:
         reasons: dict[str, str] = getattr(failure, "facts", {}).get("reasons", {})
-        rows += [{"item": item, "why": why} for item, why in sorted(reasons.items())] or [{"item": "", "why": str(failure)}]
+        rows += [{"item": item, "why": why} for item, why in sorted(reasons.items())] or [
+            {"item": "", "why": str(failure)}
+        ]
     return rows
 
 
 def _describe_funnel(one: StepCount) -> dict[str, Any]:
-    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(one.reasons.items(), key=lambda pair: -pair[1])[:5])
+    reasons = ", ".join(
+        f"{reason} {count}"
+        for reason, count in sorted(one.reasons.items(), key=lambda pair: -pair[1])[:5]
+    )
     return {"step": one.step, "kept": one.kept, "dropped": one.dropped, "reasons": reasons}
 
 

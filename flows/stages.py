@@ -19,12 +19,16 @@ StepFlow = Flow[..., Coroutine[Any, Any, None]]
 def _flow_of(name: str) -> StepFlow:
     async def step(config: RunConfig, runner: RunnerName = "local") -> None:
         if not config.run or config.run not in Lake(read_settings().lake).runs():
-            raise SettingsError(f"{name} goes on with a run: set `run` to its id (see `envmill status`). {config.run!r} is none.")
+            raise SettingsError(
+                f"{name} goes on with a run: set `run` to its id (see `envmill status`). {config.run!r} is none."
+            )
         await walk_run(config, [STEP[name]], runner)
 
     step.__name__ = name.replace("-", "_")
     step.__doc__ = f"Do what the run still lacks at {name}; the steps before it must be finished."
-    decorate: Callable[..., StepFlow] = flow(name=name, flow_run_name=run_name, persist_result=False)
+    decorate: Callable[..., StepFlow] = flow(
+        name=name, flow_run_name=run_name, persist_result=False
+    )
     return decorate(step)
 
 

@@ -34,11 +34,17 @@ async def reverify(config: ReverifyConfig) -> None:
     """Judge shipped environments and scenarios again; what fails is withdrawn, and the bundles that hold it are named."""
     settings, began = read_settings(), flow_run.get_scheduled_start_time()
     lake = Lake(open_store(settings.lake))
-    lacking = {one.key: one for one in list_shipped(lake)[: config.environments] if one.judged_at < began.isoformat()}
+    lacking = {
+        one.key: one
+        for one in list_shipped(lake)[: config.environments]
+        if one.judged_at < began.isoformat()
+    }
     get_run_logger().info("%d shipped environments to judge again", len(lacking))
     seed = number_of(began) if config.seed is None else config.seed
     async with open_sandbox(settings) as sandbox:
-        token = ROUND.set(ReverifyContext(lake, GateContext(sandbox, seed=seed, episodes=config.search), lacking))
+        token = ROUND.set(
+            ReverifyContext(lake, GateContext(sandbox, seed=seed, episodes=config.search), lacking)
+        )
         try:
             states = await _judge_all(list(lacking))
         finally:
@@ -59,13 +65,29 @@ async def _judge_all(keys: list[str]) -> list[State[Any]]:
 
 
 async def _show_withdrawals(lake: Lake, judged: dict[str, Shipped], since: str) -> None:
-    paths = {bundle.id: bundle.path for run in lake.runs_with(Bundle) for bundle in lake.read(Bundle, run)}
-    fresh = [row for run in sorted({one.run for one in judged.values()}) for row in lake.read(Withdrawal, run) if row.withdrawn_at >= since]
+    paths = {
+        bundle.id: bundle.path
+        for run in lake.runs_with(Bundle)
+        for bundle in lake.read(Bundle, run)
+    }
+    fresh = [
+        row
+        for run in sorted({one.run for one in judged.values()})
+        for row in lake.read(Withdrawal, run)
+        if row.withdrawn_at >= since
+    ]
     rows = [
-        {"subject": one.subject, "reason": one.reason, "bundles": ", ".join(paths.get(key, key) for key in one.bundles)} for one in fresh
+        {
+            "subject": one.subject,
+            "reason": one.reason,
+            "bundles": ", ".join(paths.get(key, key) for key in one.bundles),
+        }
+        for one in fresh
     ]
     await acreate_table_artifact(
-        rows, key="withdrawals", description="What is recalled, and the bundles that hold it: tell those who train on them."
+        rows,
+        key="withdrawals",
+        description="What is recalled, and the bundles that hold it: tell those who train on them.",
     )
     for row in rows:
         get_run_logger().warning("withdrawn: %(subject)s, held by %(bundles)s: %(reason)s", row)
@@ -84,9 +106,17 @@ def _raise_failures(states: list[State[Any]]) -> None:
 async def compact(config: CompactConfig) -> None:
     """Merge each run's many files into few, and remove what was replaced long ago. Safe beside runs that are under way."""
     lake = Lake(open_store(read_settings().lake))
-    done = [await asyncio.to_thread(compact_run, lake, run, None, config.grace) for run in ([config.run] if config.run else lake.runs())]
+    done = [
+        await asyncio.to_thread(compact_run, lake, run, None, config.grace)
+        for run in ([config.run] if config.run else lake.runs())
+    ]
     rows = [vars(one) for one in done]
-    await acreate_table_artifact(rows, key="compaction", description="Files replaced, added and deleted, run by run.")
+    await acreate_table_artifact(
+        rows, key="compaction", description="Files replaced, added and deleted, run by run."
+    )
     get_run_logger().info(
-        "%d runs, %d files replaced, %d deleted", len(done), sum(one.replaced for one in done), sum(one.deleted for one in done)
+        "%d runs, %d files replaced, %d deleted",
+        len(done),
+        sum(one.replaced for one in done),
+        sum(one.deleted for one in done),
     )

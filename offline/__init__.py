@@ -24,7 +24,16 @@ from offline.faults.repair import end_repair, find_full, find_variant
 from offline.following import follow, lead_along
 from offline.graphs import write_graph
 from offline.mining import judge_text, place_text
-from offline.opinions import answer_coverage, answer_suspicion, judge_call, map_request, read_request, rule_on, write_calls, write_checks
+from offline.opinions import (
+    answer_coverage,
+    answer_suspicion,
+    judge_call,
+    map_request,
+    read_request,
+    rule_on,
+    write_calls,
+    write_checks,
+)
 from offline.parts import write_methods, write_skeleton
 from offline.planning import keep_to_line, write_errands, write_harder
 from offline.polarities import Twins, make_twins, write_polar
@@ -66,14 +75,18 @@ _TRIES, _FURTHER = 12, 1_000 * _APART
 
 _PLANNED = ("errand", "taken", "requests", "servers", "shared")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
-_MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromkeys(systems.WRITERS, systems)
+_MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromkeys(
+    systems.WRITERS, systems
+)
 _NO_CHANCE = ("policy", "results", *_PLANNED)
 """The same of a first version; the policy document came from here."""
 
 __all__ = ["answer", "plant", "planted", "twin"]
 
 
-def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+def answer(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
     """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes.
 
     `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
@@ -85,11 +98,15 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
     return fault.text if fault else render_reply(case.reply)
 
 
-def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+def planted(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
     if apart := _MACHINES.get(prompt):
         return apart.planted(prompt, inputs, seed, sample, mistakes, talk)
-    fault = _find_fault(prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk)
+    fault = _find_fault(
+        prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk
+    )
     return fault.kind if fault else ""
 
 
@@ -103,19 +120,29 @@ def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
     """Both sides of a scenario in which nothing may change: what `answer` writes, and the twin that differs in one fact."""
     asked = ScenarioInput.model_validate(inputs)
     domain = compose_domain(asked.brief, seed)
-    return make_twins(domain, asked.polarity, f"{asked.brief.number}/{seed}/{asked.number}/{sample}")
+    return make_twins(
+        domain, asked.polarity, f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
+    )
 
 
-def _open_case(prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence[str] = ()) -> FaultCase[Any]:
+def _open_case(
+    prompt: str, inputs: Json, seed: int, sample: int, talk: Sequence[str] = ()
+) -> FaultCase[Any]:
     if prompt not in WRITERS:
-        raise SettingsError(f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.", prompt=prompt)
+        raise SettingsError(
+            f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.",
+            prompt=prompt,
+        )
     brief = _find_brief(prompt, inputs)
     domain = compose_domain(brief, seed)
     domain = replace(domain, kind="sql") if tabling.speaks_of_tables(prompt, inputs) else domain
     key = f"{brief.number}/{seed}/{inputs.get('number', '')}/{sample}"
 
     def write(variant: int) -> Contract:
-        tried = (WRITERS[prompt](inputs, domain, seed, sample + variant * _APART + again * _FURTHER) for again in range(_TRIES))
+        tried = (
+            WRITERS[prompt](inputs, domain, seed, sample + variant * _APART + again * _FURTHER)
+            for again in range(_TRIES)
+        )
         return find_full(write(0), tried) if variant else next(tried)
 
     variant = find_variant(talk, lambda number: render_reply(write(number))) if talk else 0
@@ -129,14 +156,25 @@ def _find_brief(prompt: str, inputs: Json) -> Brief:
     return Brief.model_validate(inputs["brief"])
 
 
-def _find_fault(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, mistakes: float, talk: Sequence[str]) -> PlantedFault | None:
+def _find_fault(
+    prompt: str,
+    case: FaultCase[Any],
+    inputs: Json,
+    sample: int,
+    mistakes: float,
+    talk: Sequence[str],
+) -> PlantedFault | None:
     if not case.domain.changes or _is_infeasible(case.reply):
         return None  # documents of which no tool that writes could be written, or no scenario: nothing is left to spoil
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
     first = {name: value for name, value in inputs.items() if name not in _NO_CHANCE}
     dice = make_dice("mistake", prompt, first, case.seed, sample)
-    return pick_fault(prompt, case, dice) if dice.random() < mistakes ** _lean(prompt, case.seed) else None
+    return (
+        pick_fault(prompt, case, dice)
+        if dice.random() < mistakes ** _lean(prompt, case.seed)
+        else None
+    )
 
 
 def _is_infeasible(reply: Contract) -> bool:
@@ -148,16 +186,28 @@ def _lean(prompt: str, seed: int) -> float:
     return 0.6 + make_dice("lean", prompt, seed).random() if prompt == "checker" else 1.0
 
 
-def _repair(prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: Sequence[str]) -> PlantedFault | None:
+def _repair(
+    prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: Sequence[str]
+) -> PlantedFault | None:
     """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A clean one is not made worse."""
     clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
     if before == render_reply(clean.reply):
         return None
-    dice = make_dice("repair", {name: value for name, value in inputs.items() if name not in _PLANNED}, list(talk), case.seed, sample)
+    dice = make_dice(
+        "repair",
+        {name: value for name, value in inputs.items() if name not in _PLANNED},
+        list(talk),
+        case.seed,
+        sample,
+    )
     ending = end_repair(dice)
     if ending == "mended":
         return None
-    fault = pick_fault(prompt, case, dice, without=frozenset(ANYWHERE)) if ending == "mended_wrongly" else None
+    fault = (
+        pick_fault(prompt, case, dice, without=frozenset(ANYWHERE))
+        if ending == "mended_wrongly"
+        else None
+    )
     # Another fault drawn may be the one that was there.
     same = ending == "unmended" or (fault is not None and fault.text == before)
     return PlantedFault("unmended", before, render_reply(case.reply)) if same else fault
@@ -206,7 +256,9 @@ def _write_scenario(inputs: Json, domain: Domain, seed: int, sample: int) -> Sce
     asked = ScenarioInput.model_validate(inputs)
     key = f"{asked.brief.number}/{seed}/{asked.number}/{sample}"
     reply = write_polar(domain, asked.polarity, key, asked.number, results=asked.results)
-    return reply.model_copy(update={"initial_state": RENDERINGS[domain.kind].settle(domain, reply.initial_state)})
+    return reply.model_copy(
+        update={"initial_state": RENDERINGS[domain.kind].settle(domain, reply.initial_state)}
+    )
 
 
 def _answer_chain(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
@@ -225,8 +277,14 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
         found = _find_following(told, asked.sampled, domain, seed, sample)
     except SettingsError as error:
         # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
-        return ScenarioReply(initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[])
-    return found if isinstance(found, ScenarioReply) else WalkReply(initial_state={}, request="", oracle=[], infeasible=found)
+        return ScenarioReply(
+            initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[]
+        )
+    return (
+        found
+        if isinstance(found, ScenarioReply)
+        else WalkReply(initial_state={}, request="", oracle=[], infeasible=found)
+    )
 
 
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
@@ -235,10 +293,14 @@ def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Co
     reply = _write_topology(told, asked, inputs, domain, seed, sample)
     if not domain.servers or not isinstance(reply, ChainReply) or asked.polarity != "achieve":
         return reply
-    return TopologyReply.model_validate(reply.model_dump() | {"identities": claim_identities(domain, reply.initial_state)})
+    return TopologyReply.model_validate(
+        reply.model_dump() | {"identities": claim_identities(domain, reply.initial_state)}
+    )
 
 
-def _write_topology(told: Json, asked: TopologyInput, inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
+def _write_topology(
+    told: Json, asked: TopologyInput, inputs: Json, domain: Domain, seed: int, sample: int
+) -> Contract:
     if asked.requests > 1:
         return _ask_in_turn(told, asked, domain, seed, sample)
     steps = _list_tools(asked.sampled) if asked.sampled else []
@@ -246,7 +308,10 @@ def _write_topology(told: Json, asked: TopologyInput, inputs: Json, domain: Doma
         if asked.binding and asked.sampled is not None:
             return _follow_chain(told, asked.sampled, domain, seed, sample, inputs["tools"])
         led = replace(domain, walk=lead(domain, steps, asked.number))
-        tried = (write_chain(_answer_scenario(told, led, seed, each), domain) for each in spread_samples(sample))
+        tried = (
+            write_chain(_answer_scenario(told, led, seed, each), domain)
+            for each in spread_samples(sample)
+        )
         return find_whole(tried, inputs["tools"])
     except SettingsError as error:
         return _write_no_chain(str(error), domain)
@@ -256,7 +321,9 @@ def _answer_dag(inputs: Json, domain: Domain, seed: int, sample: int) -> Contrac
     return write_graph(_answer_topology, inputs, domain, seed, sample)
 
 
-def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int) -> Contract:
+def _ask_in_turn(
+    told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int
+) -> Contract:
     """Several requests, each for some of the wishes. A sampled chain leads where it can, and is given up where it would bind."""
     led = domain
     if asked.binding and asked.sampled is not None:
@@ -266,14 +333,20 @@ def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sa
         led = found
     # The number says how many servers are used, too: it is changed by whole turns of that.
     numbers = range(asked.number, asked.number + 4 * len(LADDER), max(1, len(domain.servers) - 1))
-    enough = [each for each in numbers if LADDER[each % len(LADDER)] >= asked.requests] or [asked.number]
+    enough = [each for each in numbers if LADDER[each % len(LADDER)] >= asked.requests] or [
+        asked.number
+    ]
     reply: Contract = _write_no_chain("There are too few wishes.", domain)
     for number, each in product(enough, spread_samples(sample)):
         try:
             written = _answer_scenario(told | {"number": number, "results": False}, led, seed, each)
         except SettingsError:
             continue
-        found = follow(written, asked.sampled, led) if asked.binding and asked.sampled is not None else written
+        found = (
+            follow(written, asked.sampled, led)
+            if asked.binding and asked.sampled is not None
+            else written
+        )
         if isinstance(found, Infeasible):
             reply = _write_no_chain("", domain).model_copy(update={"infeasible": found})
         elif shares := share_wishes(written, found.oracle, domain, asked.requests):
@@ -281,7 +354,9 @@ def _ask_in_turn(told: Json, asked: TopologyInput, domain: Domain, seed: int, sa
     return reply
 
 
-def _follow_chain(told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()) -> Contract:
+def _follow_chain(
+    told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()
+) -> Contract:
     """A chain of its own that contains the sampled one, and is of one piece where tools are given."""
     found = _find_following(told, sampled, domain, seed, sample, tools)
     if isinstance(found, ScenarioReply):
@@ -302,22 +377,34 @@ def _find_following(
             found = follow(_answer_scenario(told, led, seed, each), sampled, led)
         except SettingsError:
             continue
-        if isinstance(found, ScenarioReply) and (not tools or is_whole(write_chain(found, led), touched)):
+        if isinstance(found, ScenarioReply) and (
+            not tools or is_whole(write_chain(found, led), touched)
+        ):
             return found
-    return found if isinstance(found, Infeasible) else Infeasible(node=_list_steps(sampled)[-1].id, reason=_APART_WORDS)
+    return (
+        found
+        if isinstance(found, Infeasible)
+        else Infeasible(node=_list_steps(sampled)[-1].id, reason=_APART_WORDS)
+    )
 
 
 _APART_WORDS = "What the person wants has parts that nothing ties to each other."
 
 
 def _write_no_chain(words: str, domain: Domain) -> ChainReply:
-    return ChainReply(initial_state={name: {} for name in domain.collections}, request=words, chain=Chain(sampler="author", nodes=[]))
+    return ChainReply(
+        initial_state={name: {} for name in domain.collections},
+        request=words,
+        chain=Chain(sampler="author", nodes=[]),
+    )
 
 
 def cut_offer(inputs: Json) -> Json:
     """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
     return {
-        name: value for name, value in inputs.items() if name not in ("sampled", "binding", "carried_out", "requests", "servers", "shared")
+        name: value
+        for name, value in inputs.items()
+        if name not in ("sampled", "binding", "carried_out", "requests", "servers", "shared")
     }
 
 

@@ -14,14 +14,21 @@ def write_blueprint(domain: Domain) -> BlueprintReply:
         summary=" ".join([domain.text, *domain.features.values()]),
         collections={name: ["id", *each.attributes] for name, each in domain.collections.items()},
         rules=list_rules(domain),
-        tools=[ToolPlan(name=name, description=each.does, effect=each.effect) for name, each in domain.operations.items()],
+        tools=[
+            ToolPlan(name=name, description=each.does, effect=each.effect)
+            for name, each in domain.operations.items()
+        ],
         policy=write_policy(domain),
     )
 
 
 def list_rules(domain: Domain) -> list[str]:
     """Every rule once, limits filled in, in the order of the operations."""
-    return list(dict.fromkeys(rule for each in domain.operations.values() for rule in _render_rules(each, domain)))
+    return list(
+        dict.fromkeys(
+            rule for each in domain.operations.values() for rule in _render_rules(each, domain)
+        )
+    )
 
 
 def write_policy(domain: Domain) -> str:

@@ -10,7 +10,15 @@ from offline.parts import write_methods
 from offline.tests import RuleTrial, foretell, render_trial, try_brief
 from offline.world import DomainWorld
 from schemas.seed import Brief
-from schemas.tool_prompts import BlameVerdict, CasesInput, CasesReply, DebugInput, DebugReply, MatchedTest, RedTest
+from schemas.tool_prompts import (
+    BlameVerdict,
+    CasesInput,
+    CasesReply,
+    DebugInput,
+    DebugReply,
+    MatchedTest,
+    RedTest,
+)
 
 
 def write_cases(asked: CasesInput, domain: Domain, seed: int) -> CasesReply:
@@ -30,9 +38,23 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
         in_company = not trial.code and all(one.expect == "rejection" for one in found)
         held, name = world.state if in_company else _match(world, trial), render_trial(trial)
         # It goes on counting: a row that the call makes must not take the id of one that was made before.
-        after = {} if trial.code else foretell(DomainWorld(domain, held, world.day, world.key, world.ids), trial.call, whole=True)
+        after = (
+            {}
+            if trial.code
+            else foretell(
+                DomainWorld(domain, held, world.day, world.key, world.ids), trial.call, whole=True
+            )
+        )
         expect = "rejection" if trial.code else "success"
-        found.append(MatchedTest(name=name, rows=settle_state(domain, held), call=trial.call, expect=expect, after=after))
+        found.append(
+            MatchedTest(
+                name=name,
+                rows=settle_state(domain, held),
+                call=trial.call,
+                expect=expect,
+                after=after,
+            )
+        )
     return found
 
 
@@ -40,11 +62,21 @@ def _match(world: DomainWorld, trial: RuleTrial) -> State:
     """The rows that the call is about and what stands around them; all rows where fewer would end it otherwise."""
     named = {value for value in trial.call.arguments.values() if isinstance(value, str)}
     about = _add_referred(world.state, named & _list_keys(world.state))
-    around = {key for held in world.state.values() for key, row in held.items() if about & _list_texts(row)}
+    around = {
+        key
+        for held in world.state.values()
+        for key, row in held.items()
+        if about & _list_texts(row)
+    }
     kept = _add_referred(world.state, about | around)
-    few = {table: {key: row for key, row in held.items() if key in kept} for table, held in world.state.items()}
+    few = {
+        table: {key: row for key, row in held.items() if key in kept}
+        for table, held in world.state.items()
+    }
     operation = world.domain.operations[trial.call.name]
-    codes = DomainWorld(world.domain, few, world.day, world.key).find_violations(operation, trial.call.arguments)
+    codes = DomainWorld(world.domain, few, world.day, world.key).find_violations(
+        operation, trial.call.arguments
+    )
     return few if about and codes == ([trial.code] if trial.code else []) else world.state
 
 
@@ -54,7 +86,12 @@ def _add_referred(state: State, keys: set[str]) -> set[str]:
     while ahead:
         found |= ahead
         ahead = {
-            text for held in state.values() for key, row in held.items() if key in ahead for text in _list_texts(row) if text in known
+            text
+            for held in state.values()
+            for key, row in held.items()
+            if key in ahead
+            for text in _list_texts(row)
+            if text in known
         } - found
     return found
 
@@ -72,17 +109,34 @@ def judge_red(asked: DebugInput, domain: Domain, seed: int) -> DebugReply:
     known = list_cases(asked.brief, domain, asked.tool.name, seed)
     verdicts = [_judge(one, known) for one in asked.red]
     blamed = any(one.blame == "tool" for one in verdicts)
-    return DebugReply(verdicts=verdicts, source=write_methods(domain, [asked.tool.name]).source if blamed else "")
+    return DebugReply(
+        verdicts=verdicts, source=write_methods(domain, [asked.tool.name]).source if blamed else ""
+    )
 
 
 def _judge(red: RedTest, known: list[MatchedTest]) -> BlameVerdict:
     if red.test in known or not known:
-        return BlameVerdict(number=red.number, blame="tool", reason="By the rules these rows and this call end as the test says.")
+        return BlameVerdict(
+            number=red.number,
+            blame="tool",
+            reason="By the rules these rows and this call end as the test says.",
+        )
     meant = max(known, key=lambda one: _liken(one, red.test))
-    return BlameVerdict(number=red.number, blame="instance", reason="By the rules this call does not end so on these rows.", mended=meant)
+    return BlameVerdict(
+        number=red.number,
+        blame="instance",
+        reason="By the rules this call does not end so on these rows.",
+        mended=meant,
+    )
 
 
 def _liken(one: MatchedTest, other: MatchedTest) -> tuple[bool, int, bool]:
     """How much a test that is right is the one that was meant."""
-    shared = sum(other.call.arguments.get(name) == value for name, value in one.call.arguments.items())
-    return one.name == other.name, 2 * (one.call == other.call) + 2 * (one.rows == other.rows) + shared, one.expect == other.expect
+    shared = sum(
+        other.call.arguments.get(name) == value for name, value in one.call.arguments.items()
+    )
+    return (
+        one.name == other.name,
+        2 * (one.call == other.call) + 2 * (one.rows == other.rows) + shared,
+        one.expect == other.expect,
+    )

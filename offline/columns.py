@@ -28,14 +28,23 @@ def sort_columns(domain: Domain) -> Columns:
     }
     while _spread(domain, found):
         pass
-    return {name: {attribute: sort or "TEXT" for attribute, sort in each.items()} for name, each in found.items()}
+    return {
+        name: {attribute: sort or "TEXT" for attribute, sort in each.items()}
+        for name, each in found.items()
+    }
 
 
 def settle_state(domain: Domain, state: State) -> State:
     """The state as a database holds it: a decimal column has no whole numbers."""
-    decimal = {name: [each for each, sort in sorts.items() if sort == "REAL"] for name, sorts in sort_columns(domain).items()}
+    decimal = {
+        name: [each for each, sort in sorts.items() if sort == "REAL"]
+        for name, sorts in sort_columns(domain).items()
+    }
     return {
-        name: {key: row | {each: float(row[each]) for each in decimal[name] if each in row} for key, row in rows.items()}
+        name: {
+            key: row | {each: float(row[each]) for each in decimal[name] if each in row}
+            for key, row in rows.items()
+        }
         for name, rows in state.items()
     }
 
@@ -54,10 +63,15 @@ def list_rows(operation: Operation) -> dict[str, str]:
         for node in ast.walk(parse_statement(step.do)):
             match node:
                 case ast.Assign(
-                    targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="get" | "new"), args=[ast.Name(id=collection), *_])
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(
+                        func=ast.Name(id="get" | "new"), args=[ast.Name(id=collection), *_]
+                    ),
                 ):
                     found[name] = collection
-                case ast.For(target=ast.Name(id=name), iter=ast.Call(args=[ast.Name(id=collection), _])):
+                case ast.For(
+                    target=ast.Name(id=name), iter=ast.Call(args=[ast.Name(id=collection), _])
+                ):
                     found[name] = collection
                 case _:
                     pass
@@ -73,9 +87,13 @@ def list_writes(operation: Operation, domain: Domain) -> Iterator[tuple[str, str
                 case ast.Call(func=ast.Name(id="new")) as call:
                     collection, values = new_row(call, domain)
                     yield from ((collection, each, value) for each, value in values.items())
-                case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner), attr=name)], value=value):
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id=owner), attr=name)], value=value
+                ):
                     yield rows[owner], name, value
-                case ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=name), value=value):
+                case ast.AugAssign(
+                    target=ast.Attribute(value=ast.Name(id=owner), attr=name), value=value
+                ):
                     yield rows[owner], name, value
                 case _:
                     pass
@@ -83,7 +101,11 @@ def list_writes(operation: Operation, domain: Domain) -> Iterator[tuple[str, str
 
 def _sort_source(source: Attribute) -> Sort:
     if source.between:
-        return "REAL" if any(isinstance(each, float) for each in (*source.between, source.step)) else "INTEGER"
+        return (
+            "REAL"
+            if any(isinstance(each, float) for each in (*source.between, source.step))
+            else "INTEGER"
+        )
     if source.always is not None:
         return _sort_value(source.always)
     return "TEXT" if source.one_of or source.pattern or source.ref or source.day else ""
@@ -116,7 +138,9 @@ class _Reader:
     def __init__(self, domain: Domain, found: Columns, operation: Operation) -> None:
         self._domain, self._found, self._operation = domain, found, operation
         self._rows = list_rows(operation)
-        self._plain: dict[str, Sort] = {each.name: _ANNOTATED[each.annotation] for each in operation.takes}
+        self._plain: dict[str, Sort] = {
+            each.name: _ANNOTATED[each.annotation] for each in operation.takes
+        }
         self._plain |= {name: _sort_value(value) for name, value in domain.bounds.items()}
 
     def read(self) -> Iterator[tuple[str, str, Sort]]:
@@ -135,7 +159,11 @@ class _Reader:
         match parse_expression(self._operation.gives):
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                return {str(key.value): self._sort(value) for key, value in pairs if isinstance(key, ast.Constant)}
+                return {
+                    str(key.value): self._sort(value)
+                    for key, value in pairs
+                    if isinstance(key, ast.Constant)
+                }
             case _:
                 return {}
 
@@ -148,7 +176,10 @@ class _Reader:
             case ast.Attribute(value=ast.Name(id=owner), attr=name):
                 collection = row if owner == "row" and row else self._rows.get(owner, "")
                 return "TEXT" if name == "id" else self._found.get(collection, {}).get(name, "")
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), _]), attr=name):
+            case ast.Attribute(
+                value=ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), _]),
+                attr=name,
+            ):
                 return "TEXT" if name == "id" else self._found[collection].get(name, "")
             case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
                 return _join(self._sort(left, row), self._sort(right, row))

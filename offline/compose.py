@@ -32,17 +32,41 @@ def compose_domain(brief: Brief, seed: int) -> Domain:
         domain = compose_outline(brief, seed).domain
         domain = widen(domain, brief.rows) if brief.rows else domain
     else:
-        domain = _compose(brief.theme, brief.number, seed, brief.tools, brief.collections, brief.rows, brief.servers or 1)
+        domain = _compose(
+            brief.theme,
+            brief.number,
+            seed,
+            brief.tools,
+            brief.collections,
+            brief.rows,
+            brief.servers or 1,
+        )
     domain = hand_over(domain, brief.number, seed) if brief.user_side else domain
-    return replace(domain, doubles=brief.distractors or 0, calls=brief.calls or 0) if brief.distractors or brief.calls else domain
+    return (
+        replace(domain, doubles=brief.distractors or 0, calls=brief.calls or 0)
+        if brief.distractors or brief.calls
+        else domain
+    )
 
 
 @lru_cache(maxsize=256)
-def _compose(theme: str, number: int, seed: int, tools: int | None, collections: int | None, rows: int | None, servers: int = 1) -> Domain:
+def _compose(
+    theme: str,
+    number: int,
+    seed: int,
+    tools: int | None,
+    collections: int | None,
+    rows: int | None,
+    servers: int = 1,
+) -> Domain:
     if servers > 1:
         domain = _compose_servers(theme, number, seed, servers)
         return widen(domain, rows) if rows else domain
-    domain = _compose_sized(theme, number, seed, tools, collections) if tools or collections else _compose_usual(theme, number, seed)
+    domain = (
+        _compose_sized(theme, number, seed, tools, collections)
+        if tools or collections
+        else _compose_usual(theme, number, seed)
+    )
     return widen(domain, rows) if rows else domain
 
 
@@ -60,24 +84,41 @@ def _compose_servers(theme: str, number: int, seed: int, servers: int) -> Domain
     return compose_servers(theme, servers, able, make_dice("servers", theme, number, seed, servers))
 
 
-def _compose_sized(theme: str, number: int, seed: int, tools: int | None, collections: int | None) -> Domain:
+def _compose_sized(
+    theme: str, number: int, seed: int, tools: int | None, collections: int | None
+) -> Domain:
     dice = make_dice("sizes", theme, number, seed, tools, collections)
     wholes = [make_part(each) for each in pick_parts(theme, tools, collections, dice)]
-    kept = [each.operations if tools else _drop_options(each, len(each.operations), dice) for each in wholes]
-    parts = [_settle(whole, operations, dice) for whole, operations in zip(wholes, kept, strict=True)]
+    kept = [
+        each.operations if tools else _drop_options(each, len(each.operations), dice)
+        for each in wholes
+    ]
+    parts = [
+        _settle(whole, operations, dice) for whole, operations in zip(wholes, kept, strict=True)
+    ]
     usual = sum(len(each) for each in kept) + count_ties(parts)
     wanted = tools or max(OPERATIONS.start, min(usual, MOST_TOOLS))
-    return fill_up(join_domains(_leave_out(parts, wanted - count_ties(parts)), wanted, dice), wanted)
+    return fill_up(
+        join_domains(_leave_out(parts, wanted - count_ties(parts)), wanted, dice), wanted
+    )
 
 
 def _leave_out(parts: list[Domain], tools: int) -> list[Domain]:
     """Leave out what can be missed, of every part in turn, until so many tools are left or nothing more can go."""
     spare = [list_spare(each) for each in parts]
     too_many = max(0, sum(len(each.operations) for each in parts) - tools)
-    turns = sorted((turn, place) for place, names in enumerate(spare) for turn in range(len(names)))[:too_many]
-    gone = [{spare[place][turn] for turn, other in turns if other == place} for place in range(len(parts))]
+    turns = sorted(
+        (turn, place) for place, names in enumerate(spare) for turn in range(len(names))
+    )[:too_many]
+    gone = [
+        {spare[place][turn] for turn, other in turns if other == place}
+        for place in range(len(parts))
+    ]
     return [
-        replace(part, operations={name: each for name, each in part.operations.items() if name not in names})
+        replace(
+            part,
+            operations={name: each for name, each in part.operations.items() if name not in names},
+        )
         for part, names in zip(parts, gone, strict=True)
     ]
 
@@ -90,14 +131,23 @@ def _list_choices(theme: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _fits(domain: Domain) -> bool:
-    return len(domain.collections) in COLLECTIONS and sum(not each.optional for each in domain.operations.values()) in OPERATIONS
+    return (
+        len(domain.collections) in COLLECTIONS
+        and sum(not each.optional for each in domain.operations.values()) in OPERATIONS
+    )
 
 
 def _drop_options(domain: Domain, most: int, dice: random.Random) -> dict[str, Operation]:
     """Operations without some of those that need not be."""
-    optional = [name for name, each in domain.operations.items() if each.optional and dice.random() < 0.6]
+    optional = [
+        name for name, each in domain.operations.items() if each.optional and dice.random() < 0.6
+    ]
     room = most - sum(not each.optional for each in domain.operations.values())
-    return {name: each for name, each in domain.operations.items() if not each.optional or name in optional[:room]}
+    return {
+        name: each
+        for name, each in domain.operations.items()
+        if not each.optional or name in optional[:room]
+    }
 
 
 def _settle(domain: Domain, operations: dict[str, Operation], dice: random.Random) -> Domain:
@@ -106,9 +156,19 @@ def _settle(domain: Domain, operations: dict[str, Operation], dice: random.Rando
         domain,
         names=(dice.choice(domain.names),),
         limits={name: (dice.choice(values),) for name, values in domain.limits.items()},
-        collections={name: replace(each, prefixes=(dice.choice(each.prefixes),)) for name, each in domain.collections.items()},
+        collections={
+            name: replace(each, prefixes=(dice.choice(each.prefixes),))
+            for name, each in domain.collections.items()
+        },
         operations={
-            name: _render_moves(replace(each, must=tuple(rule for rule in each.must if not rule.optional or dice.random() < 0.5)))
+            name: _render_moves(
+                replace(
+                    each,
+                    must=tuple(
+                        rule for rule in each.must if not rule.optional or dice.random() < 0.5
+                    ),
+                )
+            )
             for name, each in operations.items()
         },
     )
@@ -118,13 +178,20 @@ def _render_moves(operation: Operation) -> Operation:
     return replace(
         operation,
         must=(*(_require(move) for move in operation.moves), *operation.must),
-        then=(*(WriteStep(f"{move.row}.status = {move.after!r}") for move in operation.moves), *operation.then),
+        then=(
+            *(WriteStep(f"{move.row}.status = {move.after!r}") for move in operation.moves),
+            *operation.then,
+        ),
     )
 
 
 def _require(move: StatusChange) -> Rule:
     wanted = " or ".join(repr(each) for each in move.before)
-    that = f"{move.row}.status == {move.before[0]!r}" if len(move.before) == 1 else f"{move.row}.status in {move.before!r}"
+    that = (
+        f"{move.row}.status == {move.before[0]!r}"
+        if len(move.before) == 1
+        else f"{move.row}.status in {move.before!r}"
+    )
     noun = move.row.replace("_", " ")
     return Rule(
         that=that,

@@ -28,7 +28,9 @@ def hand_over(domain: Domain, number: int, seed: int) -> Domain:
 
 def write_consent(domain: Domain) -> str:
     """The sentence of the policy; empty where the agent may do everything."""
-    theirs = [each.name.replace("_", " ") for each in domain.operations.values() if each.actor != "agent"]
+    theirs = [
+        each.name.replace("_", " ") for each in domain.operations.values() if each.actor != "agent"
+    ]
     if not theirs:
         return ""
     return f"One thing only the person who asks can do, and nobody for them: {', '.join(theirs)}. Ask them to when it is due."
@@ -36,7 +38,11 @@ def write_consent(domain: Domain) -> str:
 
 def lead(domain: Domain, steps: list[str], number: int) -> tuple[str, ...]:
     """What the n-th scenario is to begin with: in some, what is the user's to do."""
-    theirs = [each.name for each in domain.operations.values() if each.actor != "agent"] if number % OFTEN == 0 else []
+    theirs = (
+        [each.name for each in domain.operations.values() if each.actor != "agent"]
+        if number % OFTEN == 0
+        else []
+    )
     return (*theirs, *(name for name in steps if name not in theirs))
 
 
@@ -47,4 +53,8 @@ def sign_calls(calls: Iterable[Call], domain: Domain) -> list[Call]:
 
 def sign_call(call: Call, domain: Domain) -> Call:
     operation = domain.operations.get(call.name)
-    return call if operation is None or operation.actor == call.actor else call.model_copy(update={"actor": operation.actor})
+    return (
+        call
+        if operation is None or operation.actor == call.actor
+        else call.model_copy(update={"actor": operation.actor})
+    )

@@ -12,7 +12,23 @@ from offline.dice import make_dice
 from offline.domain import Attribute, State
 from offline.world import DomainWorld
 
-SYLLABLES = ("bal", "den", "fin", "gor", "hal", "kem", "lor", "mun", "nel", "pas", "rin", "sol", "tam", "vik", "wes")
+SYLLABLES = (
+    "bal",
+    "den",
+    "fin",
+    "gor",
+    "hal",
+    "kem",
+    "lor",
+    "mun",
+    "nel",
+    "pas",
+    "rin",
+    "sol",
+    "tam",
+    "vik",
+    "wes",
+)
 SHORTEST = 4
 """Letters of a name whose end can be another one's."""
 TRIES = 40
@@ -58,33 +74,49 @@ def _slip(value: str, dice: random.Random) -> str:
     end = "".join(dice.sample(SYLLABLES, 2))
     if first:
         return "".join(first) + (end.capitalize() if last[:1].isupper() else end)
-    return f"{value[: (len(value) + 1) // 2]}{end}" if len(value) >= SHORTEST else f"{value}{dice.randrange(2, 99)}"
+    return (
+        f"{value[: (len(value) + 1) // 2]}{end}"
+        if len(value) >= SHORTEST
+        else f"{value}{dice.randrange(2, 99)}"
+    )
 
 
-def stamp(base: DomainWorld, names: dict[str, str], dice: random.Random | None, taken: set[str]) -> State:
+def stamp(
+    base: DomainWorld, names: dict[str, str], dice: random.Random | None, taken: set[str]
+) -> State:
     """A population once more: other ids where there are dice, and unique values under the names given."""
     collections = base.domain.collections
     ids = {row_id: _renew(row_id, dice, taken) for rows in base.state.values() for row_id in rows}
     return {
         name: {
-            ids[row_id]: {key: _replace(value, collections[name].attributes.get(key), ids, names) for key, value in row.items()}
+            ids[row_id]: {
+                key: _replace(value, collections[name].attributes.get(key), ids, names)
+                for key, value in row.items()
+            }
             for row_id, row in rows.items()
         }
         for name, rows in base.state.items()
     }
 
 
-def _replace(value: str | float, source: Attribute | None, ids: dict[str, str], names: dict[str, str]) -> str | float:
+def _replace(
+    value: str | float, source: Attribute | None, ids: dict[str, str], names: dict[str, str]
+) -> str | float:
     if not isinstance(value, str):
         return value
     if value in ids:
         return ids[value]
     # A value that only operations write may be a copy of somebody's name.
-    return names.get(value, value) if source and (source.unique or not _has_source(source)) else value
+    return (
+        names.get(value, value) if source and (source.unique or not _has_source(source)) else value
+    )
 
 
 def _has_source(source: Attribute) -> bool:
-    return bool(source.one_of or source.between or source.pattern or source.ref or source.day) or source.always is not None
+    return (
+        bool(source.one_of or source.between or source.pattern or source.ref or source.day)
+        or source.always is not None
+    )
 
 
 def _renew(row_id: str, dice: random.Random | None, taken: set[str]) -> str:

@@ -33,9 +33,15 @@ def widen(domain: Domain, rows: int) -> Domain:
     found = {each.lookup.call: _find_instead(name, each, domain) for name, each in lists.items()}
     operations = dict(found.get(name, (name, each)) for name, each in domain.operations.items())
     collections = {
-        name: replace(each, lookup=_find_lookup(each, domain)) if name in lists else each for name, each in domain.collections.items()
+        name: replace(each, lookup=_find_lookup(each, domain)) if name in lists else each
+        for name, each in domain.collections.items()
     }
-    return replace(domain, rows=rows, collections=collections, operations={name: _turn_pages(each) for name, each in operations.items()})
+    return replace(
+        domain,
+        rows=rows,
+        collections=collections,
+        operations={name: _turn_pages(each) for name, each in operations.items()},
+    )
 
 
 def settle(domain: Domain, key: str) -> DomainWorld:
@@ -48,14 +54,19 @@ def settle_core(domain: Domain, key: str) -> DomainWorld:
     """The part of a state that a request is about: all of it, unless many rows are wanted."""
     core = add_doubles(populate(domain, key), domain.doubles)
     if domain.rows:
-        core.state = stamp(core, dict(_list_names(core, list_marks(_make_dice(core), 0))), None, set())
+        core.state = stamp(
+            core, dict(_list_names(core, list_marks(_make_dice(core), 0))), None, set()
+        )
     return core
 
 
 def surround(core: DomainWorld) -> DomainWorld:
     """The core among as many rows as the domain wants; nothing refers from one population to another."""
     dice, whole = _make_dice(core), core.copy()
-    marks, taken = list_marks(dice, WORDS // 2), {row_id for rows in core.state.values() for row_id in rows}
+    marks, taken = (
+        list_marks(dice, WORDS // 2),
+        {row_id for rows in core.state.values() for row_id in rows},
+    )
     bases = [populate(core.domain, f"{core.key}/{each}") for each in range(POPULATIONS)]
     left = core.domain.rows - _count(core.state)
     while left >= max(_count(each.state) for each in bases):
@@ -67,7 +78,9 @@ def surround(core: DomainWorld) -> DomainWorld:
     return whole
 
 
-def rename_core(core: DomainWorld, marks: Iterator[tuple[str, str]], taken: set[str]) -> DomainWorld:
+def rename_core(
+    core: DomainWorld, marks: Iterator[tuple[str, str]], taken: set[str]
+) -> DomainWorld:
     """The same population under ids and unique names that no other one has."""
     renamed = core.copy()
     renamed.state = stamp(core, dict(_list_names(core, marks)), _make_dice(core), taken)
@@ -78,7 +91,9 @@ def _make_dice(core: DomainWorld) -> random.Random:
     return make_dice("crowd", core.domain.theme, core.key)
 
 
-def _stamp(base: DomainWorld, marks: Iterator[tuple[str, str]], dice: random.Random, taken: set[str]) -> State:
+def _stamp(
+    base: DomainWorld, marks: Iterator[tuple[str, str]], dice: random.Random, taken: set[str]
+) -> State:
     return stamp(base, dict(_list_names(base, marks)), dice, taken)
 
 
@@ -109,7 +124,10 @@ def list_marks(dice: random.Random, skipped: int) -> Iterator[tuple[str, str]]:
     for place in range(skipped, WORDS):
         number = (first + place * STRIDE) % WORDS
         syllables = (divmod(number // 100**each % 100, len(VOWELS)) for each in range(3))
-        yield "".join(CONSONANTS[high] + VOWELS[low] for high, low in syllables).capitalize(), f"{number:06d}"
+        yield (
+            "".join(CONSONANTS[high] + VOWELS[low] for high, low in syllables).capitalize(),
+            f"{number:06d}",
+        )
 
 
 def _check_size(world: DomainWorld) -> None:
@@ -148,4 +166,8 @@ def _find_lookup(collection: Collection, domain: Domain) -> Lookup:
 def _turn_pages(operation: Operation) -> Operation:
     if not operation.gives.startswith("rows("):
         return operation
-    return replace(operation, gives=f"page({operation.gives}, {PAGE})", does=f"{operation.does} At most {PAGE} are given.")
+    return replace(
+        operation,
+        gives=f"page({operation.gives}, {PAGE})",
+        does=f"{operation.does} At most {PAGE} are given.",
+    )

@@ -23,7 +23,11 @@ Part = TypeVar("Part", bound=Featured)
 
 def list_feature_sets(whole: Domain) -> list[tuple[str, ...]]:
     """Every set of features, small ones first."""
-    return [each for size in range(len(whole.features) + 1) for each in combinations(whole.features, size)]
+    return [
+        each
+        for size in range(len(whole.features) + 1)
+        for each in combinations(whole.features, size)
+    ]
 
 
 def cut_domain(whole: Domain, features: Iterable[str]) -> Domain:
@@ -32,8 +36,14 @@ def cut_domain(whole: Domain, features: Iterable[str]) -> Domain:
     return replace(
         whole,
         features={name: text for name, text in whole.features.items() if name in chosen},
-        collections={name: _cut_collection(each, chosen) for name, each in _keep_named(whole.collections, chosen).items()},
-        operations={name: _cut_operation(name, each, chosen) for name, each in _keep_named(whole.operations, chosen).items()},
+        collections={
+            name: _cut_collection(each, chosen)
+            for name, each in _keep_named(whole.collections, chosen).items()
+        },
+        operations={
+            name: _cut_operation(name, each, chosen)
+            for name, each in _keep_named(whole.operations, chosen).items()
+        },
     )
 
 
@@ -42,11 +52,17 @@ def _keep(parts: Iterable[Part], chosen: set[str]) -> tuple[Part, ...]:
 
 
 def _keep_named(parts: dict[str, Part], chosen: set[str]) -> dict[str, Part]:
-    return {name: each for name, each in parts.items() if not each.feature or each.feature in chosen}
+    return {
+        name: each for name, each in parts.items() if not each.feature or each.feature in chosen
+    }
 
 
 def _cut_collection(collection: Collection, chosen: set[str]) -> Collection:
-    return replace(collection, attributes=_keep_named(collection.attributes, chosen), then=_keep(collection.then, chosen))
+    return replace(
+        collection,
+        attributes=_keep_named(collection.attributes, chosen),
+        then=_keep(collection.then, chosen),
+    )
 
 
 def _cut_operation(name: str, operation: Operation, chosen: set[str]) -> Operation:

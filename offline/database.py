@@ -22,7 +22,12 @@ def write_schema(domain: Domain) -> str:
     sorts, owned = sort_columns(domain), list_references(domain)
     return (
         "\n\n".join(
-            _write_table(title, collection, {attribute: sorts[title][attribute] for attribute in collection.attributes}, owned)
+            _write_table(
+                title,
+                collection,
+                {attribute: sorts[title][attribute] for attribute in collection.attributes},
+                owned,
+            )
             for title, collection in domain.collections.items()
         )
         + "\n"
@@ -49,7 +54,14 @@ def list_policies(domain: Domain) -> dict[str, Policy | float]:
     """Keys are given on the way; decimals agree to the cent."""
     sorts = sort_columns(domain)
     policies: dict[str, Policy | float] = {f"{title}.id": "exempt" for title in sorts}
-    policies.update({f"{title}.{each}": CENT for title, columns in sorts.items() for each, sort in columns.items() if sort == "REAL"})
+    policies.update(
+        {
+            f"{title}.{each}": CENT
+            for title, columns in sorts.items()
+            for each, sort in columns.items()
+            if sort == "REAL"
+        }
+    )
     return policies
 
 
@@ -58,18 +70,27 @@ def list_touches(domain: Domain) -> dict[str, Touch]:
     return {title: _find_touch(operation, domain) for title, operation in domain.operations.items()}
 
 
-def _write_table(title: str, collection: Collection, sorts: dict[str, str], owned: dict[tuple[str, str], str]) -> str:
+def _write_table(
+    title: str, collection: Collection, sorts: dict[str, str], owned: dict[tuple[str, str], str]
+) -> str:
     lines = ["    id TEXT PRIMARY KEY"]
     for attribute in collection.attributes:
         refers = owned.get((title, attribute))
-        lines.append(f"    {name(attribute)} {sorts[attribute]} NOT NULL" + (f" REFERENCES {name(refers)} (id)" if refers else ""))
+        lines.append(
+            f"    {name(attribute)} {sorts[attribute]} NOT NULL"
+            + (f" REFERENCES {name(refers)} (id)" if refers else "")
+        )
     return f"CREATE TABLE {name(title)} (\n" + ",\n".join(lines) + "\n);"
 
 
 def _find_touch(operation: Operation, domain: Domain) -> Touch:
-    trees = [parse_expression(each.that) for each in operation.must] + [parse_expression(operation.gives)]
+    trees = [parse_expression(each.that) for each in operation.must] + [
+        parse_expression(operation.gives)
+    ]
     steps = [parse_statement(each.do) for each in (*operation.fetch, *operation.then)]
-    reads = {each.row for each in operation.takes if each.row} | {each.find.partition(".")[0] for each in operation.takes if each.find}
+    reads = {each.row for each in operation.takes if each.row} | {
+        each.find.partition(".")[0] for each in operation.takes if each.find
+    }
     reads |= {table for tree in (*trees, *steps) for table in _list_asked(tree)}
     writes = {table for table, _, _ in list_writes(operation, domain)}
     rows = list_rows(operation)

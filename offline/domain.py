@@ -268,7 +268,9 @@ class Domain:
         """A rule with its limits filled in; one of a thing is no plural."""
         parts = string.Formatter().parse(rule.rule)
         told = "".join(
-            literal + ("" if field is None else str(self._work_out(ast.parse(field, mode="eval").body))) for literal, field, _, _ in parts
+            literal
+            + ("" if field is None else str(self._work_out(ast.parse(field, mode="eval").body)))
+            for literal, field, _, _ in parts
         )
         return _PLURAL.sub(r"1 \1\2", told).replace("1 time.", "once.")
 

@@ -3,18 +3,34 @@
 import random
 from datetime import timedelta
 
-from offline.domain import TODAY, Arguments, Domain, Number, Operation, OperationParameter, State, spread
+from offline.domain import (
+    TODAY,
+    Arguments,
+    Domain,
+    Number,
+    Operation,
+    OperationParameter,
+    State,
+    spread,
+)
 from offline.world import DomainWorld
 
 NOWHERE = "nothing_ffffffff"
 
 
-def sample_arguments(operation: Operation, world: DomainWorld, known: State, dice: random.Random, wild: float = 0.0) -> Arguments:
+def sample_arguments(
+    operation: Operation, world: DomainWorld, known: State, dice: random.Random, wild: float = 0.0
+) -> Arguments:
     """One value per parameter; `known` holds the rows whose ids may be used, `wild` is the share of values that should be refused."""
-    return {each.name: _sample(each, world.domain, known, dice, dice.random() < wild) for each in operation.takes}
+    return {
+        each.name: _sample(each, world.domain, known, dice, dice.random() < wild)
+        for each in operation.takes
+    }
 
 
-def sample_permitted(operation: Operation, world: DomainWorld, known: State, dice: random.Random, tries: int = 40) -> Arguments | None:
+def sample_permitted(
+    operation: Operation, world: DomainWorld, known: State, dice: random.Random, tries: int = 40
+) -> Arguments | None:
     """Arguments the domain allows, or none when none turned up."""
     for _ in range(tries):
         arguments = sample_arguments(operation, world, known, dice)
@@ -23,9 +39,13 @@ def sample_permitted(operation: Operation, world: DomainWorld, known: State, dic
     return None
 
 
-def _sample(parameter: OperationParameter, domain: Domain, known: State, dice: random.Random, wild: bool) -> str | Number:
+def _sample(
+    parameter: OperationParameter, domain: Domain, known: State, dice: random.Random, wild: bool
+) -> str | Number:
     if parameter.row:
-        return NOWHERE if wild or not known[parameter.row] else dice.choice(list(known[parameter.row]))
+        return (
+            NOWHERE if wild or not known[parameter.row] else dice.choice(list(known[parameter.row]))
+        )
     if parameter.between:
         low, high = (domain.bound(each) for each in parameter.between)
         # One of a thing reads badly in a sentence ("for 1 days"), so a request starts at two where it can.
@@ -35,7 +55,11 @@ def _sample(parameter: OperationParameter, domain: Domain, known: State, dice: r
             return float(spread(low, high, parameter.step, dice.randrange(10**6)))
         return dice.randrange(int(max(low, min(2, high))), int(high) + 1, parameter.step)
     if parameter.day:
-        return "some day" if wild else (TODAY + timedelta(days=dice.randint(*parameter.day))).isoformat()
+        return (
+            "some day"
+            if wild
+            else (TODAY + timedelta(days=dice.randint(*parameter.day))).isoformat()
+        )
     if parameter.text:
         return " " if wild else dice.choice(parameter.text)
     if parameter.one_of:

@@ -17,7 +17,18 @@ from envmill.toolgraph.references import walk_nodes
 from offline.domain import TODAY, Domain, LedWish, Operation, OperationParameter
 from offline.world import DomainWorld
 from schemas.base import Json, is_array, is_object
-from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Infeasible, Loop, Node, Reason, Source
+from schemas.chain import (
+    Branch,
+    Chain,
+    ChainStep,
+    FromItem,
+    FromNode,
+    Infeasible,
+    Loop,
+    Node,
+    Reason,
+    Source,
+)
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
@@ -34,33 +45,64 @@ def follow(reply: ScenarioReply, sampled: Chain, domain: Domain) -> ScenarioRepl
         return Infeasible(node=unknown[0].id, reason=f"There is no errand for {unknown[0].tool}.")
     places, after = dict[str, int](), 0
     for step in (one for one in steps if domain.operations[one.tool].effect == "change"):
-        found = next((place for place in range(after, len(reply.oracle)) if reply.oracle[place].name == step.tool), None)
+        found = next(
+            (
+                place
+                for place in range(after, len(reply.oracle))
+                if reply.oracle[place].name == step.tool
+            ),
+            None,
+        )
         if found is None:
-            return Infeasible(node=step.id, reason=f"Nothing that a person would ask for here takes a call of {step.tool} at this point.")
+            return Infeasible(
+                node=step.id,
+                reason=f"Nothing that a person would ask for here takes a call of {step.tool} at this point.",
+            )
         places[step.id], after = found, found + 1
     search = _Search(reply, sampled, domain, steps, places)
     calls = search.find()
-    return reply.model_copy(update={"oracle": calls}) if calls is not None else Infeasible(node=search.stuck, reason=_NO_VALUE)
+    return (
+        reply.model_copy(update={"oracle": calls})
+        if calls is not None
+        else Infeasible(node=search.stuck, reason=_NO_VALUE)
+    )
 
 
 def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
     """The domain with the changes of a chain as what its scenarios must contain; or the change that nobody asks for."""
     steps = [one.node for one in walk_nodes(sampled.nodes) if isinstance(one.node, ChainStep)]
-    if beyond := [one.node for one in walk_nodes(sampled.nodes) if isinstance(one.node, Loop | Branch | Reason) and not _is_pick(one.node)]:
-        return Infeasible(node=beyond[0].id, reason="People ask for one thing after the other here, and for nothing that is worked out.")
+    if beyond := [
+        one.node
+        for one in walk_nodes(sampled.nodes)
+        if isinstance(one.node, Loop | Branch | Reason) and not _is_pick(one.node)
+    ]:
+        return Infeasible(
+            node=beyond[0].id,
+            reason="People ask for one thing after the other here, and for nothing that is worked out.",
+        )
     tools, flows, led = {step.id: step.tool for step in steps}, list_flows(sampled), list[LedWish]()
     for step in steps:
         operation = domain.operations.get(step.tool)
-        if operation is None or (operation.effect == "change" and not (operation.asks and operation.tells)):
+        if operation is None or (
+            operation.effect == "change" and not (operation.asks and operation.tells)
+        ):
             return Infeasible(node=step.id, reason=f"Nobody would ask for {step.tool}.")
         if operation.effect == "change":
             ties = [
                 (flow.argument, tools[flow.givers[0]], flow.source.path)
                 for flow in flows
-                if flow.step == step.id and isinstance(flow.source, FromNode) and flow.source.node in tools
+                if flow.step == step.id
+                and isinstance(flow.source, FromNode)
+                and flow.source.node in tools
             ]
-            if new := [giver for _, giver, path in ties if path == "id" and _makes_row(domain.operations[giver])]:
-                return Infeasible(node=step.id, reason=f"Nobody would ask for {step.tool} of what {new[0]} makes.")
+            if new := [
+                giver
+                for _, giver, path in ties
+                if path == "id" and _makes_row(domain.operations[giver])
+            ]:
+                return Infeasible(
+                    node=step.id, reason=f"Nobody would ask for {step.tool} of what {new[0]} makes."
+                )
             led.append(LedWish(step.tool, tuple(ties)))
     return replace(domain, led=tuple(led))
 
@@ -96,8 +138,21 @@ class _Path:
 class _Search:
     """Look-ups are tried one after the other, each with values that were seen or said."""
 
-    def __init__(self, reply: ScenarioReply, sampled: Chain, domain: Domain, steps: Sequence[ChainStep], places: Mapping[str, int]) -> None:
-        self._own, self._chain, self._domain, self._steps, self._places = reply.oracle, sampled, domain, steps, places
+    def __init__(
+        self,
+        reply: ScenarioReply,
+        sampled: Chain,
+        domain: Domain,
+        steps: Sequence[ChainStep],
+        places: Mapping[str, int],
+    ) -> None:
+        self._own, self._chain, self._domain, self._steps, self._places = (
+            reply.oracle,
+            sampled,
+            domain,
+            steps,
+            places,
+        )
         self._words = "\n".join([reply.request, reply.opening, *map(str, reply.facts.values())])
         self._nodes = {one.node.id: one.node for one in walk_nodes(sampled.nodes)}
         self._flows, self._left = list_flows(sampled), _BUDGET
@@ -110,7 +165,12 @@ class _Search:
         if found is None:
             return None
         calls, replies = self._shorten(found)
-        made = {row for name, rows in found.world.state.items() for row in rows if row not in self._start.state[name]}
+        made = {
+            row
+            for name, rows in found.world.state.items()
+            for row in rows
+            if row not in self._start.state[name]
+        }
         return refer_to(made, calls, replies)  # what the path makes has another id in every session
 
     def _extend(self, place: int, path: _Path) -> _Path | None:
@@ -118,37 +178,62 @@ class _Search:
             self._furthest, self.stuck = place, self._steps[place].id
         if place == len(self._steps):
             whole = self._advance(path, len(self._own))
-            return whole if whole is not None and self._is_complete(whole.calls, whole.replies) else None
+            return (
+                whole
+                if whole is not None and self._is_complete(whole.calls, whole.replies)
+                else None
+            )
         step = self._steps[place]
         if step.id in self._places:
             done = self._advance(path, self._places[step.id] + 1)
             return None if done is None else self._go_on(place, step, done, len(done.calls) - 1)
         ahead = [self._places[one.id] for one in self._steps[place:] if one.id in self._places]
-        done = self._advance(path, self._find_change(path.own, ahead[0]) if ahead else len(self._own))
+        done = self._advance(
+            path, self._find_change(path.own, ahead[0]) if ahead else len(self._own)
+        )
         if done is None:
             return None
         for index in range(done.last + 1, len(done.calls)):
-            if done.calls[index].name == step.tool and (found := self._go_on(place, step, done, index)) is not None:
+            if (
+                done.calls[index].name == step.tool
+                and (found := self._go_on(place, step, done, index)) is not None
+            ):
                 return found
         for call in self._list_calls(step, done):
             self._left -= 1
             if self._left < 0:
                 return None
             made = self._make(done, call)
-            if made is not None and (found := self._go_on(place, step, made, len(made.calls) - 1)) is not None:
+            if (
+                made is not None
+                and (found := self._go_on(place, step, made, len(made.calls) - 1)) is not None
+            ):
                 return found
         return None
 
     def _find_change(self, first: int, most: int) -> int:
         """Own look-ups are done up to the next change, so that what they show is known."""
         operations = self._domain.operations
-        return next((place for place in range(first, most) if operations[self._own[place].name].effect == "change"), most)
+        return next(
+            (
+                place
+                for place in range(first, most)
+                if operations[self._own[place].name].effect == "change"
+            ),
+            most,
+        )
 
     def _go_on(self, place: int, step: ChainStep, path: _Path, index: int) -> _Path | None:
         now = _Path(path.calls, path.replies, path.own, {**path.at, step.id: index}, path.world)
-        if index <= path.last or not all(self._holds(flow, now) for flow in self._flows if flow.step == step.id):
+        if index <= path.last or not all(
+            self._holds(flow, now) for flow in self._flows if flow.step == step.id
+        ):
             return None
-        return self._extend(place + 1, now) if all(self._leads_on(flow, now) for flow in self._flows if step.id in flow.givers) else None
+        return (
+            self._extend(place + 1, now)
+            if all(self._leads_on(flow, now) for flow in self._flows if step.id in flow.givers)
+            else None
+        )
 
     def _holds(self, flow: Flow, path: _Path) -> bool:
         given = path.calls[path.at[flow.step]].arguments.get(flow.argument)
@@ -158,11 +243,15 @@ class _Search:
         """Whether a change that takes from here finds its value."""
         if flow.step not in self._places or not set(flow.givers) <= path.at.keys():
             return True
-        return self._own[self._places[flow.step]].arguments.get(flow.argument) in self._list_given(flow.source, path)
+        return self._own[self._places[flow.step]].arguments.get(flow.argument) in self._list_given(
+            flow.source, path
+        )
 
     def _list_given(self, source: Source, path: _Path) -> list[Json]:
         try:
-            return list_values(source, self._nodes, {step: path.replies[index] for step, index in path.at.items()})
+            return list_values(
+                source, self._nodes, {step: path.replies[index] for step, index in path.at.items()}
+            )
         except (BuildError, LookupError):
             return []
 
@@ -187,22 +276,38 @@ class _Search:
 
     def _list_calls(self, step: ChainStep, path: _Path) -> Iterator[Call]:
         operation = self._domain.operations[step.tool]
-        options = [self._list_options(each, step.arguments.get(each.name), path) for each in operation.takes]
+        options = [
+            self._list_options(each, step.arguments.get(each.name), path)
+            for each in operation.takes
+        ]
         for chosen in islice(product(*options), _WAYS):
-            yield Call(name=step.tool, arguments=dict(zip((each.name for each in operation.takes), chosen, strict=True)))
+            yield Call(
+                name=step.tool,
+                arguments=dict(zip((each.name for each in operation.takes), chosen, strict=True)),
+            )
 
-    def _list_options(self, parameter: OperationParameter, source: Source | None, path: _Path) -> list[Json]:
+    def _list_options(
+        self, parameter: OperationParameter, source: Source | None, path: _Path
+    ) -> list[Json]:
         if isinstance(source, FromNode | FromItem):
             return self._list_given(source, path)
         if parameter.row:
             seen = {value for reply in path.replies for value in _list_texts(reply)}
-            return [row for row in self._start.state[parameter.row] if row in seen and row in path.world.state[parameter.row]]
+            return [
+                row
+                for row in self._start.state[parameter.row]
+                if row in seen and row in path.world.state[parameter.row]
+            ]
         if parameter.one_of:
             return list(parameter.one_of)
         if not parameter.find:
             return []
         collection, attribute = parameter.find.split(".")
-        return [row[attribute] for row in path.world.state[collection].values() if is_told(row[attribute], self._words)]
+        return [
+            row[attribute]
+            for row in path.world.state[collection].values()
+            if is_told(row[attribute], self._words)
+        ]
 
     def _is_complete(self, calls: Sequence[Call], replies: Sequence[Any]) -> bool:
         return not match_chain(self._chain, calls, replies).missing
@@ -211,8 +316,12 @@ class _Search:
         """Calls and replies without look-ups that were made before and nothing has changed since."""
         calls, replies = list(path.calls), list(path.replies)
         for place in reversed(range(len(calls))):
-            again = [one for one in range(len(calls)) if one != place and calls[one] == calls[place]]
-            if not again or _changes_between(calls, min(again[0], place), max(again[0], place), self._domain.operations):
+            again = [
+                one for one in range(len(calls)) if one != place and calls[one] == calls[place]
+            ]
+            if not again or _changes_between(
+                calls, min(again[0], place), max(again[0], place), self._domain.operations
+            ):
                 continue
             fewer, told = calls[:place] + calls[place + 1 :], replies[:place] + replies[place + 1 :]
             if self._is_complete(fewer, told) and again[0] < place:
@@ -220,7 +329,9 @@ class _Search:
         return calls, replies
 
 
-def _changes_between(calls: Sequence[Call], first: int, last: int, operations: Mapping[str, Operation]) -> bool:
+def _changes_between(
+    calls: Sequence[Call], first: int, last: int, operations: Mapping[str, Operation]
+) -> bool:
     return any(operations[call.name].effect == "change" for call in calls[first : last + 1])
 
 

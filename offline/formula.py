@@ -22,7 +22,16 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
 }  # fmt: skip
-OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in"}
+OPPOSITES = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "in": "not in",
+    "not in": "in",
+}
 PLAIN: dict[str, str] = {
     "today": "now().date().isoformat()",
     "after": "(now() + timedelta(days={0})).date().isoformat()",
@@ -43,7 +52,10 @@ FOLDS: dict[str, str] = {
     "each": "[row for row in self.{0}.values() if {1}]",
     "get": "self.{0}[{1}]",
 }
-WHOLE: dict[str, str] = {"count": "len(self.{0})", "rows": "[dict(row) for row in self.{0}.values()]"}
+WHOLE: dict[str, str] = {
+    "count": "len(self.{0})",
+    "rows": "[dict(row) for row in self.{0}.values()]",
+}
 
 
 @cache
@@ -81,11 +93,17 @@ def render(node: ast.expr, domain: Domain) -> str:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return f"-{_inner(operand, domain)}"
         case ast.IfExp(test=test, body=body, orelse=other):
-            return f"({render(body, domain)} if {render(test, domain)} else {render(other, domain)})"
+            return (
+                f"({render(body, domain)} if {render(test, domain)} else {render(other, domain)})"
+            )
         case ast.Tuple(elts=items):
             return f"({', '.join(render(item, domain) for item in items)})"
         case ast.Dict(keys=keys, values=values):
-            pairs = (f"{render(key, domain)}: {render(value, domain)}" for key, value in zip(keys, values, strict=True) if key)
+            pairs = (
+                f"{render(key, domain)}: {render(value, domain)}"
+                for key, value in zip(keys, values, strict=True)
+                if key
+            )
             return f"{{{', '.join(pairs)}}}"
         case ast.Call() if asked := CALLS[domain.kind](node, domain):
             return asked
@@ -106,7 +124,10 @@ def _render_query(node: ast.Call, domain: Domain) -> str:
             return render_fold(node, lambda each: render(each, domain))
 
 
-CALLS: dict[str, Callable[[ast.Call, Domain], str]] = {"stateful": lambda _call, _domain: "", "sql": _render_query}
+CALLS: dict[str, Callable[[ast.Call, Domain], str]] = {
+    "stateful": lambda _call, _domain: "",
+    "sql": _render_query,
+}
 """Kind → how a call of the language is spelled there; empty where it is spelled as everywhere."""
 
 
@@ -129,14 +150,21 @@ def render_refusal(text: str, domain: Domain) -> str:
 def render_statement(node: ast.stmt, domain: Domain) -> list[str]:
     """One effect as lines of a method."""
     match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call):
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call
+        ):
             return _render_new(name, call, domain)
         case ast.Assign(targets=[target], value=value):
             return [f"{render(target, domain)} = {render(value, domain)}"]
         case ast.AugAssign(target=target, op=operator, value=value):
-            return [f"{render(target, domain)} {OPERATORS[type(operator)]}= {render(value, domain)}"]
+            return [
+                f"{render(target, domain)} {OPERATORS[type(operator)]}= {render(value, domain)}"
+            ]
         case ast.For(target=target, iter=rows, body=body):
-            return [f"for {render(target, domain)} in {render(rows, domain)}:", *_indent(body, domain)]
+            return [
+                f"for {render(target, domain)} in {render(rows, domain)}:",
+                *_indent(body, domain),
+            ]
         case ast.If(test=test, body=body):
             return [f"if {render(test, domain)}:", *_indent(body, domain)]
         case _:
@@ -151,7 +179,13 @@ def _render_new(name: str, call: ast.Call, domain: Domain) -> list[str]:
     collection, values = new_row(call, domain)
     pairs = [f'    "{attribute}": {render(value, domain)},' for attribute, value in values.items()]
     key = domain.collections[collection].prefixes[0]
-    return [f"{name} = {{", f'    "id": new_id("{key}"),', *pairs, "}", f'self.{collection}[{name}["id"]] = {name}']
+    return [
+        f"{name} = {{",
+        f'    "id": new_id("{key}"),',
+        *pairs,
+        "}",
+        f'self.{collection}[{name}["id"]] = {name}',
+    ]
 
 
 def new_row(call: ast.Call, domain: Domain) -> tuple[str, dict[str, ast.expr]]:
@@ -164,10 +198,15 @@ def new_row(call: ast.Call, domain: Domain) -> tuple[str, dict[str, ast.expr]]:
 def fill(template: str, put: Callable[[str], str]) -> str:
     """Put something in the place of every `{field}`."""
     parts = string.Formatter().parse(template)
-    return "".join(literal + (put(field) if field is not None else "") for literal, field, _, _ in parts)
+    return "".join(
+        literal + (put(field) if field is not None else "") for literal, field, _, _ in parts
+    )
 
 
 def render_text(template: str, domain: Domain) -> str:
     """A message with fields as a string literal, an f-string where it needs to be."""
-    text = fill(template, lambda field: "{" + render(parse_expression(field), domain).replace('"', "'") + "}")
+    text = fill(
+        template,
+        lambda field: "{" + render(parse_expression(field), domain).replace('"', "'") + "}",
+    )
     return ("f" if "{" in text else "") + f'"{text}"'

@@ -24,12 +24,28 @@ from offline.database import list_policies
 from offline.domain import TODAY, Domain
 from offline.world import DomainWorld
 from schemas.base import Contract, Json, canonical_json
-from schemas.chain import Chain, ChainStep, FromNode, FromRecord, Infeasible, Node, Pick, Reason, Source
+from schemas.chain import (
+    Chain,
+    ChainStep,
+    FromNode,
+    FromRecord,
+    Infeasible,
+    Node,
+    Pick,
+    Reason,
+    Source,
+)
 from schemas.environment import Call
 from schemas.tool_prompts import ChainReply, DagInput, DagReply
 
 
-def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+def write_graph(
+    write: Callable[[Json, Domain, int, int], Contract],
+    inputs: Json,
+    domain: Domain,
+    seed: int,
+    sample: int,
+) -> DagReply:
     """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one.
 
     Where none is, a chain that binds is given back."""
@@ -43,17 +59,29 @@ def write_graph(write: Callable[[Json, Domain, int, int], Contract], inputs: Jso
     return _give_back(asked) if asked.binding else take_shortcuts(first, domain)
 
 
-def _write_once(write: Callable[[Json, Domain, int, int], Contract], inputs: Json, domain: Domain, seed: int, sample: int) -> DagReply:
+def _write_once(
+    write: Callable[[Json, Domain, int, int], Contract],
+    inputs: Json,
+    domain: Domain,
+    seed: int,
+    sample: int,
+) -> DagReply:
     """A look-up that was made is not made again, also where a chain asks for it."""
     asked = DagInput.model_validate(inputs)
-    merged = merge_twins(ChainReply.model_validate(write(inputs, domain, seed, sample).model_dump()), domain)
+    merged = merge_twins(
+        ChainReply.model_validate(write(inputs, domain, seed, sample).model_dump()), domain
+    )
     gone = asked.binding and merged.infeasible is None and not follows(merged, _list_tools(asked))
     return _give_back(asked) if gone else describe_graph(merged, domain)
 
 
 def _give_back(asked: DagInput) -> DagReply:
-    said = Infeasible(node=_list_steps(asked)[-1].id, reason="What it looks up stands in an earlier reply.")
-    return DagReply(initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said)
+    said = Infeasible(
+        node=_list_steps(asked)[-1].id, reason="What it looks up stands in an earlier reply."
+    )
+    return DagReply(
+        initial_state={}, request="", chain=Chain(sampler="author", nodes=[]), infeasible=said
+    )
 
 
 def _list_tools(asked: DagInput) -> list[str]:
@@ -61,7 +89,11 @@ def _list_tools(asked: DagInput) -> list[str]:
 
 
 def _list_steps(asked: DagInput) -> list[ChainStep]:
-    return [one.node for one in walk_nodes(asked.sampled.nodes if asked.sampled else []) if isinstance(one.node, ChainStep)]
+    return [
+        one.node
+        for one in walk_nodes(asked.sampled.nodes if asked.sampled else [])
+        if isinstance(one.node, ChainStep)
+    ]
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
@@ -70,14 +102,28 @@ def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
     filling = reply.filling
     for node in reply.chain.nodes:
         if isinstance(node, ChainStep):
-            node = node.model_copy(update={"arguments": {name: _follow(one, now) for name, one in node.arguments.items()}})
-            said = {name.partition(".")[2]: value for name, value in filling.said.items() if name.startswith(f"{node.id}.")}
+            node = node.model_copy(
+                update={
+                    "arguments": {name: _follow(one, now) for name, one in node.arguments.items()}
+                }
+            )
+            said = {
+                name.partition(".")[2]: value
+                for name, value in filling.said.items()
+                if name.startswith(f"{node.id}.")
+            }
             is_query = domain.operations[node.tool].effect == "query"
-            twin = canonical_json([node.tool, node.model_dump()["arguments"], said]) if is_query else ""
+            twin = (
+                canonical_json([node.tool, node.model_dump()["arguments"], said])
+                if is_query
+                else ""
+            )
         elif isinstance(node, Reason):
             node = node.model_copy(update={"takes": [_follow(one, now) for one in node.takes]})
             pick = filling.picks.get(node.id)
-            twin = canonical_json([node.rule, node.model_dump()["takes"], pick.model_dump() if pick else None])
+            twin = canonical_json(
+                [node.rule, node.model_dump()["takes"], pick.model_dump() if pick else None]
+            )
         else:
             twin = ""
         if twin and twin in known:
@@ -86,10 +132,17 @@ def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
         known[twin] = node.id
         kept.append(node)
     gone = now.keys()
-    told = {name: value for name, value in filling.said.items() if name.partition(".")[0] not in gone}
+    told = {
+        name: value for name, value in filling.said.items() if name.partition(".")[0] not in gone
+    }
     picks = {name: pick for name, pick in filling.picks.items() if name not in gone}
     chain = reply.chain.model_copy(update={"nodes": kept})
-    return reply.model_copy(update={"chain": chain, "filling": filling.model_copy(update={"said": told, "picks": picks})})
+    return reply.model_copy(
+        update={
+            "chain": chain,
+            "filling": filling.model_copy(update={"said": told, "picks": picks}),
+        }
+    )
 
 
 def follows(reply: ChainReply, tools: Sequence[str]) -> bool:
@@ -110,7 +163,10 @@ class _Played:
 
 def describe_graph(reply: ChainReply, domain: Domain) -> DagReply:
     """With what its reasoning gives, and the rows that it needs."""
-    whole, told = None if reply.infeasible else _play(reply, domain, reply.initial_state), reply.model_dump()
+    whole, told = (
+        None if reply.infeasible else _play(reply, domain, reply.initial_state),
+        reply.model_dump(),
+    )
     if whole is None:
         return DagReply.model_validate(told)
     claims = {name: value for name, value in whole.gave.items() if value != MADE}
@@ -130,17 +186,35 @@ def list_shortcuts(reply: DagReply, domain: Domain) -> list[Shortcut]:
 def take_shortcuts(reply: DagReply, domain: Domain) -> DagReply:
     """The reply once more: a record that an earlier list shows by its name is chosen there. What nobody looks at then is not looked up."""
     nodes, picks = {one.id: one for one in reply.chain.nodes}, dict(reply.filling.picks)
-    places, names = {name: place for place, name in enumerate(nodes)}, _list_names(reply.initial_state)
+    places, names = (
+        {name: place for place, name in enumerate(nodes)},
+        _list_names(reply.initial_state),
+    )
     for one in list_shortcuts(reply, domain):
         told, taker = _LISTED.fullmatch(one.found), nodes[one.taker]
-        if told and isinstance(taker, Reason) and one.value in names and places[told[1]] < places[one.taker]:
-            nodes[one.taker] = taker.model_copy(update={"takes": [FromNode(node=told[1], path="[].id")]})
+        if (
+            told
+            and isinstance(taker, Reason)
+            and one.value in names
+            and places[told[1]] < places[one.taker]
+        ):
+            nodes[one.taker] = taker.model_copy(
+                update={"takes": [FromNode(node=told[1], path="[].id")]}
+            )
             picks[one.taker] = Pick(path="[].name", equals=names[one.value])
     used = {name for node in nodes.values() for name in list_references(node)}
     kept = [one for one in nodes.values() if not _is_query(one, domain) or one.id in used]
-    chain, filling = reply.chain.model_copy(update={"nodes": kept}), reply.filling.model_copy(update={"picks": picks})
+    chain, filling = (
+        reply.chain.model_copy(update={"nodes": kept}),
+        reply.filling.model_copy(update={"picks": picks}),
+    )
     told = reply.model_copy(update={"chain": chain, "filling": filling})
-    return describe_graph(merge_twins(ChainReply.model_validate(told.model_dump(include={*ChainReply.model_fields})), domain), domain)
+    return describe_graph(
+        merge_twins(
+            ChainReply.model_validate(told.model_dump(include={*ChainReply.model_fields})), domain
+        ),
+        domain,
+    )
 
 
 _LISTED = re.compile(r"the reply to (\w+) at `\[\]\.id`")
@@ -148,7 +222,12 @@ _LISTED = re.compile(r"the reply to (\w+) at `\[\]\.id`")
 
 def _list_names(state: Json) -> dict[Json, Json]:
     """Key of a record → its name."""
-    return {row["id"]: row["name"] for rows in state.values() for row in rows.values() if {"id", "name"} <= row.keys()}
+    return {
+        row["id"]: row["name"]
+        for rows in state.values()
+        for row in rows.values()
+        if {"id", "name"} <= row.keys()
+    }
 
 
 def _is_query(node: Node, domain: Domain) -> bool:
@@ -171,7 +250,12 @@ def _find_needed(reply: ChainReply, domain: Domain, whole: _Played) -> dict[str,
 def _has_dangling(state: Json, keys: set[str]) -> bool:
     """Whether a row names one that was left out."""
     gone = keys - list_keys(state)
-    return any(isinstance(value, str) and value in gone for rows in state.values() for row in rows.values() for value in row.values())
+    return any(
+        isinstance(value, str) and value in gone
+        for rows in state.values()
+        for row in rows.values()
+        for value in row.values()
+    )
 
 
 def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
@@ -182,7 +266,10 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
         try:
             if isinstance(node, ChainStep):
                 operation = domain.operations[node.tool]
-                arguments = {name: _read(reply, state, known, f"{node.id}.{name}", one) for name, one in node.arguments.items()}
+                arguments = {
+                    name: _read(reply, state, known, f"{node.id}.{name}", one)
+                    for name, one in node.arguments.items()
+                }
                 if not world.allows(operation, arguments):
                     return None
                 calls.append((node.id, Call(name=node.tool, arguments=arguments)))
@@ -200,12 +287,21 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
     ]
     steps, made_calls = [step for step, _ in calls], [call for _, call in calls]
     replies = [known[step] for step in steps]
-    enacted = Enacted(made_calls, steps, replies, world.state, {name: [value] for name, value in gave.items()})
+    enacted = Enacted(
+        made_calls, steps, replies, world.state, {name: [value] for name, value in gave.items()}
+    )
     spelled = [canonical_json(blank_made([call.name, call.arguments], made)) for call in made_calls]
-    return _Played(spelled, {name: blank_made(value, made) for name, value in gave.items()}, sorted(changes), enacted)
+    return _Played(
+        spelled,
+        {name: blank_made(value, made) for name, value in gave.items()},
+        sorted(changes),
+        enacted,
+    )
 
 
-def _read(reply: ChainReply, state: Json, known: Mapping[str, Any], place: str, source: Source) -> Json:
+def _read(
+    reply: ChainReply, state: Json, known: Mapping[str, Any], place: str, source: Source
+) -> Json:
     if isinstance(source, FromNode):
         return read_path(known[source.node], source.path)
     if isinstance(source, FromRecord):
@@ -220,4 +316,8 @@ def _choose(reply: ChainReply, known: Mapping[str, Any], reason: Reason) -> Json
 
 
 def _follow(source: Source, now: Mapping[str, str]) -> Source:
-    return source.model_copy(update={"node": now.get(source.node, source.node)}) if isinstance(source, FromNode) else source
+    return (
+        source.model_copy(update={"node": now.get(source.node, source.node)})
+        if isinstance(source, FromNode)
+        else source
+    )

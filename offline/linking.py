@@ -13,7 +13,11 @@ _MAKERS = ("create", "add", "register", "put", "open", "book", "place", "start",
 
 def answer_label(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
     asked = RelationInput.model_validate(inputs)
-    return RelationReply(relations=[_judge(asked.tool, other) for other in asked.others if other.name != asked.tool.name])
+    return RelationReply(
+        relations=[
+            _judge(asked.tool, other) for other in asked.others if other.name != asked.tool.name
+        ]
+    )
 
 
 def _judge(tool: ToolCard, other: ToolCard) -> Relation:
@@ -21,13 +25,19 @@ def _judge(tool: ToolCard, other: ToolCard) -> Relation:
     needed = {words for words in _read(tool.inputs) if words[-1] in REFERENCES and len(words) > 1}
     given = needed & _read(other.outputs)
     about = find_entity(other.name)
-    made = {words for words in needed if words[:-1] == about} if split_name(other.name)[0] in _MAKERS else set[Words]()
+    made = (
+        {words for words in needed if words[:-1] == about}
+        if split_name(other.name)[0] in _MAKERS
+        else set[Words]()
+    )
     if is_ending(other.name) or not given | made:
         return Relation(other=other.name, label="independent")
     said = ", ".join(" ".join(words) for words in sorted(given | made))
     # One that makes what is needed, and needs nothing of it itself, has to come first; others give it as well.
     strong = bool(made) and not made & _read(tool.outputs)
-    return Relation(other=other.name, label="strong" if strong else "weak", reason=f"it gives {said}")
+    return Relation(
+        other=other.name, label="strong" if strong else "weak", reason=f"it gives {said}"
+    )
 
 
 def _read(cards: list[str]) -> set[Words]:

@@ -22,7 +22,9 @@ Sample = Callable[[DomainWorld, int], list[WantedChange]]
 Plan = Callable[[list[WantedChange], DomainWorld], list[Call]]
 
 
-def gather_wishes(domain: Domain, key: str, sample: Sample, plan: Plan) -> tuple[DomainWorld, list[WantedChange], list[Call]]:
+def gather_wishes(
+    domain: Domain, key: str, sample: Sample, plan: Plan
+) -> tuple[DomainWorld, list[WantedChange], list[Call]]:
     """A world, wishes that can be carried out there one after the other, and the calls that do it: as many as the domain's `calls`."""
     whole, wishes = None, list[WantedChange]()
     marks, taken = list_marks(make_dice("long", domain.theme, key), 0), set[str]()
@@ -38,12 +40,19 @@ def gather_wishes(domain: Domain, key: str, sample: Sample, plan: Plan) -> tuple
         whole, wishes = tried, [*wishes, *more]
         calls = plan(wishes, whole)
         if len(calls) >= domain.calls:
-            return whole, *_shorten(wishes, calls, domain.calls, lambda fewer, whole=whole: plan(fewer, whole))
-    raise SettingsError(f"Domain {domain.theme}: its operations give {len(calls)} calls at most where {domain.calls} are wanted.")
+            return whole, *_shorten(
+                wishes, calls, domain.calls, lambda fewer, whole=whole: plan(fewer, whole)
+            )
+    raise SettingsError(
+        f"Domain {domain.theme}: its operations give {len(calls)} calls at most where {domain.calls} are wanted."
+    )
 
 
 def _shorten(
-    wishes: list[WantedChange], calls: list[Call], wanted: int, plan: Callable[[list[WantedChange]], list[Call]]
+    wishes: list[WantedChange],
+    calls: list[Call],
+    wanted: int,
+    plan: Callable[[list[WantedChange]], list[Call]],
 ) -> tuple[list[WantedChange], list[Call]]:
     """Without the last wishes, as long as the others make enough calls."""
     while len(fewer := plan(wishes[:-1])) >= wanted:

@@ -15,7 +15,9 @@ UNGUESSED = 20
 def guess_luck(wishes: list[WantedChange], start: DomainWorld) -> float:
     """How likely a dozen random calls hold these, harm done by the others aside."""
     calls = len(start.domain.operations)
-    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(calls * _count_choices(each, start) for each in wishes)
+    return perm(RANDOM_CALLS, min(len(wishes), RANDOM_CALLS)) / prod(
+        calls * _count_choices(each, start) for each in wishes
+    )
 
 
 def _count_choices(wish: WantedChange, start: DomainWorld) -> float:

@@ -38,7 +38,9 @@ class Matter:
 def load_matters() -> dict[str, Matter]:
     """Every matter by its name."""
     try:
-        return TypeAdapter(dict[str, Matter]).validate_python(tomllib.loads(PATH.read_text(encoding="utf-8")))
+        return TypeAdapter(dict[str, Matter]).validate_python(
+            tomllib.loads(PATH.read_text(encoding="utf-8"))
+        )
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise SettingsError(f"{PATH} holds no matters: {error}. Mend that file.") from error
 
@@ -47,10 +49,17 @@ def pick_matters(domain: Domain) -> list[Matter]:
     """The matters of one variation."""
     known = load_matters()
     listed = any(domain.theme in each.fits for each in known.values())
-    fitting = sorted(name for name, each in known.items() if (domain.theme if listed else ANYWHERE) in each.fits)
+    fitting = sorted(
+        name for name, each in known.items() if (domain.theme if listed else ANYWHERE) in each.fits
+    )
     if len(fitting) < CHOSEN:
-        raise SettingsError(f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of {CHOSEN} at least.")
-    return [known[each] for each in make_dice("matters", domain.theme, *domain.names).sample(fitting, CHOSEN)]
+        raise SettingsError(
+            f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of {CHOSEN} at least."
+        )
+    return [
+        known[each]
+        for each in make_dice("matters", domain.theme, *domain.names).sample(fitting, CHOSEN)
+    ]
 
 
 def write_clauses(domain: Domain) -> str:

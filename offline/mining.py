@@ -24,7 +24,11 @@ def judge_text(text: str) -> ThemeReply:
     """A text of a domain that is known is worth building; one of other work cannot be modelled by whoever does not know it."""
     theme, likeness = find_domain(text)
     if not theme:
-        return ThemeReply(reason="The text asks for words alone; nothing would have to be kept or changed.", stateful=False, specific=False)
+        return ThemeReply(
+            reason="The text asks for words alone; nothing would have to be kept or changed.",
+            stateful=False,
+            specific=False,
+        )
     known = dict(read_themes())
     if theme not in known:
         said = theme.replace("_", " ")
@@ -62,8 +66,15 @@ def find_domain(text: str) -> tuple[str, float]:
     if text in (own := _read_own()):
         return own[text], NEAR
     words, domains = _stem(text), _stem_domains()
-    weights = {word: log(len(domains) / count) for word in words if (count := sum(word in known for known in domains.values()))}
-    near = ((sum(weight for word, weight in weights.items() if word in known), name) for name, known in sorted(domains.items()))
+    weights = {
+        word: log(len(domains) / count)
+        for word in words
+        if (count := sum(word in known for known in domains.values()))
+    }
+    near = (
+        (sum(weight for word, weight in weights.items() if word in known), name)
+        for name, known in sorted(domains.items())
+    )
     likeness, name = max(near, default=(0.0, ""))
     return (name, likeness) if likeness >= NEAR else ("", likeness)
 
@@ -82,10 +93,18 @@ def _stem_domains() -> dict[str, frozenset[str]]:
 
 def _describe(name: str, text: str) -> str:
     domain = load_domain(name)
-    said = (phrase for each in domain.operations.values() for phrase in (each.does, *each.asks, *each.tells))
-    return " ".join([name, text, *(each.noun for each in domain.collections.values()), *said]).replace("_", " ")
+    said = (
+        phrase
+        for each in domain.operations.values()
+        for phrase in (each.does, *each.asks, *each.tells)
+    )
+    return " ".join(
+        [name, text, *(each.noun for each in domain.collections.values()), *said]
+    ).replace("_", " ")
 
 
 def _stem(text: str) -> frozenset[str]:
     """Beginnings of words, so that their forms meet."""
-    return frozenset(word[:5] for word in re.findall(r"[a-z]{4,}", re.sub(r"\{.*?\}", " ", text.lower())))
+    return frozenset(
+        word[:5] for word in re.findall(r"[a-z]{4,}", re.sub(r"\{.*?\}", " ", text.lower()))
+    )

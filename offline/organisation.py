@@ -6,7 +6,17 @@ parts ──names that collide──► departments ──contact persons across
 import random
 from dataclasses import replace
 
-from offline.domain import Attribute, Collection, Department, Domain, Number, Operation, OperationParameter, Rule, WriteStep
+from offline.domain import (
+    Attribute,
+    Collection,
+    Department,
+    Domain,
+    Number,
+    Operation,
+    OperationParameter,
+    Rule,
+    WriteStep,
+)
 from offline.rename import Renaming, rename_domain
 
 PEOPLE = {
@@ -40,8 +50,13 @@ def join_domains(parts: list[Domain], tools: int, dice: random.Random) -> Domain
 
 def fill_up(domain: Domain, tools: int) -> Domain:
     """Plain queries over collections until there are as many tools as wanted."""
-    more = [*map(_read_one, domain.collections.items()), *map(_count_all, domain.collections.items())]
-    lacking = [each for each in more if each.name not in domain.operations][: max(0, tools - len(domain.operations))]
+    more = [
+        *map(_read_one, domain.collections.items()),
+        *map(_count_all, domain.collections.items()),
+    ]
+    lacking = [each for each in more if each.name not in domain.operations][
+        : max(0, tools - len(domain.operations))
+    ]
     return replace(domain, operations=domain.operations | {each.name: each for each in lacking})
 
 
@@ -71,15 +86,37 @@ def add_up(departments: list[Domain]) -> Domain:
     first, *others = departments
     return replace(
         first,
-        text=" ".join([first.text, *(f"The same house: {each.text[0].lower()}{each.text[1:]}" for each in others)]),
-        names=(f"{first.names[0]} and {others[0].names[0]}" if len(others) == 1 else f"{first.names[0]} Group",),
-        role="the assistant of a house with several departments: " + "; ".join(each.role for each in departments),
+        text=" ".join(
+            [
+                first.text,
+                *(f"The same house: {each.text[0].lower()}{each.text[1:]}" for each in others),
+            ]
+        ),
+        names=(
+            f"{first.names[0]} and {others[0].names[0]}"
+            if len(others) == 1
+            else f"{first.names[0]} Group",
+        ),
+        role="the assistant of a house with several departments: "
+        + "; ".join(each.role for each in departments),
         voices=tuple(dict.fromkeys(voice for each in departments for voice in each.voices)),
         limits={name: values for each in departments for name, values in each.limits.items()},
-        features={f"{each.theme}_{name}": text for each in departments for name, text in each.features.items()},
-        collections={name: collection for each in departments for name, collection in each.collections.items()},
-        operations={name: operation for each in departments for name, operation in each.operations.items()},
-        parts=tuple(Department(tuple(each.collections), tuple(each.operations)) for each in departments),
+        features={
+            f"{each.theme}_{name}": text
+            for each in departments
+            for name, text in each.features.items()
+        },
+        collections={
+            name: collection
+            for each in departments
+            for name, collection in each.collections.items()
+        },
+        operations={
+            name: operation for each in departments for name, operation in each.operations.items()
+        },
+        parts=tuple(
+            Department(tuple(each.collections), tuple(each.operations)) for each in departments
+        ),
     )
 
 
@@ -87,17 +124,26 @@ def _find_people(domain: Domain) -> str:
     """The collection of people that somebody else can be entered with; operations must not make them, for they know no contact."""
     made = " ".join(step.do for operation in domain.operations.values() for step in operation.then)
     fit = (
-        name for name, each in domain.collections.items() if each.noun in PEOPLE and each.label == "{name}" and f"new({name}," not in made
+        name
+        for name, each in domain.collections.items()
+        if each.noun in PEOPLE and each.label == "{name}" and f"new({name}," not in made
     )
-    return next((name for name in fit if "contact_id" not in domain.collections[name].attributes), "")
+    return next(
+        (name for name in fit if "contact_id" not in domain.collections[name].attributes), ""
+    )
 
 
-def _tie(domain: Domain, theme: str, people: str, contacts: str, tools: int, dice: random.Random) -> Domain:
+def _tie(
+    domain: Domain, theme: str, people: str, contacts: str, tools: int, dice: random.Random
+) -> Domain:
     """Everybody in one department has a contact person in an earlier one: rows are made after those they refer to."""
     collection = domain.collections[people]
     attributes = collection.attributes | {"contact_id": Attribute(ref=contacts)}
     limit, most = f"{theme}_max_contacts", dice.choice(MOST_CONTACTS)
-    made = [_name_contact(people, collection, contacts, domain.collections[contacts], limit), _list_contacts(people, contacts, domain)]
+    made = [
+        _name_contact(people, collection, contacts, domain.collections[contacts], limit),
+        _list_contacts(people, contacts, domain),
+    ]
     room = max(0, tools - len(domain.operations))
     return replace(
         domain,
@@ -107,7 +153,9 @@ def _tie(domain: Domain, theme: str, people: str, contacts: str, tools: int, dic
     )
 
 
-def _name_contact(people: str, collection: Collection, contacts: str, others: Collection, limit: str) -> Operation:
+def _name_contact(
+    people: str, collection: Collection, contacts: str, others: Collection, limit: str
+) -> Operation:
     noun, said, plural = collection.noun, others.noun.replace("_", " "), people.replace("_", " ")
     takes = (
         OperationParameter(f"{noun}_id", f"Id of the {noun}.", row=people),
@@ -132,8 +180,14 @@ def _name_contact(people: str, collection: Collection, contacts: str, others: Co
         must=(same, busy),
         then=(WriteStep(f"{noun}.contact_id = contact.id"),),
         gives=noun,
-        asks=(f"enter {{contact}} as the contact person of {{{noun}}}", f"make {{contact}} the person to call about {{{noun}}}"),
-        tells=(f"{{{noun}}} names {{contact}} as the new contact person.", f"From now on {{contact}} is to be called about {{{noun}}}."),
+        asks=(
+            f"enter {{contact}} as the contact person of {{{noun}}}",
+            f"make {{contact}} the person to call about {{{noun}}}",
+        ),
+        tells=(
+            f"{{{noun}}} names {{contact}} as the new contact person.",
+            f"From now on {{contact}} is to be called about {{{noun}}}.",
+        ),
         weight=2,
     )
 
@@ -153,9 +207,18 @@ def _read_one(named: tuple[str, Collection]) -> Operation:
     name, collection = named
     noun = collection.noun.replace("_", " ")
     takes = (OperationParameter(f"{collection.noun}_id", f"Id of the {noun}.", row=name),)
-    return Operation(name=f"read_{name}_record", does=f"Read one record of {name.replace('_', ' ')}.", takes=takes, gives=takes[0].local)
+    return Operation(
+        name=f"read_{name}_record",
+        does=f"Read one record of {name.replace('_', ' ')}.",
+        takes=takes,
+        gives=takes[0].local,
+    )
 
 
 def _count_all(named: tuple[str, Collection]) -> Operation:
     name, _ = named
-    return Operation(name=f"count_{name}", does=f"Count the records of {name.replace('_', ' ')}.", gives=f"{{'count': count({name})}}")
+    return Operation(
+        name=f"count_{name}",
+        does=f"Count the records of {name.replace('_', ' ')}.",
+        gives=f"{{'count': count({name})}}",
+    )

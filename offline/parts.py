@@ -22,10 +22,19 @@ def write_methods(domain: Domain, wanted: list[str]) -> MethodsReply:
 
 def cut_skeleton(source: str) -> str:
     """A program without its public methods."""
-    return "\n".join(chunk.rstrip("\n") for chunk in _BEFORE_METHOD.split(source) if not _PUBLIC.match(chunk)) + "\n"
+    return (
+        "\n".join(
+            chunk.rstrip("\n") for chunk in _BEFORE_METHOD.split(source) if not _PUBLIC.match(chunk)
+        )
+        + "\n"
+    )
 
 
 def cut_methods(source: str, wanted: list[str]) -> str:
     """The public methods of these names, as they stand in the class."""
-    chunks = (chunk for chunk in _BEFORE_METHOD.split(source) if (found := _PUBLIC.match(chunk)) and found[1] in wanted)
+    chunks = (
+        chunk
+        for chunk in _BEFORE_METHOD.split(source)
+        if (found := _PUBLIC.match(chunk)) and found[1] in wanted
+    )
     return "\n\n".join(chunk.rstrip("\n") for chunk in chunks) + "\n"

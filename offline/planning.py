@@ -12,7 +12,15 @@ from envmill.errors import SettingsError
 from envmill.recipes.drafting.errands import find_left
 from offline.domain import Domain
 from schemas.base import Json
-from schemas.errand_plan import ErrandLine, ErrandPlace, ErrandsInput, ErrandsReply, HarderInput, HarderLine, HarderReply
+from schemas.errand_plan import (
+    ErrandLine,
+    ErrandPlace,
+    ErrandsInput,
+    ErrandsReply,
+    HarderInput,
+    HarderLine,
+    HarderReply,
+)
 from schemas.prompts import ScenarioInput, ScenarioReply
 
 Write = Callable[[Json, Domain, int, int], ScenarioReply]
@@ -24,12 +32,17 @@ _LONGEST, _MOST_ABOUT = 240, 4
 _IMPOSSIBLE = "No state that I tried allows every change of this errand."
 
 
-def write_errands(write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int) -> ErrandsReply:
+def write_errands(
+    write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int
+) -> ErrandsReply:
     """A line for each place. The samples of one variant are as one: a plan that was asked for again foretells the same scenarios."""
     asked = ErrandsInput.model_validate(inputs)
     effects = {tool.name: tool.effect for tool in asked.tools}
     return ErrandsReply(
-        errands=[_write_line(write, asked, place, domain, seed, sample // apart * apart, effects) for place in asked.places]
+        errands=[
+            _write_line(write, asked, place, domain, seed, sample // apart * apart, effects)
+            for place in asked.places
+        ]
     )
 
 
@@ -37,14 +50,29 @@ def _write_line(
     write: Write, asked: ErrandsInput, place: ErrandPlace, domain: Domain, seed: int, sample: int, effects: Mapping[str, str]
 ) -> ErrandLine:  # fmt: skip
     told = ScenarioInput(
-        brief=asked.brief, name="", rules=[], tools=[], source="", number=place.number, polarity=place.polarity, results=asked.results
+        brief=asked.brief,
+        name="",
+        rules=[],
+        tools=[],
+        source="",
+        number=place.number,
+        polarity=place.polarity,
+        results=asked.results,
     )
     try:
         reply = write(told.model_dump(mode="json"), domain, seed, sample)
     except SettingsError as error:
         # Domains of documents may allow no scenario: the line says so, and what is written there achieves nothing either.
-        return ErrandLine(number=place.number, who="somebody", what=str(error)[:_LONGEST], tools=[*effects][:1], about=[f"{place.number}"])
-    wish = [call.name for call in reply.oracle] + [pattern.name for pattern in reply.avoid if reply.polarity != "achieve"]
+        return ErrandLine(
+            number=place.number,
+            who="somebody",
+            what=str(error)[:_LONGEST],
+            tools=[*effects][:1],
+            about=[f"{place.number}"],
+        )
+    wish = [call.name for call in reply.oracle] + [
+        pattern.name for pattern in reply.avoid if reply.polarity != "achieve"
+    ]
     about = [f"{name}: {value}" for name, value in reply.facts.items()][:_MOST_ABOUT]
     return ErrandLine(
         number=place.number,
@@ -52,11 +80,15 @@ def _write_line(
         what=(" ".join(reply.goals) or reply.request)[:_LONGEST],
         tools=[name for name in dict.fromkeys(wish) if name in effects],
         about=about or [reply.request[:_LONGEST]],
-        state=", ".join(f"{len(rows)} {name}" for name, rows in reply.initial_state.items())[:_LONGEST],
+        state=", ".join(f"{len(rows)} {name}" for name, rows in reply.initial_state.items())[
+            :_LONGEST
+        ],
     )
 
 
-def write_harder(write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int) -> HarderReply:
+def write_harder(
+    write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int
+) -> HarderReply:
     """A line for each place: of the scenarios that it would write, the first that takes a tool which the easy one does not take."""
     asked = HarderInput.model_validate(inputs)
     plain = ErrandsInput.model_validate(asked.model_dump() | {"places": []})
@@ -71,7 +103,9 @@ def write_harder(write: Write, inputs: Json, domain: Domain, seed: int, sample: 
     return HarderReply(errands=lines)
 
 
-def keep_to_line(write: Write, inputs: Json, domain: Domain, seed: int, sample: int) -> ScenarioReply:
+def keep_to_line(
+    write: Write, inputs: Json, domain: Domain, seed: int, sample: int
+) -> ScenarioReply:
     """The scenario of a sample if it is what was planned, else the first of others that is."""
     asked, reply = ScenarioInput.model_validate(inputs), write(inputs, domain, seed, sample)
     line = asked.errand
@@ -80,10 +114,15 @@ def keep_to_line(write: Write, inputs: Json, domain: Domain, seed: int, sample: 
     effects = {tool.name: tool.effect for tool in asked.tools}
     changes = [name for name in line.tools if effects.get(name) == "change"]
     tried = chain([reply], _try_others(write, inputs, domain, seed, sample, changes))
-    return next((one for one in tried if find_left(line, one, effects) is None), reply.model_copy(update={"left": _IMPOSSIBLE}))
+    return next(
+        (one for one in tried if find_left(line, one, effects) is None),
+        reply.model_copy(update={"left": _IMPOSSIBLE}),
+    )
 
 
-def _try_others(write: Write, inputs: Json, domain: Domain, seed: int, sample: int, changes: list[str]) -> Iterator[ScenarioReply]:
+def _try_others(
+    write: Write, inputs: Json, domain: Domain, seed: int, sample: int, changes: list[str]
+) -> Iterator[ScenarioReply]:
     """Scenarios led by these changes."""
     for again in range(1, _TRIES + 1):
         yield write(inputs, replace(domain, walk=tuple(changes)), seed, sample + again * _APART)

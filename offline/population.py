@@ -6,7 +6,17 @@ from datetime import timedelta
 
 from envmill.errors import SettingsError
 from offline.dice import make_dice
-from offline.domain import GONE, TODAY, Attribute, Collection, Department, Domain, Number, Row, spread
+from offline.domain import (
+    GONE,
+    TODAY,
+    Attribute,
+    Collection,
+    Department,
+    Domain,
+    Number,
+    Row,
+    spread,
+)
 from offline.draw import sample_permitted
 from offline.world import DomainWorld
 
@@ -52,7 +62,9 @@ def live_through(world: DomainWorld, department: Department, key: str) -> Domain
         short = _list_short(grown, department)
         if not short:
             return grown
-    raise SettingsError(f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation.")
+    raise SettingsError(
+        f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation."
+    )
 
 
 def _meet(world: DomainWorld, department: Department) -> None:
@@ -64,7 +76,9 @@ def _meet(world: DomainWorld, department: Department) -> None:
         if all(other["name"] != known["name"] for other in rows):
             row["name"] = known["name"]
     earlier = [one.people for one in world.domain.departments if one.people != department.people]
-    towns = {known["name"]: known["town"] for name in earlier for known in world.state[name].values()}
+    towns = {
+        known["name"]: known["town"] for name in earlier for known in world.state[name].values()
+    }
     for row in rows:
         row["town"] = towns.get(row["name"], row["town"])
 
@@ -91,20 +105,27 @@ def _play_history(world: DomainWorld, department: Department, dice: random.Rando
         arguments = sample_permitted(operation, world, world.state, dice)
         if arguments is not None:
             world.apply(operation, arguments)
-            world.day = min(world.day + timedelta(days=dice.randrange(4)), TODAY - timedelta(days=1))
+            world.day = min(
+                world.day + timedelta(days=dice.randrange(4)), TODAY - timedelta(days=1)
+            )
             done += 1
 
 
 def _add_row(world: DomainWorld, name: str, collection: Collection, dice: random.Random) -> None:
     rows = world.state[name]
     for _ in range(60):
-        row: Row = {attribute: _sample_value(name, attribute, source, world, dice) for attribute, source in collection.attributes.items()}
+        row: Row = {
+            attribute: _sample_value(name, attribute, source, world, dice)
+            for attribute, source in collection.attributes.items()
+        }
         world.set_right(row, collection)
         if not any(_collide(row, other, collection) for other in rows.values()):
             row = {"id": world.make_id(name)} | row
             rows[row["id"]] = row
             return
-    raise SettingsError(f"Domain {world.domain.theme}: {name} has too few distinct values for {collection.rows[1]} rows. Add some.")
+    raise SettingsError(
+        f"Domain {world.domain.theme}: {name} has too few distinct values for {collection.rows[1]} rows. Add some."
+    )
 
 
 def _collide(row: Row, other: Row, collection: Collection) -> bool:
@@ -113,7 +134,9 @@ def _collide(row: Row, other: Row, collection: Collection) -> bool:
     return bool(together) or any(row[name] == other[name] for name in alone)
 
 
-def _sample_value(collection: str, name: str, source: Attribute, world: DomainWorld, dice: random.Random) -> str | Number:
+def _sample_value(
+    collection: str, name: str, source: Attribute, world: DomainWorld, dice: random.Random
+) -> str | Number:
     if source.always is not None:
         return source.always
     if source.one_of:
@@ -126,7 +149,11 @@ def _sample_value(collection: str, name: str, source: Attribute, world: DomainWo
         return "".join(str(dice.randrange(10)) if each == "#" else each for each in source.pattern)
     if source.ref:
         rows = world.state[source.ref]
-        return dice.choice([key for key, row in rows.items() if GONE not in row.values()] or list(rows))
+        return dice.choice(
+            [key for key, row in rows.items() if GONE not in row.values()] or list(rows)
+        )
     if source.day:
         return (TODAY + timedelta(days=dice.randint(*source.day))).isoformat()
-    raise SettingsError(f"Domain {world.domain.theme}: {collection}.{name} has no source, so give {collection} no first rows.")
+    raise SettingsError(
+        f"Domain {world.domain.theme}: {collection}.{name} has no source, so give {collection} no first rows."
+    )

@@ -19,16 +19,39 @@ def name_class(domain: Domain) -> str:
 def write_program(domain: Domain, operations: dict[str, Operation] | None = None) -> str:
     """Module text of a variation; other operations than the domain's own give a faulty one."""
     form = RENDERINGS[domain.kind]
-    methods = [line for each in (operations or domain.operations).values() for line in ["", *_write_method(each, domain)]]
+    methods = [
+        line
+        for each in (operations or domain.operations).values()
+        for line in ["", *_write_method(each, domain)]
+    ]
     body = [*form.write_constructor(domain), "", *form.finder, *methods]
     limits = _write_limits(domain, "\n".join(body))
-    docstring = [f'    """{domain.text}', "", "    Rules:", *(f"    - {rule}" for rule in list_rules(domain)), '    """', ""]
-    parts = [*_write_imports("\n".join(body)), "", *limits, "", f"class {name_class(domain)}:", *docstring, *_indent(body)]
+    docstring = [
+        f'    """{domain.text}',
+        "",
+        "    Rules:",
+        *(f"    - {rule}" for rule in list_rules(domain)),
+        '    """',
+        "",
+    ]
+    parts = [
+        *_write_imports("\n".join(body)),
+        "",
+        *limits,
+        "",
+        f"class {name_class(domain)}:",
+        *docstring,
+        *_indent(body),
+    ]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
 def _write_imports(body: str) -> Lines:
-    dates = [name for name in ("date", "timedelta") if f"{name}(" in body or f"{name}." in body.replace("().date()", "")]
+    dates = [
+        name
+        for name in ("date", "timedelta")
+        if f"{name}(" in body or f"{name}." in body.replace("().date()", "")
+    ]
     runtime = ["Rejection", *(name for name in ("actors", "new_id", "now") if f"{name}(" in body)]
     lines = [
         *(["import copy"] if "copy." in body else []),
@@ -46,8 +69,14 @@ def _write_limits(domain: Domain, body: str) -> Lines:
 
 def _write_method(operation: Operation, domain: Domain) -> Lines:
     form = RENDERINGS[domain.kind]
-    arguments = ", ".join(["self", *(f"{each.name}: {each.annotation}" for each in operation.takes)])
-    gives = "list[dict[str, Any]]" if operation.gives.startswith(("rows(", "page(")) else "dict[str, Any]"
+    arguments = ", ".join(
+        ["self", *(f"{each.name}: {each.annotation}" for each in operation.takes)]
+    )
+    gives = (
+        "list[dict[str, Any]]"
+        if operation.gives.startswith(("rows(", "page("))
+        else "dict[str, Any]"
+    )
     body = [
         *_write_docstring(operation, domain),
         *(
@@ -84,13 +113,20 @@ def _describe(parameter: OperationParameter, domain: Domain) -> str:
 def _write_guard(parameter: OperationParameter, domain: Domain) -> Lines:
     name = parameter.name
     if parameter.between:
-        low, high = (each.upper() if isinstance(each, str) else str(each) for each in parameter.between)
+        low, high = (
+            each.upper() if isinstance(each, str) else str(each) for each in parameter.between
+        )
         shown = (f"{{{each}}}" if each[0].isalpha() else each for each in (low, high))
         says = f'f"{name} must be from {" to ".join(shown)}, not {{{name}}}."'
         return _refuse(f"not {low} <= {name} <= {high}", f"{name}_out_of_range", says)
     if parameter.day:
         refusal = f'    raise Rejection("{name}_no_date", f"{name} must be a date such as 2026-03-14, not {{{name}!r}}.") from None'
-        return ["try:", f"    {name} = date.fromisoformat({name}).isoformat()", "except ValueError:", refusal]
+        return [
+            "try:",
+            f"    {name} = date.fromisoformat({name}).isoformat()",
+            "except ValueError:",
+            refusal,
+        ]
     if parameter.text:
         return _refuse(f"not {name}.strip()", f"{name}_missing", f'"{name} must not be empty."')
     if parameter.one_of:
@@ -100,8 +136,14 @@ def _write_guard(parameter: OperationParameter, domain: Domain) -> Lines:
     if parameter.find:
         collection, attribute = parameter.find.split(".")
         noun = domain.collections[collection].noun
-        hit = render(parse_expression(f"some({collection}, matches(row.{attribute}, {name}))"), domain)
-        return _refuse(f"not {hit}", f"no_{noun}_found", f'f"No {noun.replace("_", " ")} matches {{{name}!r}}."')
+        hit = render(
+            parse_expression(f"some({collection}, matches(row.{attribute}, {name}))"), domain
+        )
+        return _refuse(
+            f"not {hit}",
+            f"no_{noun}_found",
+            f'f"No {noun.replace("_", " ")} matches {{{name}!r}}."',
+        )
     return []
 
 

@@ -57,7 +57,10 @@ class Clause:
         match node:
             case ast.Attribute(value=ast.Name(id="row"), attr=attribute):
                 return name(attribute)
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=other), key]), attr=attribute):
+            case ast.Attribute(
+                value=ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=other), key]),
+                attr=attribute,
+            ):
                 outer = f"{name(self.table)}.{self.render(key)}"
                 return f"(SELECT {name(attribute)} FROM {name(other)} WHERE {name(other)}.id = {outer})"
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
@@ -65,7 +68,9 @@ class Clause:
             case ast.BinOp(left=left, op=operator, right=right):
                 return f"({self.render(left)} {COMPARED[type(operator)]} {self.render(right)})"
             case ast.BoolOp(op=word, values=values):
-                return (" AND " if isinstance(word, ast.And) else " OR ").join(self._inner(each) for each in values)
+                return (" AND " if isinstance(word, ast.And) else " OR ").join(
+                    self._inner(each) for each in values
+                )
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"NOT ({self.render(operand)})"
             case ast.Call(func=ast.Name(id="matches"), args=[text, query]):
@@ -101,7 +106,10 @@ class Clause:
 def render_fold(node: ast.Call, spell: Bind) -> str:
     """A fold as an expression of the program; empty where this is none."""
     match node:
-        case ast.Call(func=ast.Name(id="page"), args=[ast.Call(func=ast.Name(id="rows"), args=[ast.Name(id=table), *where]), most]):
+        case ast.Call(
+            func=ast.Name(id="page"),
+            args=[ast.Call(func=ast.Name(id="rows"), args=[ast.Name(id=table), *where]), most],
+        ):
             return _ask("*", table, where, spell, " ORDER BY rowid LIMIT ?", [spell(most)])
         case ast.Call(func=ast.Name(id="rows" | "each"), args=[ast.Name(id=table), *where]):
             return _ask("*", table, where, spell, " ORDER BY rowid")
@@ -109,7 +117,9 @@ def render_fold(node: ast.Call, spell: Bind) -> str:
             return _ask("id", table, where, spell, " LIMIT 1")
         case ast.Call(func=ast.Name(id="count"), args=[ast.Name(id=table), *where]):
             return _ask("count(*) AS found", table, where, spell) + '[0]["found"]'
-        case ast.Call(func=ast.Name(id="total" | "highest" as word), args=[ast.Name(id=table), amount, *where]):
+        case ast.Call(
+            func=ast.Name(id="total" | "highest" as word), args=[ast.Name(id=table), amount, *where]
+        ):
             clause = Clause(table, spell)
             what = f"coalesce({'sum' if word == 'total' else 'max'}({clause.render(amount)}), 0) AS found"
             return _ask(what, table, where, spell, clause=clause) + '[0]["found"]'
@@ -124,7 +134,13 @@ def render_condition(table: str, where: ast.expr, spell: Bind) -> tuple[str, lis
 
 
 def _ask(
-    what: str, table: str, where: list[ast.expr], spell: Bind, tail: str = "", bound: list[str] | None = None, clause: Clause | None = None
+    what: str,
+    table: str,
+    where: list[ast.expr],
+    spell: Bind,
+    tail: str = "",
+    bound: list[str] | None = None,
+    clause: Clause | None = None,
 ) -> str:
     clause = clause or Clause(table, spell)
     condition = f" WHERE {clause.render(where[0])}" if where else ""

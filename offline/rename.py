@@ -4,7 +4,15 @@ import ast
 from dataclasses import dataclass, replace
 from functools import cache
 
-from offline.domain import Attribute, Collection, Domain, Operation, OperationParameter, Rule, WriteStep
+from offline.domain import (
+    Attribute,
+    Collection,
+    Domain,
+    Operation,
+    OperationParameter,
+    Rule,
+    WriteStep,
+)
 from offline.formula import FOLDS, fill
 
 
@@ -24,7 +32,11 @@ class _Renamer(ast.NodeTransformer):
         self._names = names
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        if isinstance(node.func, ast.Name) and node.func.id in {*FOLDS, "new"} and isinstance(first := node.args[0], ast.Name):
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in {*FOLDS, "new"}
+            and isinstance(first := node.args[0], ast.Name)
+        ):
             rest = [self.visit(each) for each in node.args[1:]]
             node.args = [ast.Name(self._names.collections.get(first.id, first.id)), *rest]
         else:
@@ -41,19 +53,27 @@ def rename_domain(domain: Domain, names: Renaming) -> Domain:
     return replace(
         domain,
         limits={names.limits.get(name, name): values for name, values in domain.limits.items()},
-        collections={names.collections.get(name, name): _rename_collection(each, names) for name, each in domain.collections.items()},
+        collections={
+            names.collections.get(name, name): _rename_collection(each, names)
+            for name, each in domain.collections.items()
+        },
         operations={
-            (new := names.operations.get(name, name)): _rename_operation(new, each, names) for name, each in domain.operations.items()
+            (new := names.operations.get(name, name)): _rename_operation(new, each, names)
+            for name, each in domain.operations.items()
         },
     )
 
 
 def _rename_collection(collection: Collection, names: Renaming) -> Collection:
-    lookup = replace(collection.lookup, call=names.operations.get(collection.lookup.call, collection.lookup.call))
+    lookup = replace(
+        collection.lookup, call=names.operations.get(collection.lookup.call, collection.lookup.call)
+    )
     return replace(
         collection,
         lookup=lookup,
-        attributes={name: _rename_attribute(each, names) for name, each in collection.attributes.items()},
+        attributes={
+            name: _rename_attribute(each, names) for name, each in collection.attributes.items()
+        },
         then=tuple(_rename_step(each, names) for each in collection.then),
     )
 
@@ -77,7 +97,9 @@ def _rename_operation(name: str, operation: Operation, names: Renaming) -> Opera
 def _rename_parameter(parameter: OperationParameter, names: Renaming) -> OperationParameter:
     found, _, attribute = parameter.find.partition(".")
     low, high = parameter.between or (0, 0)
-    bounds = tuple(names.limits.get(each, each) if isinstance(each, str) else each for each in (low, high))
+    bounds = tuple(
+        names.limits.get(each, each) if isinstance(each, str) else each for each in (low, high)
+    )
     return replace(
         parameter,
         row=names.collections.get(parameter.row, parameter.row),
@@ -100,12 +122,20 @@ def _rename_rule(rule: Rule, names: Renaming) -> Rule:
 
 
 def _rename_formula(text: str, names: Renaming) -> str:
-    return _rename_text(text, tuple(names.collections.items()), tuple(names.limits.items())) if text else text
+    return (
+        _rename_text(text, tuple(names.collections.items()), tuple(names.limits.items()))
+        if text
+        else text
+    )
 
 
 @cache
-def _rename_text(text: str, collections: tuple[tuple[str, str], ...], limits: tuple[tuple[str, str], ...]) -> str:
-    renamed = ast.fix_missing_locations(_Renamer(Renaming(dict(collections), {}, dict(limits))).visit(ast.parse(text)))
+def _rename_text(
+    text: str, collections: tuple[tuple[str, str], ...], limits: tuple[tuple[str, str], ...]
+) -> str:
+    renamed = ast.fix_missing_locations(
+        _Renamer(Renaming(dict(collections), {}, dict(limits))).visit(ast.parse(text))
+    )
     # One line, as the data writes it: the block under a `for` or `if` comes back on lines of its own.
     head, *block = ast.unparse(renamed).split("\n")
     return f"{head} {'; '.join(line.strip() for line in block)}" if block else head

@@ -32,7 +32,10 @@ class Rendering:
 
 
 def _write_constructor(domain: Domain) -> Lines:
-    rows = [f'    self.{name}: dict[str, dict[str, Any]] = copy.deepcopy(state.get("{name}", {{}}))' for name in domain.collections]
+    rows = [
+        f'    self.{name}: dict[str, dict[str, Any]] = copy.deepcopy(state.get("{name}", {{}}))'
+        for name in domain.collections
+    ]
     return ["def __init__(self, state: dict[str, Any]) -> None:", *rows]
 
 
@@ -55,7 +58,13 @@ def _render_result(operation: Operation, domain: Domain) -> str:
 
 RENDERINGS: Mapping[str, Rendering] = {
     "stateful": Rendering(
-        _write_constructor, _FINDER, lambda name: f"self.{name}", _write_steps, _render_result, lambda _: "", lambda _, state: state
+        _write_constructor,
+        _FINDER,
+        lambda name: f"self.{name}",
+        _write_steps,
+        _render_result,
+        lambda _: "",
+        lambda _, state: state,
     ),
     "sql": Rendering(
         lambda _: tables.CONSTRUCTOR,

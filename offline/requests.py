@@ -28,9 +28,15 @@ class RequestShare:
     """Number of the call that fulfils the last of them."""
 
 
-def share_wishes(reply: ScenarioReply, path: Sequence[Call], domain: Domain, many: int) -> list[RequestShare]:
+def share_wishes(
+    reply: ScenarioReply, path: Sequence[Call], domain: Domain, many: int
+) -> list[RequestShare]:
     """So many requests, none of which takes too many calls; none where the path allows none. `path` is the reply's, look-ups added."""
-    wishes = [WantedChange(domain.operations[call.name], call.arguments) for call in reply.oracle if _changes(call, domain)]
+    wishes = [
+        WantedChange(domain.operations[call.name], call.arguments)
+        for call in reply.oracle
+        if _changes(call, domain)
+    ]
     done = [place for place, call in enumerate(path, 1) if _changes(call, domain)]
     if len(wishes) != len(done):
         return []
@@ -40,7 +46,10 @@ def share_wishes(reply: ScenarioReply, path: Sequence[Call], domain: Domain, man
         if all(end - begin <= MOST_CALLS for begin, end in zip([0, *ends], ends, strict=False)):
             begins = [0, *cuts[:-1]]
             names = recall_names(reply, domain)
-            asked = [write_request(wishes[a:b], domain, reply.initial_state, dice, names) for a, b in zip(begins, cuts, strict=True)]
+            asked = [
+                write_request(wishes[a:b], domain, reply.initial_state, dice, names)
+                for a, b in zip(begins, cuts, strict=True)
+            ]
             return [RequestShare(*one) for one in zip(asked, ends, strict=True)]
     return []
 
@@ -48,7 +57,13 @@ def share_wishes(reply: ScenarioReply, path: Sequence[Call], domain: Domain, man
 def write_requests(reply: ChainReply, shares: Sequence[RequestShare]) -> TopologyReply:
     """The scenario with these requests; each call of its path is a step of the chain, in order."""
     written = [WrittenRequest(request=one.request, until=f"s{one.until}") for one in shares]
-    told: dict[str, Json] = {"request": "", "opening": "", "hidden": [], "wordings": {}, "requests": written}
+    told: dict[str, Json] = {
+        "request": "",
+        "opening": "",
+        "hidden": [],
+        "wordings": {},
+        "requests": written,
+    }
     alone = reply.model_dump() | told
     return TopologyReply.model_validate(alone)
 
@@ -56,7 +71,9 @@ def write_requests(reply: ChainReply, shares: Sequence[RequestShare]) -> Topolog
 def _list_cuts(wishes: int, many: int) -> Iterator[tuple[int, ...]]:
     """Ways to share them out in order, the most even first."""
     ways = [(*cut, wishes) for cut in combinations(range(1, wishes), many - 1)]
-    yield from sorted(ways, key=lambda cuts: max(b - a for a, b in zip((0, *cuts), cuts, strict=False)))
+    yield from sorted(
+        ways, key=lambda cuts: max(b - a for a, b in zip((0, *cuts), cuts, strict=False))
+    )
 
 
 def _changes(call: Call, domain: Domain) -> bool:

@@ -34,10 +34,28 @@ _MORE = (
 _CLOSING = re.compile(
     r"(?i)(?:(?<=[.!?)])\s|\n)[^.!?\n]*\b(?:else|only these|no other|no more|nothing more|the lot|end of list|over)\b[^.!?\n]*[.!?]$"
 )
-_SPELLED = re.compile(r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}")
+_SPELLED = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}"
+)
 _WEEK = 7
 _ONES = (
-    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *(
+        "no",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+    ),
     *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
@@ -61,29 +79,56 @@ class RewordingCase:
     def same(self) -> RewordReply:
         """The words as they are."""
         asked = self.asked
-        return RewordReply(request=asked.request, opening=asked.opening, facts=asked.facts, hidden=asked.hidden, goals=asked.goals)
+        return RewordReply(
+            request=asked.request,
+            opening=asked.opening,
+            facts=asked.facts,
+            hidden=asked.hidden,
+            goals=asked.goals,
+        )
 
     def change(self, alter: Callable[[str], str]) -> RewordReply:
         """The same done to both messages."""
-        return self.same.model_copy(update={"request": alter(self.asked.request), "opening": alter(self.asked.opening)})
+        return self.same.model_copy(
+            update={"request": alter(self.asked.request), "opening": alter(self.asked.opening)}
+        )
 
 
 def answer_reword(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
     """Only what is to be achieved is told by a path's changes: of anything else the words stay."""
     asked = RewordInput.model_validate(inputs)
-    changes = [(domain.operations[call.name], call.arguments) for call in asked.oracle if call.name in domain.operations]
-    wishes = [WantedChange(operation, arguments) for operation, arguments in changes if operation.effect == "change"]
+    changes = [
+        (domain.operations[call.name], call.arguments)
+        for call in asked.oracle
+        if call.name in domain.operations
+    ]
+    wishes = [
+        WantedChange(operation, arguments)
+        for operation, arguments in changes
+        if operation.effect == "change"
+    ]
     dice = make_dice("reword", asked.operator, asked.request, seed, sample)
     case = RewordingCase(asked, domain, wishes, dice)
     # A wish about a record that the path makes can be told from its words alone, not from the path.
     linked = any(_names_new_row(wish, case.state) for wish in wishes)
-    return OPERATORS[asked.operator](case) if wishes and asked.polarity == "achieve" and not linked else case.same
+    return (
+        OPERATORS[asked.operator](case)
+        if wishes and asked.polarity == "achieve" and not linked
+        else case.same
+    )
 
 
 def _names_new_row(wish: WantedChange, state: State) -> bool:
     """Whether it is about a row that is not there at the start: by reference, or by the id that it got when the path was played."""
-    rows = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row and each.name in wish.arguments]
-    return any(is_reference(value) or (isinstance(value, str) and value not in state[home]) for home, value in rows)
+    rows = [
+        (each.row, wish.arguments[each.name])
+        for each in wish.operation.takes
+        if each.row and each.name in wish.arguments
+    ]
+    return any(
+        is_reference(value) or (isinstance(value, str) and value not in state[home])
+        for home, value in rows
+    )
 
 
 def expand_goal(case: RewordingCase) -> RewordReply:
@@ -93,27 +138,42 @@ def expand_goal(case: RewordingCase) -> RewordReply:
         return case.same
     tools = [tool.model_dump() for tool in asked.tools]
     for _ in range(_TRIES):
-        wish = sample_more(case.wishes, DomainWorld(case.domain, deepcopy(case.state), TODAY, "more"), case.dice)
+        wish = sample_more(
+            case.wishes, DomainWorld(case.domain, deepcopy(case.state), TODAY, "more"), case.dice
+        )
         if wish is None:
             continue
         oracle = plan_more(asked.oracle, wish, case.domain, case.state)
         told = ScenarioReply(initial_state=case.state, request=asked.request, oracle=oracle)
         grown = write_chain(told, case.domain)
-        if is_whole(grown, list_touched(tools)) and grown.chain.nodes[: len(asked.chain.nodes)] == asked.chain.nodes:
+        if (
+            is_whole(grown, list_touched(tools))
+            and grown.chain.nodes[: len(asked.chain.nodes)] == asked.chain.nodes
+        ):
             return _reveal_more(case, wish, grown.chain.model_dump(), grown.filling.model_dump())
     return case.same
 
 
-def _reveal_more(case: RewordingCase, wish: WantedChange, chain: Json, filling: Json) -> RewordReply:
+def _reveal_more(
+    case: RewordingCase, wish: WantedChange, chain: Json, filling: Json
+) -> RewordReply:
     lead, ask = case.dice.choice(_MORE), case.dice.choice(wish.operation.asks)
-    vague = leave_vague([*case.wishes, wish], frozenset(case.asked.hidden), case.domain, case.state)[-1]
-    told, hinted = (capitalise(lead.format(a=render_phrase(ask, one, case.domain, case.state))) for one in (wish, vague))
+    vague = leave_vague(
+        [*case.wishes, wish], frozenset(case.asked.hidden), case.domain, case.state
+    )[-1]
+    told, hinted = (
+        capitalise(lead.format(a=render_phrase(ask, one, case.domain, case.state)))
+        for one in (wish, vague)
+    )
     opening = case.asked.opening and _add(case.asked.opening, hinted)
-    reply = case.same.model_copy(update={"request": _add(case.asked.request, told), "opening": opening})
+    reply = case.same.model_copy(
+        update={"request": _add(case.asked.request, told), "opening": opening}
+    )
     facts = list_facts([*case.wishes, wish], case.domain, case.state)
     goals = [*case.asked.goals, name_goal(wish, case.domain, case.state)]
     return RewordReply.model_validate(
-        reply.model_dump() | {"facts": facts | case.asked.facts, "goals": goals, "chain": chain, "filling": filling}
+        reply.model_dump()
+        | {"facts": facts | case.asked.facts, "goals": goals, "chain": chain, "filling": filling}
     )
 
 
@@ -127,8 +187,15 @@ def compress(case: RewordingCase) -> RewordReply:
     """Orders alone, like ones drawn together; what a later one cannot do without is not said."""
     said = [wish for place, wish in enumerate(case.wishes) if not _is_inferable(place, case)]
     vague = leave_vague(said, frozenset(case.asked.hidden), case.domain, case.state)
-    told, opening = _list_orders(said, case), _list_orders(vague, case) if case.asked.opening else ""
-    return case.same.model_copy(update={"request": told, "opening": opening}) if len(told) < len(case.asked.request) else case.same
+    told, opening = (
+        _list_orders(said, case),
+        _list_orders(vague, case) if case.asked.opening else "",
+    )
+    return (
+        case.same.model_copy(update={"request": told, "opening": opening})
+        if len(told) < len(case.asked.request)
+        else case.same
+    )
 
 
 def _is_inferable(place: int, case: RewordingCase) -> bool:
@@ -143,7 +210,10 @@ def _is_inferable(place: int, case: RewordingCase) -> bool:
         worlds.append(worlds[-1].copy())
         worlds[-1].apply(one.operation, one.arguments)
     before, after, end = (_list_cells(worlds[step]) for step in (place, place + 1, -1))
-    if not any(isinstance(value, str) and cell in before and before[cell] != value != end.get(cell) for cell, value in after.items()):
+    if not any(
+        isinstance(value, str) and cell in before and before[cell] != value != end.get(cell)
+        for cell, value in after.items()
+    ):
         return False
     world = worlds[place]
     for one in later:
@@ -154,7 +224,12 @@ def _is_inferable(place: int, case: RewordingCase) -> bool:
 
 
 def _list_cells(world: DomainWorld) -> dict[tuple[str, str, str], Json]:
-    return {(home, key, name): value for home, rows in world.state.items() for key, row in rows.items() for name, value in row.items()}
+    return {
+        (home, key, name): value
+        for home, rows in world.state.items()
+        for key, row in rows.items()
+        for name, value in row.items()
+    }
 
 
 def _list_orders(wishes: list[WantedChange], case: RewordingCase) -> str:
@@ -162,7 +237,12 @@ def _list_orders(wishes: list[WantedChange], case: RewordingCase) -> str:
     while place < len(wishes):
         pair = wishes[place : place + 2]
         joined = _join(pair, case) if len(pair) == 2 else ""
-        orders.append(joined or render_phrase(wishes[place].operation.asks[0], wishes[place], case.domain, case.state))
+        orders.append(
+            joined
+            or render_phrase(
+                wishes[place].operation.asks[0], wishes[place], case.domain, case.state
+            )
+        )
         place += 2 if joined else 1
     return f"{capitalise('; '.join(orders))}."
 
@@ -173,7 +253,11 @@ def _join(pair: list[WantedChange], case: RewordingCase) -> str:
     differing = [name for name in one.arguments if one.arguments[name] != other.arguments.get(name)]
     rows = {each.name: each.local for each in one.operation.takes if each.row}
     # Two amounts in one breath would be a sum, or one of them anybody's.
-    if one.operation.name != other.operation.name or len(differing) != 1 or differing[0] not in rows:
+    if (
+        one.operation.name != other.operation.name
+        or len(differing) != 1
+        or differing[0] not in rows
+    ):
         return ""
     ask, local = one.operation.asks[0], rows[differing[0]]
     first, second = (render_phrase(ask, wish, case.domain, case.state) for wish in pair)
@@ -194,12 +278,26 @@ def refer(case: RewordingCase) -> RewordReply:
     for parameter, label, _ in named:
         noun = case.domain.collections[parameter.row].noun.replace("_", " ")
         # `Ada Kern's trip` names Ada Kern as well: `that driver` behind it is her.
-        rows = {follow(parameter.row, key, [], case.domain, case.state) for key in case.state[parameter.row]}
+        rows = {
+            follow(parameter.row, key, [], case.domain, case.state)
+            for key in case.state[parameter.row]
+        }
         others = ({other for each, other, _ in named if each.row == parameter.row} | rows) - {label}
         # "the room Room 7" is named by both words: neither is left standing. In an opening `a room` is another one.
         again = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?(?<!\w){re.escape(label)}(?!\w)")
-        between = re.compile("|".join([re.escape(name_one(noun)), *(rf"(?<!\w){re.escape(other)}(?!\w)" for other in others)]))
-        told = case.change(lambda text, again=again, between=between, noun=noun: _keep_first(text, again, between, f"that {noun}"))
+        between = re.compile(
+            "|".join(
+                [
+                    re.escape(name_one(noun)),
+                    *(rf"(?<!\w){re.escape(other)}(?!\w)" for other in others),
+                ]
+            )
+        )
+        told = case.change(
+            lambda text, again=again, between=between, noun=noun: _keep_first(
+                text, again, between, f"that {noun}"
+            )
+        )
         if told.request != case.asked.request:
             return told
     return case.same
@@ -237,10 +335,16 @@ def obscure(case: RewordingCase) -> RewordReply:
         distance = _render_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
         return case.change(lambda text: re.sub(rf"(?:\bon )?\b{spelled}", distance, text))
     for parameter, label, row in _list_named(case):
-        if (described := _describe(parameter.row, row, case)) and described not in label and label in case.asked.request:
+        if (
+            (described := _describe(parameter.row, row, case))
+            and described not in label
+            and label in case.asked.request
+        ):
             noun = case.domain.collections[parameter.row].noun.replace("_", " ")
             named = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?{re.escape(label)}")
-            return case.change(lambda text, named=named, described=described: named.sub(described, text))
+            return case.change(
+                lambda text, named=named, described=described: named.sub(described, text)
+            )
     return case.same
 
 
@@ -248,7 +352,11 @@ def _render_distance(days: int) -> str:
     if abs(days) < 2:
         return ("yesterday", "today", "tomorrow")[days + 1]
     weeks, rest = divmod(abs(days), _WEEK)
-    counted = f"{_render_count(abs(days))} days" if rest else f"{_render_count(weeks)} week{'s' if weeks > 1 else ''}"
+    counted = (
+        f"{_render_count(abs(days))} days"
+        if rest
+        else f"{_render_count(weeks)} week{'s' if weeks > 1 else ''}"
+    )
     return f"{counted} ago" if days < 0 else f"{counted} from today"
 
 
@@ -268,14 +376,21 @@ def _describe(collection: str, row: dict[str, Json], case: RewordingCase) -> str
         apart = [
             (name, row[name])
             for name, attribute in about.attributes.items()
-            if attribute.one_of and not attribute.unique and row[name] and sum(other[name] == row[name] for other in rows) == 1
+            if attribute.one_of
+            and not attribute.unique
+            and row[name]
+            and sum(other[name] == row[name] for other in rows) == 1
         ]
         return f"the {noun} whose {apart[0][0].replace('_', ' ')} is {apart[0][1]}" if apart else ""
     home = about.attributes[owner].ref if owner in about.attributes else ""
     kin = [other for other in rows if other[owner] == row[owner]]
     alike = [other for other in kin if other.get("status") == row.get("status")]
     standing = f" that is {row['status']}" if len(kin) > 1 else ""
-    return f"the {noun} of {follow(home, row[owner], [], case.domain, case.state)}{standing}" if home and len(alike) == 1 else ""
+    return (
+        f"the {noun} of {follow(home, row[owner], [], case.domain, case.state)}{standing}"
+        if home and len(alike) == 1
+        else ""
+    )
 
 
 def minimise(case: RewordingCase) -> RewordReply:

@@ -49,13 +49,19 @@ LINKED = 0.3
 """Share of scenarios that use a record they make, where results may be used and the domain has operations for it."""
 
 
-def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
+def write_scenario(
+    domain: Domain, key: str, number: int = 0, *, results: bool = False
+) -> ScenarioReply:
     """The scenario of this key; other keys give other ones. The number says how hard it is, not which one. Where results may be used,
     some scenarios go on with a record that they make."""
     if domain.calls > LONGEST_OF_ONE:
         return _write_long(domain, key, number)
     free = results and not domain.led and not domain.walk
-    if free and make_dice("results", domain.theme, key).random() < LINKED and (linked := write_linked(domain, key)):
+    if (
+        free
+        and make_dice("results", domain.theme, key).random() < LINKED
+        and (linked := write_linked(domain, key))
+    ):
         return linked
     for again in range(TRIES):
         dice = make_dice("scenario", domain.theme, key, again)
@@ -73,7 +79,9 @@ def write_scenario(domain: Domain, key: str, number: int = 0, *, results: bool =
             if whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start):
                 continue
             return _write_reply(wishes, oracle, whole.state, start, dice)
-    raise SettingsError(f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows.")
+    raise SettingsError(
+        f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows."
+    )
 
 
 def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
@@ -85,26 +93,37 @@ def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
         wishes = _sample_wishes(part, count, dice, domain.walk if place == 0 else ())
         return wishes if wishes and all_leave_a_mark(wishes, part) else []
 
-    start, wishes, oracle = gather_wishes(domain, key, sample, lambda wanted, world: plan_calls(wanted, domain, world.state))
+    start, wishes, oracle = gather_wishes(
+        domain, key, sample, lambda wanted, world: plan_calls(wanted, domain, world.state)
+    )
     return _write_reply(wishes, oracle, start.state, start, dice)
 
 
 def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
     """A scenario whose second wish is about the record that its first one makes; None where chance found none."""
     for again in range(PATIENCE):
-        dice, start = make_dice("linked", domain.theme, key, again), settle_core(domain, f"linked/{key}/{again}")
+        dice, start = (
+            make_dice("linked", domain.theme, key, again),
+            settle_core(domain, f"linked/{key}/{again}"),
+        )
         for first, made, told in _sample_makings(start, dice):
             world = start.copy()
             world.apply(first.operation, first.arguments)
             second = _sample_use(made, world, told, dice)
-            if second is None or not is_clear(second, [first], told) or overrules(second, [first], start):
+            if (
+                second is None
+                or not is_clear(second, [first], told)
+                or overrules(second, [first], start)
+            ):
                 continue
             wishes = [first, second]
             if not all_leave_a_mark(wishes, start):
                 continue
             oracle = _refer(plan_calls(wishes, domain, told.state), made, told, start)
             whole = surround(start) if domain.rows else start
-            if len(oracle) < FEWEST_CALLS or (whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start)):
+            if len(oracle) < FEWEST_CALLS or (
+                whole is not start and _describe_end(wishes, whole) != _describe_end(wishes, start)
+            ):
                 continue
             reply = ScenarioReply(
                 initial_state=whole.state,
@@ -117,9 +136,15 @@ def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
     return None
 
 
-def _sample_makings(start: DomainWorld, dice: random.Random) -> Iterator[tuple[WantedChange, tuple[str, str], DomainWorld]]:
+def _sample_makings(
+    start: DomainWorld, dice: random.Random
+) -> Iterator[tuple[WantedChange, tuple[str, str], DomainWorld]]:
     """Wishes that make one record and answer with it: the wish, collection and id of the record, and the start with the record as made."""
-    makers = [each for each in start.domain.changes if each.asks and each.tells and any("new(" in step.do for step in each.then)]
+    makers = [
+        each
+        for each in start.domain.changes
+        if each.asks and each.tells and any("new(" in step.do for step in each.then)
+    ]
     dice.shuffle(makers)
     for maker in makers:
         wish = sample_wish(maker, start, start, dice)
@@ -127,18 +152,29 @@ def _sample_makings(start: DomainWorld, dice: random.Random) -> Iterator[tuple[W
             continue
         world = start.copy()
         answer = world.answer(maker, wish.arguments)
-        made = [(name, row_id) for name, rows in world.state.items() for row_id in rows if row_id not in start.state[name]]
+        made = [
+            (name, row_id)
+            for name, rows in world.state.items()
+            for row_id in rows
+            if row_id not in start.state[name]
+        ]
         if len(made) == 1 and isinstance(answer, dict) and made[0][1] in answer.values():
             told = start.copy()
             told.state[made[0][0]][made[0][1]] = dict(world.state[made[0][0]][made[0][1]])
             yield wish, made[0], told
 
 
-def _sample_use(made: tuple[str, str], world: DomainWorld, told: DomainWorld, dice: random.Random) -> WantedChange | None:
+def _sample_use(
+    made: tuple[str, str], world: DomainWorld, told: DomainWorld, dice: random.Random
+) -> WantedChange | None:
     """A wish about the record that was made."""
     collection, row_id = made
     known = {**told.state, collection: {row_id: world.state[collection][row_id]}}
-    users = [each for each in world.domain.changes if each.asks and each.tells and any(one.row == collection for one in each.takes)]
+    users = [
+        each
+        for each in world.domain.changes
+        if each.asks and each.tells and any(one.row == collection for one in each.takes)
+    ]
     dice.shuffle(users)
     for user in users:
         if permitted := sample_permitted(user, world, known, dice):
@@ -146,7 +182,9 @@ def _sample_use(made: tuple[str, str], world: DomainWorld, told: DomainWorld, di
     return None
 
 
-def _refer(calls: list[Call], made: tuple[str, str], told: DomainWorld, start: DomainWorld) -> list[Call]:
+def _refer(
+    calls: list[Call], made: tuple[str, str], told: DomainWorld, start: DomainWorld
+) -> list[Call]:
     """The calls without the lookup of the record that is made, and with a reference wherever they name it."""
     collection, row_id = made
     needless = _plan_lookup(collection, told.state[collection][row_id], told.domain)
@@ -154,16 +192,27 @@ def _refer(calls: list[Call], made: tuple[str, str], told: DomainWorld, start: D
     for call in calls:
         if call != needless or row_id not in world.state[collection]:
             kept.append(call)
-            replies.append(deepcopy(world.answer(start.domain.operations[call.name], call.arguments)))
+            replies.append(
+                deepcopy(world.answer(start.domain.operations[call.name], call.arguments))
+            )
     return refer_to({row_id}, kept, replies)
 
 
 def _plan_lookup(collection: str, row: Row, domain: Domain) -> Call:
     lookup = domain.collections[collection].lookup
-    return Call(name=lookup.call, arguments={argument: row[attribute] for argument, attribute in lookup.using.items()})
+    return Call(
+        name=lookup.call,
+        arguments={argument: row[attribute] for argument, attribute in lookup.using.items()},
+    )
 
 
-def _write_reply(wishes: list[WantedChange], oracle: list[Call], state: State, start: DomainWorld, dice: random.Random) -> ScenarioReply:
+def _write_reply(
+    wishes: list[WantedChange],
+    oracle: list[Call],
+    state: State,
+    start: DomainWorld,
+    dice: random.Random,
+) -> ScenarioReply:
     """Words for it all; the opening is worded by the same chance as the request."""
     spoken = dice.getstate()
     reply = ScenarioReply(
@@ -173,7 +222,13 @@ def _write_reply(wishes: list[WantedChange], oracle: list[Call], state: State, s
         facts=list_facts(wishes, start.domain, start.state),
     )
     dice.setstate(spoken)
-    return instruct_user(reply, wishes, start.domain, start.state, lambda unsaid: write_request(unsaid, start.domain, start.state, dice))
+    return instruct_user(
+        reply,
+        wishes,
+        start.domain,
+        start.state,
+        lambda unsaid: write_request(unsaid, start.domain, start.state, dice),
+    )
 
 
 def plan_calls(wishes: list[WantedChange], domain: Domain, state: State) -> list[Call]:
@@ -184,7 +239,9 @@ def plan_calls(wishes: list[WantedChange], domain: Domain, state: State) -> list
     return calls
 
 
-def plan_more(before: Sequence[Call], wish: WantedChange, domain: Domain, state: State) -> list[Call]:
+def plan_more(
+    before: Sequence[Call], wish: WantedChange, domain: Domain, state: State
+) -> list[Call]:
     """The calls before, and what one wish more takes."""
     calls = list(before)
     for parameter in wish.operation.takes:
@@ -193,13 +250,17 @@ def plan_more(before: Sequence[Call], wish: WantedChange, domain: Domain, state:
     return [*calls, Call(name=wish.operation.name, arguments=wish.arguments)]
 
 
-def sample_more(wishes: list[WantedChange], start: DomainWorld, dice: random.Random) -> WantedChange | None:
+def sample_more(
+    wishes: list[WantedChange], start: DomainWorld, dice: random.Random
+) -> WantedChange | None:
     """One wish more that goes with the others and leaves a mark, by an operation that none of them used; none where luck found none."""
     world = start.copy()
     for wish in wishes:
         world.apply(wish.operation, wish.arguments)
     used = {wish.operation.name for wish in wishes}
-    free = [each for each in start.domain.changes if each.asks and each.tells and each.name not in used]
+    free = [
+        each for each in start.domain.changes if each.asks and each.tells and each.name not in used
+    ]
     drawn = sample_wish(dice.choice(free), world, start, dice) if free else None
     fits = (
         drawn is not None
@@ -227,7 +288,9 @@ def _list_altered(world: DomainWorld, start: DomainWorld) -> set[_Cell]:
     }
 
 
-def _add_lookups(collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]) -> None:
+def _add_lookups(
+    collection: str, row_id: str, domain: Domain, state: State, calls: list[Call]
+) -> None:
     lookup = domain.collections[collection].lookup
     row = state[collection][row_id]
     for parameter in domain.operations[lookup.call].takes:
@@ -243,15 +306,27 @@ def _shorten(walk: tuple[str, ...], fewer: int) -> tuple[str, ...]:
     return walk[: max(0, len(walk) - fewer)]
 
 
-def _sample_wishes(start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]) -> list[WantedChange]:
+def _sample_wishes(
+    start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]
+) -> list[WantedChange]:
     """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
     world, wishes = start.copy(), list[WantedChange]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
-    weights, led = [each.weight for each in sayable], [each for name in walk for each in sayable if each.name == name]
+    weights, led = (
+        [each.weight for each in sayable],
+        [each for name in walk for each in sayable if each.name == name],
+    )
     for turn in range(DRAWS * max(count, 4) if sayable else 0):
         # Weighted: the work a place exists for is asked for more often than its exceptions.
-        wish = sample_wish(led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice)
-        if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
+        wish = sample_wish(
+            led[turn] if turn < len(led) else dice.choices(sayable, weights)[0], world, start, dice
+        )
+        if (
+            wish
+            and wish not in wishes
+            and is_clear(wish, wishes, start)
+            and not overrules(wish, wishes, start)
+        ):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
         if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
@@ -267,7 +342,12 @@ def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[Wan
         for _ in range(LED_DRAWS):
             known = _restrict(operation, led, start.state, replies)
             wish = sample_wish(operation, world, start, dice, known)
-            if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
+            if (
+                wish
+                and wish not in wishes
+                and is_clear(wish, wishes, start)
+                and not overrules(wish, wishes, start)
+            ):
                 replies[led.operation] = deepcopy(world.answer(wish.operation, wish.arguments))
                 wishes.append(wish)
                 break
@@ -278,14 +358,23 @@ def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[Wan
     for _ in range(DRAWS * max(count, 4)):
         if len(wishes) >= count and guess_luck(wishes, start) <= LUCK:
             return wishes
-        wish = sample_wish(dice.choices(sayable, [each.weight for each in sayable])[0], world, start, dice)
-        if wish and wish not in wishes and is_clear(wish, wishes, start) and not overrules(wish, wishes, start):
+        wish = sample_wish(
+            dice.choices(sayable, [each.weight for each in sayable])[0], world, start, dice
+        )
+        if (
+            wish
+            and wish not in wishes
+            and is_clear(wish, wishes, start)
+            and not overrules(wish, wishes, start)
+        ):
             world.apply(wish.operation, wish.arguments)
             wishes.append(wish)
     return []
 
 
-def _restrict(operation: Operation, led: LedWish, state: State, replies: Mapping[str, Any]) -> State | None:
+def _restrict(
+    operation: Operation, led: LedWish, state: State, replies: Mapping[str, Any]
+) -> State | None:
     """The rows that an operation may name, where its values come from an earlier reply; None where nothing ties it."""
     known = dict(state)
     rows = {each.name: each.row for each in operation.takes if each.row}
@@ -293,12 +382,18 @@ def _restrict(operation: Operation, led: LedWish, state: State, replies: Mapping
         if argument in rows and giver in replies:
             reply: Json = replies[giver]
             value = reply.get(path) if is_object(reply) else None
-            known[rows[argument]] = {key: row for key, row in state[rows[argument]].items() if key == value}
+            known[rows[argument]] = {
+                key: row for key, row in state[rows[argument]].items() if key == value
+            }
     return known if known != state else None
 
 
 def sample_wish(
-    operation: Operation, world: DomainWorld, start: DomainWorld, dice: random.Random, known: State | None = None
+    operation: Operation,
+    world: DomainWorld,
+    start: DomainWorld,
+    dice: random.Random,
+    known: State | None = None,
 ) -> WantedChange | None:
     """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
 
@@ -308,7 +403,10 @@ def sample_wish(
     if known is not None:
         found = sample_permitted(operation, world, known, dice)
         return WantedChange(operation, found) if found else None
-    met = {name: {key: row for key, row in rows.items() if world.state[name][key] != row} for name, rows in start.state.items()}
+    met = {
+        name: {key: row for key, row in rows.items() if world.state[name][key] != row}
+        for name, rows in start.state.items()
+    }
     narrow = {name: rows or start.state[name] for name, rows in met.items()}
     if any(met[each.row] for each in operation.takes if each.row):
         following = sample_permitted(operation, world, narrow, dice, FORKS)
@@ -318,7 +416,12 @@ def sample_wish(
     return WantedChange(operation, permitted) if permitted else None
 
 
-def is_clear(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld, called: Collection[str] = ()) -> bool:
+def is_clear(
+    wish: WantedChange,
+    earlier: list[WantedChange],
+    start: DomainWorld,
+    called: Collection[str] = (),
+) -> bool:
     """Whether every row it names is the only one called so, and is not described by something an earlier wish changes. `called`: rows that
     have another name here."""
     taken = {value for each in earlier for value in each.arguments.values()}
@@ -326,7 +429,9 @@ def is_clear(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld
         if parameter.row:
             row_id = wish.arguments[parameter.name]
             described = "." in start.domain.collections[parameter.row].label
-            if (described and row_id in taken) or (row_id not in called and not is_unique(parameter.row, row_id, start)):
+            if (described and row_id in taken) or (
+                row_id not in called and not is_unique(parameter.row, row_id, start)
+            ):
                 return False
     return can_say(wish, start.domain, start.state)
 
@@ -341,15 +446,23 @@ def overrules(wish: WantedChange, earlier: list[WantedChange], start: DomainWorl
         put |= _apply_saying(each, world)
     before = world.copy()
     later = _apply_saying(wish, world)
-    gone = {(name, row) for name, row, _ in _list_altered(world, before) if GONE in world.state[name][row].values()}
-    return any(put.get(cell, value) != value for cell, value in later.items()) or any(cell[:2] in gone for cell in put)
+    gone = {
+        (name, row)
+        for name, row, _ in _list_altered(world, before)
+        if GONE in world.state[name][row].values()
+    }
+    return any(put.get(cell, value) != value for cell, value in later.items()) or any(
+        cell[:2] in gone for cell in put
+    )
 
 
 def _apply_saying(wish: WantedChange, world: DomainWorld) -> dict[_Cell, Any]:
     """What it puts in place in the words of its arguments."""
     before = world.copy()
     world.apply(wish.operation, wish.arguments)
-    altered = {cell: world.state[cell[0]][cell[1]][cell[2]] for cell in _list_altered(world, before)}
+    altered = {
+        cell: world.state[cell[0]][cell[1]][cell[2]] for cell in _list_altered(world, before)
+    }
     return {cell: value for cell, value in altered.items() if value in wish.arguments.values()}
 
 
@@ -374,7 +487,11 @@ def all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
     """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
     whole = _describe_end(wishes, start)
     fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))
-    return all(_describe_end([wish for place, wish in enumerate(wishes) if place not in gone], start) != whole for gone in fewer)
+    return all(
+        _describe_end([wish for place, wish in enumerate(wishes) if place not in gone], start)
+        != whole
+        for gone in fewer
+    )
 
 
 def _describe_end(wishes: list[WantedChange], start: DomainWorld) -> list[str]:

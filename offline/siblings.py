@@ -11,21 +11,47 @@ from schemas.environment import Effect, Tool
 from schemas.seed import Brief
 
 SERVICES = (
-    *("bakery_production", "bike_sharing", "call_centre_tickets", "car_park_permits", "charity_grants", "conference_programme"),
-    *("elevator_inspections", "event_ticketing", "freight_forwarding", "insurance_claims", "kindergarten_groups", "laboratory_samples"),
-    *("music_lessons", "parcel_lockers", "payroll", "ship_berths", "theatre_casting", "translation_orders", "wine_cellar"),
+    *(
+        "bakery_production",
+        "bike_sharing",
+        "call_centre_tickets",
+        "car_park_permits",
+        "charity_grants",
+        "conference_programme",
+    ),
+    *(
+        "elevator_inspections",
+        "event_ticketing",
+        "freight_forwarding",
+        "insurance_claims",
+        "kindergarten_groups",
+        "laboratory_samples",
+    ),
+    *(
+        "music_lessons",
+        "parcel_lockers",
+        "payroll",
+        "ship_berths",
+        "theatre_casting",
+        "translation_orders",
+        "wine_cellar",
+    ),
 )
 """Fields of work far enough apart that one person may have to do with several of them."""
 
 
 def describe_services() -> dict[str, Json]:
     """Service → its tools as they are shown."""
-    return {theme: [tool.model_dump(mode="json") for tool in _list_tools(theme)] for theme in SERVICES}
+    return {
+        theme: [tool.model_dump(mode="json") for tool in _list_tools(theme)] for theme in SERVICES
+    }
 
 
 def _list_tools(theme: str) -> list[Tool]:
     domain = compose_domain(Brief(theme=theme, text=theme, number=0), 0)
-    effects: dict[str, Effect] = {operation.name: operation.effect for operation in domain.operations.values()}
+    effects: dict[str, Effect] = {
+        operation.name: operation.effect for operation in domain.operations.values()
+    }
     return derive_tools(write_program(domain), name_class(domain), effects)
 
 

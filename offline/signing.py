@@ -15,7 +15,10 @@ _ANNOTATED = {"str": "string", "int": "integer", "float": "number"}
 
 def list_signatures(domain: Domain) -> dict[str, Signature]:
     """Tool → types, as its program will have them."""
-    return {name: Signature(inputs=_take(each), outputs=_give(each, domain)) for name, each in domain.operations.items()}
+    return {
+        name: Signature(inputs=_take(each), outputs=_give(each, domain))
+        for name, each in domain.operations.items()
+    }
 
 
 def _take(operation: Operation) -> Json:
@@ -33,7 +36,10 @@ def _give(operation: Operation, domain: Domain) -> Json:
         case ast.Name(id=name) if name in rows:
             return _describe_row(rows[name], domain)
         case ast.Dict():
-            properties = {name: {"type": _TYPES[sort]} if sort else {} for name, sort in sort_given(operation, domain).items()}
+            properties = {
+                name: {"type": _TYPES[sort]} if sort else {}
+                for name, sort in sort_given(operation, domain).items()
+            }
             return {"type": "object", "properties": properties, "required": list(properties)}
         case _:
             table = next(_list_tables(tree), "")
@@ -41,8 +47,14 @@ def _give(operation: Operation, domain: Domain) -> Json:
 
 
 def _describe_row(table: str, domain: Domain) -> Json:
-    types = {"id": "string"} | {name: _TYPES[sort] for name, sort in sort_columns(domain)[table].items()}
-    return {"type": "object", "properties": {name: {"type": one} for name, one in types.items()}, "required": list(types)}
+    types = {"id": "string"} | {
+        name: _TYPES[sort] for name, sort in sort_columns(domain)[table].items()
+    }
+    return {
+        "type": "object",
+        "properties": {name: {"type": one} for name, one in types.items()},
+        "required": list(types),
+    }
 
 
 def _list_tables(tree: ast.expr) -> Iterator[str]:

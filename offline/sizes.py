@@ -38,7 +38,12 @@ class CombinedDomains:
     picked: tuple[Picked, ...]
 
     def add(self, other: "CombinedDomains") -> "CombinedDomains":
-        sums = (self.collections + other.collections, self.least + other.least, self.usual + other.usual, self.most + other.most)
+        sums = (
+            self.collections + other.collections,
+            self.least + other.least,
+            self.usual + other.usual,
+            self.most + other.most,
+        )
         return CombinedDomains(*sums, (*self.picked, *other.picked))
 
     def has(self, tools: int | None, collections: int | None, most: int = 0) -> bool:
@@ -51,7 +56,9 @@ Offer = Callable[[str], tuple[CombinedDomains, ...]]
 """Forms in which a theme takes part."""
 
 
-def pick_parts(theme: str, tools: int | None, collections: int | None, dice: random.Random) -> tuple[Picked, ...]:
+def pick_parts(
+    theme: str, tools: int | None, collections: int | None, dice: random.Random
+) -> tuple[Picked, ...]:
     """The theme, and as many others as it takes; the dice choose among what fits. Domains lose collections only where it must be."""
     fit = _find_fit(theme, tools, collections, dice, _list_bundles)
     if fit is None and collections:
@@ -74,7 +81,9 @@ def make_part(picked: Picked) -> Domain:
     return smaller
 
 
-def _find_fit(theme: str, tools: int | None, collections: int | None, dice: random.Random, offer: Offer) -> CombinedDomains | None:
+def _find_fit(
+    theme: str, tools: int | None, collections: int | None, dice: random.Random, offer: Offer
+) -> CombinedDomains | None:
     others = [name for name, _ in read_themes() if name != theme]
     dice.shuffle(others)
     reached = {_size(each): each for each in _shuffle(offer(theme), dice)}
@@ -82,8 +91,14 @@ def _find_fit(theme: str, tools: int | None, collections: int | None, dice: rand
         fitting = [each for each in reached.values() if each.has(tools, collections, each.most)]
         if fitting:
             return _choose(fitting, tools, dice)
-        reached = _extend(reached, _shuffle(offer(name), dice), tools, collections) if name else reached
-    padded = [each for each in reached.values() if each.has(tools, collections, each.most + FILLERS * each.collections)]
+        reached = (
+            _extend(reached, _shuffle(offer(name), dice), tools, collections) if name else reached
+        )
+    padded = [
+        each
+        for each in reached.values()
+        if each.has(tools, collections, each.most + FILLERS * each.collections)
+    ]
     return _choose(padded, tools, dice) if padded else None
 
 
@@ -98,7 +113,10 @@ def _size(bundle: CombinedDomains) -> tuple[int, int]:
 
 
 def _extend(
-    reached: dict[tuple[int, int], CombinedDomains], more: list[CombinedDomains], tools: int | None, collections: int | None
+    reached: dict[tuple[int, int], CombinedDomains],
+    more: list[CombinedDomains],
+    tools: int | None,
+    collections: int | None,
 ) -> dict[tuple[int, int], CombinedDomains]:
     """What is reached with or without one domain more, one bundle for each size; what is too large already is left out."""
     grown = dict(reached)
@@ -106,13 +124,17 @@ def _extend(
     for bundle in reached.values():
         for way in ways:
             larger = bundle.add(way)
-            fits = larger.collections <= (collections or MOST_COLLECTIONS) and larger.least <= (tools or MOST_TOOLS)
+            fits = larger.collections <= (collections or MOST_COLLECTIONS) and larger.least <= (
+                tools or MOST_TOOLS
+            )
             if fits and _size(larger) not in grown:
                 grown[_size(larger)] = larger
     return grown
 
 
-def _choose(fitting: list[CombinedDomains], tools: int | None, dice: random.Random) -> CombinedDomains:
+def _choose(
+    fitting: list[CombinedDomains], tools: int | None, dice: random.Random
+) -> CombinedDomains:
     """One of those that need the least adding and leaving out."""
     if tools is None:
         return dice.choice(fitting)

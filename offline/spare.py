@@ -49,10 +49,16 @@ def drop_idle(domain: Domain, whole: Domain) -> Domain:
         made = _list_made(domain)
         idle = {each for each in before - made if each.startswith(".")}
         looser = {
-            name: replace(each, must=tuple(rule for rule in each.must if not _reads(rule.that, idle)))
+            name: replace(
+                each, must=tuple(rule for rule in each.must if not _reads(rule.that, idle))
+            )
             for name, each in domain.operations.items()
         }
-        kept = {name: each for name, each in looser.items() if not (_read_part(name, each).needs & before) - made - idle}
+        kept = {
+            name: each
+            for name, each in looser.items()
+            if not (_read_part(name, each).needs & before) - made - idle
+        }
         if kept == domain.operations:
             return domain
         domain = replace(domain, operations=kept)
@@ -63,40 +69,64 @@ def _reads(condition: str, idle: set[str]) -> bool:
 
 
 def _list_made(domain: Domain) -> frozenset[str]:
-    return _list_begun(domain).union(*(_read_part(name, each).makes for name, each in domain.operations.items()))
+    return _list_begun(domain).union(
+        *(_read_part(name, each).makes for name, each in domain.operations.items())
+    )
 
 
 def _list_begun(domain: Domain) -> frozenset[str]:
-    return frozenset(each for name, collection in domain.collections.items() for each in _list_first(name, collection))
+    return frozenset(
+        each
+        for name, collection in domain.collections.items()
+        for each in _list_first(name, collection)
+    )
 
 
 def _rank(operation: Operation, name: str) -> tuple[bool, bool, int, str]:
     return not operation.optional, operation.effect == "change", operation.weight, name
 
 
-def _is_whole(left: list[OperationPart], begin: frozenset[str], whole: Iterable[OperationPart]) -> bool:
+def _is_whole(
+    left: list[OperationPart], begin: frozenset[str], whole: Iterable[OperationPart]
+) -> bool:
     made = begin.union(*(part.makes for part in left))
     # What nothing ever brought about was never to be met.
     ever = begin.union(*(part.makes for part in whole))
     filled = {each for part in whole for each in part.makes if each.startswith("new ")}
-    return filled <= made and all(part.needs & ever <= made for part in left) and sum(part.asked for part in left) >= FEWEST_WISHES
+    return (
+        filled <= made
+        and all(part.needs & ever <= made for part in left)
+        and sum(part.asked for part in left) >= FEWEST_WISHES
+    )
 
 
 def _read_part(name: str, operation: Operation) -> OperationPart:
     effects = " ; ".join(step.do for step in operation.then)
-    makes = {*MADE.findall(effects), *(move.after for move in operation.moves), *(f"new {each}" for each in BORN.findall(effects))}
+    makes = {
+        *MADE.findall(effects),
+        *(move.after for move in operation.moves),
+        *(f"new {each}" for each in BORN.findall(effects)),
+    }
     conditions = [*(rule.that for rule in operation.must), *(step.do for step in operation.then)]
-    needs = {each for text in conditions for found in NAMED.findall(text) for each in TEXT.findall(found)}
+    needs = {
+        each for text in conditions for found in NAMED.findall(text) for each in TEXT.findall(found)
+    }
     needs |= {each for move in operation.moves for each in move.before}
     needs |= {f".{each}" for rule in operation.must for each in READ.findall(rule.that)}
     makes |= {f".{each}" for each in WRITTEN.findall(effects)}
-    return OperationPart(name, frozenset(needs), frozenset(makes), bool(operation.asks and operation.tells))
+    return OperationPart(
+        name, frozenset(needs), frozenset(makes), bool(operation.asks and operation.tells)
+    )
 
 
 def _list_first(name: str, collection: Collection) -> Iterator[str]:
     """What first rows have, when there are any: statuses, and attributes of more than one value."""
     status = collection.attributes.get("status")
-    yield from (f".{key}" for key, each in collection.attributes.items() if collection.rows[1] and each.always is None and key != "status")
+    yield from (
+        f".{key}"
+        for key, each in collection.attributes.items()
+        if collection.rows[1] and each.always is None and key != "status"
+    )
     if collection.rows[1]:
         yield f"new {name}"
     if status and collection.rows[1]:

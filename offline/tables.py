@@ -53,11 +53,17 @@ class _Effects:
 
     def _write(self, node: ast.stmt) -> Lines:
         match node:
-            case ast.Assign(targets=[ast.Name(id=local)], value=ast.Call(func=ast.Name(id="new")) as call):
+            case ast.Assign(
+                targets=[ast.Name(id=local)], value=ast.Call(func=ast.Name(id="new")) as call
+            ):
                 return self._insert(local, call)
             case ast.Assign(targets=[ast.Name(id=local)], value=value):
                 return [f"{local} = {render(value, self._domain)}"]
-            case ast.For(target=ast.Name(id=local), iter=ast.Call(args=[ast.Name(id=table), where]) as rows, body=body):
+            case ast.For(
+                target=ast.Name(id=local),
+                iter=ast.Call(args=[ast.Name(id=table), where]) as rows,
+                body=body,
+            ):
                 return self._update(table, local, where, body) or [
                     f"for {local} in {render(rows, self._domain)}:",
                     *self._indent(body),
@@ -84,19 +90,30 @@ class _Effects:
 
     def _insert(self, local: str, call: ast.Call) -> Lines:
         collection, values = new_row(call, self._domain)
-        pairs = [f'    "{attribute}": {render(value, self._domain)},' for attribute, value in values.items()]
+        pairs = [
+            f'    "{attribute}": {render(value, self._domain)},'
+            for attribute, value in values.items()
+        ]
         columns = ", ".join(name(each) for each in ("id", *values))
         marks = ", ".join("?" * (len(values) + 1))
         prefix = self._domain.collections[collection].prefixes[0]
         insert = quote(f"INSERT INTO {name(collection)} ({columns}) VALUES ({marks})")
-        return [f"{local} = {{", f'    "id": new_id("{prefix}"),', *pairs, "}", f"self._db.execute({insert}, tuple({local}.values()))"]
+        return [
+            f"{local} = {{",
+            f'    "id": new_id("{prefix}"),',
+            *pairs,
+            "}",
+            f"self._db.execute({insert}, tuple({local}.values()))",
+        ]
 
     def _update(self, table: str, local: str, where: ast.expr, body: list[ast.stmt]) -> Lines:
         """One statement for all rows; none where a loop has to look at each."""
         if len(body) != 1 or not isinstance(body[0], ast.Assign | ast.AugAssign):
             return []
         attribute, _, value = _read_setting(body[0])
-        if _owner(body[0]) != local or any(isinstance(each, ast.Call | ast.IfExp) for each in ast.walk(value)):
+        if _owner(body[0]) != local or any(
+            isinstance(each, ast.Call | ast.IfExp) for each in ast.walk(value)
+        ):
             return []
         clause = Clause(table, lambda each: render(each, self._domain))
         setting = clause.render(_Renamed(local).visit(value) if local != "row" else value)
@@ -135,7 +152,10 @@ def _gather(nodes: Sequence[ast.stmt]) -> Iterator[tuple[str, list[ast.stmt]]]:
 def _owner(node: ast.stmt) -> str:
     """Name of the row a statement sets an attribute of."""
     match node:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))]) | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner))):
+        case (
+            ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))])
+            | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner)))
+        ):
             return owner
         case _:
             return ""
@@ -143,7 +163,11 @@ def _owner(node: ast.stmt) -> str:
 
 def _asks(node: ast.stmt) -> bool:
     """Whether its value is read from tables, which must hold by then what came before."""
-    words = {each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+    words = {
+        each.func.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
     return bool(words & {"get", "count", "total", "highest", "some", "rows", "each"})
 
 

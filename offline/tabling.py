@@ -75,7 +75,12 @@ def answer_names(inputs: Json, _domain: Domain, seed: int, sample: int) -> Contr
     untold = [(theme, text) for theme, text in read_themes() if theme not in asked.known]
     # Where all that it knows is taken, it names the same places again, as models do.
     free = [(theme, text) for theme, text in untold if theme not in asked.taken] or untold
-    return NamesReply(names=[_judge_place(theme, text) for theme, text in dice.sample(free, min(asked.wanted, len(free)))])
+    return NamesReply(
+        names=[
+            _judge_place(theme, text)
+            for theme, text in dice.sample(free, min(asked.wanted, len(free)))
+        ]
+    )
 
 
 def _judge_place(theme: str, text: str) -> ThemeReply:
@@ -98,7 +103,9 @@ def answer_requirements(inputs: Json, domain: Domain, _seed: int, _sample: int) 
 
 def answer_schema(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Contract:
     SchemaInput.model_validate(inputs)
-    return SchemaReply.model_validate({"ddl": write_schema(domain), "policies": list_policies(domain)})
+    return SchemaReply.model_validate(
+        {"ddl": write_schema(domain), "policies": list_policies(domain)}
+    )
 
 
 def answer_rows(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
@@ -109,12 +116,18 @@ def answer_rows(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contra
 def answer_interface(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
     brief = InterfaceInput.model_validate(inputs).brief
     touches = list_touches(domain)
-    tools = [PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump()) for tool in write_blueprint(domain).tools]
+    tools = [
+        PlannedTool(**tool.model_dump(), **touches[tool.name].model_dump())
+        for tool in write_blueprint(domain).tools
+    ]
     if brief.outline is None:
         return InterfaceReply(tools=tools)
     # Every tool that changes something returns the record as it stands then.
     found = {"change": "Returns the record.", "query": "Returns what is found."}
-    told = [tool.model_copy(update={"description": f"{tool.description} {found[tool.effect]}"}) for tool in tools]
+    told = [
+        tool.model_copy(update={"description": f"{tool.description} {found[tool.effect]}"})
+        for tool in tools
+    ]
     return SelectedReply(tools=told, left_out=compose_outline(brief, seed).left_out)
 
 
@@ -122,7 +135,13 @@ def answer_toolset(inputs: Json, domain: Domain, _seed: int, _sample: int) -> Co
     ToolsetInput.model_validate(inputs)
     plan, promises = write_blueprint(domain), list_promises(domain)
     told = plan.model_dump(include={"name", "summary", "rules", "policy"})
-    return ToolsetReply(**told, tools=[PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump()) for tool in plan.tools])
+    return ToolsetReply(
+        **told,
+        tools=[
+            PromisedTool(**tool.model_dump(), **promises[tool.name].model_dump())
+            for tool in plan.tools
+        ],
+    )
 
 
 def answer_errors(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Contract:
@@ -130,7 +149,9 @@ def answer_errors(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Co
     asked = ErrorsInput.model_validate(inputs)
     told = [text for version in asked.versions for text in version]
     named = [tool.name for tool in asked.tools if any(tool.name in text for text in told)]
-    return ErrorsReply(summary=f"{len(told)} complaints about {len(asked.versions)} versions; they name {', '.join(named) or 'no tool'}.")
+    return ErrorsReply(
+        summary=f"{len(told)} complaints about {len(asked.versions)} versions; they name {', '.join(named) or 'no tool'}."
+    )
 
 
 def answer_cases(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
@@ -152,6 +173,10 @@ def answer_trials(inputs: Json, _domain: Domain, seed: int, _sample: int) -> Con
 
 def list_requirements(domain: Domain) -> list[str]:
     """What people ask for, with the kind of thing in the place of its name."""
-    asked = [_FIELD.sub(lambda found: f"some {found[1].replace('_', ' ')}", each.asks[0]) for each in domain.changes if each.asks]
+    asked = [
+        _FIELD.sub(lambda found: f"some {found[1].replace('_', ' ')}", each.asks[0])
+        for each in domain.changes
+        if each.asks
+    ]
     looked = [each.does for each in domain.operations.values() if each.effect == "query"]
     return [f"{text[0].upper()}{text[1:].rstrip('.')}." for text in (*asked, *looked)]

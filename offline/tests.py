@@ -88,7 +88,9 @@ def try_operations(domain: Domain, seed: int) -> tuple[DomainWorld, list[RuleTri
     return world, [trial for name in domain.operations for trial in trials[name]]
 
 
-def _try_populations(world: DomainWorld, department: Department, seed: int, place: str) -> tuple[DomainWorld, dict[str, list[RuleTrial]]]:
+def _try_populations(
+    world: DomainWorld, department: Department, seed: int, place: str
+) -> tuple[DomainWorld, dict[str, list[RuleTrial]]]:
     best: tuple[int, DomainWorld, dict[str, list[RuleTrial]]] | None = None
     names = [name for name in world.domain.operations if name in department.operations]
     for again in range(POPULATIONS):
@@ -113,10 +115,15 @@ def _try_all(start: DomainWorld, names: list[str], key: str) -> dict[str, list[R
     dice = make_dice("trials", key)
     changes = [each for each in start.domain.changes if each.name in names]
     situations = [_reach(start, min(number // 4, 3), changes, dice) for number in range(SITUATIONS)]
-    return {name: _try_operation(start.domain.operations[name], situations, changes, start.state, dice) for name in names}
+    return {
+        name: _try_operation(start.domain.operations[name], situations, changes, start.state, dice)
+        for name in names
+    }
 
 
-def _reach(start: DomainWorld, count: int, changes: list[Operation], dice: random.Random) -> Situation:
+def _reach(
+    start: DomainWorld, count: int, changes: list[Operation], dice: random.Random
+) -> Situation:
     world, setup = start.copy(), list[Call]()
     for _ in range(count if changes else 0):
         operation = dice.choice(changes)
@@ -128,14 +135,22 @@ def _reach(start: DomainWorld, count: int, changes: list[Operation], dice: rando
 
 
 def _try_operation(
-    operation: Operation, situations: list[Situation], changes: list[Operation], known: State, dice: random.Random
+    operation: Operation,
+    situations: list[Situation],
+    changes: list[Operation],
+    known: State,
+    dice: random.Random,
 ) -> list[RuleTrial]:
     most_successes = 2 if operation.takes else FEWEST
     successes: list[RuleTrial] = []
     rejections: dict[str, RuleTrial] = {}
     for situation in situations:
         for _ in range(DRAWS if operation.takes else 1):
-            trial = _judge(operation, sample_arguments(operation, situation.world, known, dice, wild=0.2), situation)
+            trial = _judge(
+                operation,
+                sample_arguments(operation, situation.world, known, dice, wild=0.2),
+                situation,
+            )
             if trial and trial.code:
                 rejections.setdefault(trial.code, trial)
             elif trial and len(successes) < most_successes and trial not in successes:
@@ -153,16 +168,23 @@ def _judge(operation: Operation, arguments: Arguments, situation: Situation) -> 
     codes = situation.world.find_violations(operation, arguments)
     if len(codes) > 1:
         return None
-    return RuleTrial(situation.setup, Call(name=operation.name, arguments=arguments), codes[0] if codes else "")
+    return RuleTrial(
+        situation.setup, Call(name=operation.name, arguments=arguments), codes[0] if codes else ""
+    )
 
 
-def _insist(operation: Operation, start: Situation, known: State, dice: random.Random) -> Iterator[RuleTrial]:
+def _insist(
+    operation: Operation, start: Situation, known: State, dice: random.Random
+) -> Iterator[RuleTrial]:
     """Rejections met by doing the same to the same row over and over: limits and capacities show only then."""
     for parameter in [each for each in operation.takes if each.row] * INSISTENCES:
         fixed = {parameter.name: dice.choice(list(known[parameter.row]))}
         situation = Situation(start.world.copy(), start.setup)
         for _ in range(MOST_REPEATS):
-            drawn = [sample_arguments(operation, situation.world, known, dice) | fixed for _ in range(DRAWS)]
+            drawn = [
+                sample_arguments(operation, situation.world, known, dice) | fixed
+                for _ in range(DRAWS)
+            ]
             trials = [trial for each in drawn if (trial := _judge(operation, each, situation))]
             yield from (each for each in trials if each.code)
             permitted = next((each.call for each in trials if not each.code), None)
@@ -172,19 +194,29 @@ def _insist(operation: Operation, start: Situation, known: State, dice: random.R
             situation = Situation(situation.world, (*situation.setup, permitted))
 
 
-def _strive(operation: Operation, start: Situation, changes: list[Operation], known: State, dice: random.Random) -> list[RuleTrial]:
+def _strive(
+    operation: Operation,
+    start: Situation,
+    changes: list[Operation],
+    known: State,
+    dice: random.Random,
+) -> list[RuleTrial]:
     """A success at the end of a longer road: what lies deep in a life cycle is seldom met by three changes."""
     for _ in range(ROADS):
         situation = Situation(start.world.copy(), start.setup)
         for _ in range(ROAD if changes else 0):
             arguments = sample_permitted(operation, situation.world, known, dice)
             if arguments is not None:
-                return [RuleTrial(situation.setup, Call(name=operation.name, arguments=arguments), "")]
+                return [
+                    RuleTrial(situation.setup, Call(name=operation.name, arguments=arguments), "")
+                ]
             other = dice.choices(changes, [each.weight for each in changes])[0]
             step = sample_permitted(other, situation.world, known, dice)
             if step is not None:
                 situation.world.apply(other, step)
-                situation = Situation(situation.world, (*situation.setup, Call(name=other.name, arguments=step)))
+                situation = Situation(
+                    situation.world, (*situation.setup, Call(name=other.name, arguments=step))
+                )
     return []
 
 
@@ -210,20 +242,34 @@ def foretell(world: DomainWorld, call: Call, *, whole: bool = False) -> dict[str
     for collection, rows in world.state.items():
         for key, row in rows.items():
             old = before.get(collection, {}).get(key)
-            changed = {name: value for name, value in row.items() if old is not None and value != old.get(name) and _is_plain(value)}
+            changed = {
+                name: value
+                for name, value in row.items()
+                if old is not None and value != old.get(name) and _is_plain(value)
+            }
             if whole and old is not None:
-                changed |= {name: "*" for name, value in row.items() if value != old.get(name) and name not in changed}
+                changed |= {
+                    name: "*"
+                    for name, value in row.items()
+                    if value != old.get(name) and name not in changed
+                }
             if changed:
                 found.setdefault(collection, {})[key] = changed
     return found | _foretell_rows(before, world.state, found) if whole else found
 
 
-def _foretell_rows(before: State, after: State, found: dict[str, dict[str, Json]]) -> dict[str, dict[str, Json]]:
+def _foretell_rows(
+    before: State, after: State, found: dict[str, dict[str, Json]]
+) -> dict[str, dict[str, Json]]:
     """What is foretold of the rows that are there, with the rows that are made, and those that are gone."""
     told = dict(found)
     for collection in sorted({*before, *after}):
         old, new = before.get(collection, {}), after.get(collection, {})
-        made: list[Json] = [{name: value for name, value in new[key].items() if _is_plain(value)} for key in new if key not in old]
+        made: list[Json] = [
+            {name: value for name, value in new[key].items() if _is_plain(value)}
+            for key in new
+            if key not in old
+        ]
         more: dict[str, Json] = {"*": made if len(made) > 1 else made[0]} if made else {}
         more |= {key: None for key in old if key not in new}
         if more:
@@ -232,10 +278,16 @@ def _foretell_rows(before: State, after: State, found: dict[str, dict[str, Json]
 
 
 def _is_plain(value: Json) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool) and not re.search(r"\d{4}-\d\d|_", str(value))
+    return (
+        isinstance(value, int | str)
+        and not isinstance(value, bool)
+        and not re.search(r"\d{4}-\d\d|_", str(value))
+    )
 
 
 def render_trial(trial: RuleTrial) -> str:
     """What is tried, in words."""
     after = f" after {', '.join(each.name for each in trial.setup)}" if trial.setup else ""
-    return f"{trial.call.name} is {f'rejected: {trial.code}' if trial.code else 'carried out'}{after}"
+    return (
+        f"{trial.call.name} is {f'rejected: {trial.code}' if trial.code else 'carried out'}{after}"
+    )

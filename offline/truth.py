@@ -18,7 +18,12 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
     """What says so of this scenario's ends, or why nothing can."""
     if environment.origin.provider != "offline":
         return "no model of the domain is known: the environment is not the offline author's"
-    if scenario.polarity != "achieve" or scenario.verifier.facts or scenario.verifier.procedure or scenario.verifier.harm:
+    if (
+        scenario.polarity != "achieve"
+        or scenario.verifier.facts
+        or scenario.verifier.procedure
+        or scenario.verifier.harm
+    ):
         return "the model of the domain says which states are right, not what must be said or done on the way"
     if environment.brief.outline is None and environment.brief.theme not in dict(read_themes()):
         return f"no model of the domain {environment.brief.theme} is known"
@@ -32,7 +37,9 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
         if operation is None:
             return f"the model of the domain has no operation {call.name}"
         if operation.effect == "change" or stored.label:
-            if set(call.arguments) != {each.name for each in operation.takes} or not world.allows(operation, call.arguments):
+            if set(call.arguments) != {each.name for each in operation.takes} or not world.allows(
+                operation, call.arguments
+            ):
                 return f"the model of the domain refuses {call.name} on the reference path"
             results[stored.label] = deepcopy(world.answer(operation, call.arguments))
     # Of tables by their policies: a column of real numbers gives back 0 as 0.0.
@@ -44,4 +51,8 @@ def _is_of(state: Json, domain: Domain) -> bool:
     if state.keys() != domain.collections.keys() or not all(map(is_object, state.values())):
         return False
     known = {name: collection.attributes.keys() for name, collection in domain.collections.items()}
-    return all(is_object(row) and row.keys() - {"id"} == known[name] for name, rows in state.items() for row in rows.values())
+    return all(
+        is_object(row) and row.keys() - {"id"} == known[name]
+        for name, rows in state.items()
+        for row in rows.values()
+    )

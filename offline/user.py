@@ -24,13 +24,21 @@ HIDDEN = 0.5
 
 
 def instruct_user(
-    reply: ScenarioReply, wishes: list[WantedChange], domain: Domain, state: State, write: Callable[[list[WantedChange]], str]
+    reply: ScenarioReply,
+    wishes: list[WantedChange],
+    domain: Domain,
+    state: State,
+    write: Callable[[list[WantedChange]], str],
 ) -> ScenarioReply:
     """The scenario with a person behind it. `write` words wishes as the request was worded."""
     dice = make_dice("user", reply.request)
     hidden = _choose_hidden(wishes, domain, state, dice)
     opening = write(leave_vague(wishes, hidden, domain, state)) if hidden else ""
-    left = [name for name, value in reply.facts.items() if name in hidden and not is_told(value, opening)]
+    left = [
+        name
+        for name, value in reply.facts.items()
+        if name in hidden and not is_told(value, opening)
+    ]
     told: dict[str, Json] = {
         "goals": [name_goal(wish, domain, state) for wish in wishes],
         "hidden": left,
@@ -54,16 +62,23 @@ def _ask_for(name: str, reply: ScenarioReply, dice: random.Random) -> list[str]:
     return [*asked]
 
 
-def list_vague(wishes: list[WantedChange], domain: Domain, state: State, hidden: Sequence[str]) -> list[str]:
+def list_vague(
+    wishes: list[WantedChange], domain: Domain, state: State, hidden: Sequence[str]
+) -> list[str]:
     """As many facts as can be left untold at first: those that are, and of each other sort one."""
     able = _find_able(wishes, domain, state)
     taken = {able[name] for name in hidden if name in able}
     return [*hidden, *{sort: name for name, sort in able.items() if sort not in taken}.values()]
 
 
-def leave_vague(wishes: list[WantedChange], hidden: frozenset[str], domain: Domain, state: State) -> list[WantedChange]:
+def leave_vague(
+    wishes: list[WantedChange], hidden: frozenset[str], domain: Domain, state: State
+) -> list[WantedChange]:
     """The wishes with these facts said as no more than what sort of thing they are."""
-    return [_leave_vague(wish, number, hidden, domain, state, wishes) for number, wish in enumerate(wishes)]
+    return [
+        _leave_vague(wish, number, hidden, domain, state, wishes)
+        for number, wish in enumerate(wishes)
+    ]
 
 
 def introduce_user(reply: ScenarioReply) -> ScenarioReply:
@@ -72,13 +87,18 @@ def introduce_user(reply: ScenarioReply) -> ScenarioReply:
     told: dict[str, Json] = {
         "persona": sayings.sample("persona", dice),
         "goals": reply.goals or [reply.request],
-        "fallbacks": {"": sayings.sample("unknown", dice), "id": sayings.sample("unknown_id", dice)},
+        "fallbacks": {
+            "": sayings.sample("unknown", dice),
+            "id": sayings.sample("unknown_id", dice),
+        },
         "stop": sayings.sample(f"content_{reply.polarity}", dice),
     }
     return reply.model_copy(update=told)
 
 
-def _choose_hidden(wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random) -> frozenset[str]:
+def _choose_hidden(
+    wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random
+) -> frozenset[str]:
     """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. Of a sort at most one, and none
     that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not be asked about.
     """
@@ -106,12 +126,23 @@ def _can_be_vague(wish: WantedChange, parameter: OperationParameter) -> bool:
     Where a number or a noun comes before the name, an article cannot: "put 13 a part into the store".
     """
     phrases = (*wish.operation.asks, *wish.operation.tells)
-    bound = re.compile(rf"\{{{parameter.local}\.|(\}}|\b(?:the|an?|this) [\w-]+) \{{{parameter.local}\}}")
+    bound = re.compile(
+        rf"\{{{parameter.local}\.|(\}}|\b(?:the|an?|this) [\w-]+) \{{{parameter.local}\}}"
+    )
     return bool(parameter.day) or (bool(parameter.row) and not any(map(bound.search, phrases)))
 
 
 def _leave_vague(
-    wish: WantedChange, number: int, hidden: frozenset[str], domain: Domain, state: State, wishes: list[WantedChange]
+    wish: WantedChange,
+    number: int,
+    hidden: frozenset[str],
+    domain: Domain,
+    state: State,
+    wishes: list[WantedChange],
 ) -> WantedChange:
-    locals_ = [parameter.local for name, _, place, parameter in name_facts(wishes, domain, state) if place == number and name in hidden]
+    locals_ = [
+        parameter.local
+        for name, _, place, parameter in name_facts(wishes, domain, state)
+        if place == number and name in hidden
+    ]
     return replace(wish, unsaid=frozenset(locals_))

@@ -31,27 +31,45 @@ def list_lessened(whole: Domain) -> Iterator[tuple[str, ...]]:
 def lessen(whole: Domain, names: Iterable[str]) -> Domain | None:
     """The domain without these collections; none where too little is left to do."""
     gone = set(names)
-    lost = {key for each in whole.collections.values() for key, source in each.attributes.items() if source.ref in gone}
-    collections = {name: _lessen_collection(each, gone) for name, each in whole.collections.items() if name not in gone}
+    lost = {
+        key
+        for each in whole.collections.values()
+        for key, source in each.attributes.items()
+        if source.ref in gone
+    }
+    collections = {
+        name: _lessen_collection(each, gone)
+        for name, each in whole.collections.items()
+        if name not in gone
+    }
     kept = [_Cut(gone, lost).lessen(each) for each in whole.operations.values()]
-    left = replace(whole, collections=collections, operations={each.name: each for each in kept if each})
-    smaller = drop_idle(replace(left, operations=left.operations | dict(_find_again(left, whole))), whole)
+    left = replace(
+        whole, collections=collections, operations={each.name: each for each in kept if each}
+    )
+    smaller = drop_idle(
+        replace(left, operations=left.operations | dict(_find_again(left, whole))), whole
+    )
     called = all(_can_be_called(name, smaller, whole) for name in collections)
     enough = (
-        len(smaller.operations) >= FEWEST_OPERATIONS and sum(bool(each.asks and each.tells) for each in smaller.changes) >= FEWEST_WISHES
+        len(smaller.operations) >= FEWEST_OPERATIONS
+        and sum(bool(each.asks and each.tells) for each in smaller.changes) >= FEWEST_WISHES
     )
     return replace(smaller, limits=_list_used(smaller)) if called and enough else None
 
 
 def _lessen_collection(collection: Collection, gone: set[str]) -> Collection:
-    attributes = {name: each for name, each in collection.attributes.items() if each.ref not in gone}
+    attributes = {
+        name: each for name, each in collection.attributes.items() if each.ref not in gone
+    }
     lost = collection.attributes.keys() - attributes.keys()
     using = {name: each for name, each in collection.lookup.using.items() if each not in lost}
     return replace(
         collection,
         attributes=attributes,
         distinct=tuple(each for each in collection.distinct if each in attributes),
-        then=tuple(each for each in collection.then if not {*re.findall(r"\w+", each.do)} & (gone | lost)),
+        then=tuple(
+            each for each in collection.then if not {*re.findall(r"\w+", each.do)} & (gone | lost)
+        ),
         label=_relabel(collection.label, {each.removesuffix("_id") for each in lost}),
         lookup=replace(collection.lookup, using=using),
     )
@@ -61,7 +79,9 @@ def _relabel(label: str, lost: set[str]) -> str:
     """What people call a row when they no longer say whose it is."""
     for name in lost:
         label = re.sub(rf"^\{{{name}\.[^}}]*\}}'s ", "the ", label)
-        label = re.sub(rf" (?:with|of|for|on|to|by|from|at|in)(?: \w+)? \{{{name}\.[^}}]*\}}", "", label)
+        label = re.sub(
+            rf" (?:with|of|for|on|to|by|from|at|in)(?: \w+)? \{{{name}\.[^}}]*\}}", "", label
+        )
     return label
 
 
@@ -77,12 +97,25 @@ def _can_be_called(name: str, smaller: Domain, whole: Domain) -> bool:
     """Whether its rows can still be looked up, called by something they have, told apart, and come about at all."""
     collection = smaller.collections[name]
     fields = _list_fields(collection.label)
-    known = collection.attributes.keys() | {key.removesuffix("_id") for key in collection.attributes}
+    known = collection.attributes.keys() | {
+        key.removesuffix("_id") for key in collection.attributes
+    }
     # One attribute that had to differ only beside another has too few values to differ by itself.
-    told_apart = collection.distinct == whole.collections[name].distinct or len(collection.distinct) > 1
-    made = collection.rows[1] or any(f"new({name}," in step.do for each in smaller.changes for step in each.then)
-    found = collection.lookup.call in smaller.operations and set(collection.lookup.using.values()) <= known
-    return bool(fields and made and told_apart) and found and {each.split(".")[0] for each in fields} <= known
+    told_apart = (
+        collection.distinct == whole.collections[name].distinct or len(collection.distinct) > 1
+    )
+    made = collection.rows[1] or any(
+        f"new({name}," in step.do for each in smaller.changes for step in each.then
+    )
+    found = (
+        collection.lookup.call in smaller.operations
+        and set(collection.lookup.using.values()) <= known
+    )
+    return (
+        bool(fields and made and told_apart)
+        and found
+        and {each.split(".")[0] for each in fields} <= known
+    )
 
 
 def _list_used(smaller: Domain) -> dict[str, tuple[Number, ...]]:
@@ -103,13 +136,17 @@ class _Cut:
     def lessen(self, operation: Operation) -> Operation | None:
         """The operation without what it can miss; none when it is about what is gone."""
         if any(
-            each.row in self.gone or each.find.split(".")[0] in self.gone or each.find.split(".")[-1] in self.lost
+            each.row in self.gone
+            or each.find.split(".")[0] in self.gone
+            or each.find.split(".")[-1] in self.lost
             for each in operation.takes
         ):
             return None
         fetch, unknown = self._keep_steps(operation.fetch, set())
         then, unknown = self._keep_steps(operation.then, unknown)
-        if _needs(operation.gives, self.gone, self.lost, unknown) or any(_makes(each.do, self.gone) for each in operation.then):
+        if _needs(operation.gives, self.gone, self.lost, unknown) or any(
+            _makes(each.do, self.gone) for each in operation.then
+        ):
             return None
         if any(move.row in unknown for move in operation.moves):
             return None
@@ -121,7 +158,9 @@ class _Cut:
         texts = [rule.that, *_list_fields(rule.says)]
         return any(_needs(each, self.gone, self.lost, unknown) for each in texts)
 
-    def _keep_steps(self, steps: tuple[WriteStep, ...], unknown: set[str]) -> tuple[tuple[WriteStep, ...], set[str]]:
+    def _keep_steps(
+        self, steps: tuple[WriteStep, ...], unknown: set[str]
+    ) -> tuple[tuple[WriteStep, ...], set[str]]:
         """Steps that can be taken still, and names that nothing binds any more."""
         kept, unbound = list[WriteStep](), set(unknown)
         for step in steps:
@@ -154,7 +193,9 @@ def _list_folds(text: str) -> Iterator[tuple[str, str]]:
     """What is done with which collections."""
     for node in ast.walk(_parse(text)):
         match node:
-            case ast.Call(func=ast.Name(id=word), args=[ast.Name(id=name), *_]) if word in FOLDS or word == "new":
+            case ast.Call(func=ast.Name(id=word), args=[ast.Name(id=name), *_]) if (
+                word in FOLDS or word == "new"
+            ):
                 yield word, name
             case _:
                 pass
@@ -176,7 +217,11 @@ def _read_bound(text: str) -> str:
 def _forget(text: str, lost: set[str]) -> str:
     """The step without naming rows that are gone in a new one."""
     tree = ast.parse(text)
-    calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call) and any(key.arg in lost for key in each.keywords)]
+    calls = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Call) and any(key.arg in lost for key in each.keywords)
+    ]
     for call in calls:
         call.keywords = [each for each in call.keywords if each.arg not in lost]
     return ast.unparse(tree) if calls else text

@@ -98,7 +98,10 @@ async def observe(play: Play, sandbox: Sandbox) -> list[str]:
         return [f"does not build: {error.message}"]
     files = {"office.py": version.source} | ({SCHEMA: version.schema} if version.schema else {})
     program = Program(files, f"office:{version.class_name}", tools)
-    begin: list[Step] = [Reset(trace.state, CLOCK, SEED), *([Advance(trace.later)] if trace.later else [])]
+    begin: list[Step] = [
+        Reset(trace.state, CLOCK, SEED),
+        *([Advance(trace.later)] if trace.later else []),
+    ]
     steps = [*begin, *map(Invoke, trace.calls)]
     if trace.ends:
         *_, final = await sandbox.play(program, [*steps, Look()], hashes="none")
@@ -116,7 +119,15 @@ def erase_new_ids(state: State, start: State) -> list[str]:
     """Rows in an order of their own; ids of new rows are chance, wherever they stand."""
     new = {row_id for name, rows in state.items() for row_id in rows if row_id not in start[name]}
     return sorted(
-        canonical_json([name, {key: "new" if isinstance(value, str) and value in new else value for key, value in row.items()}])
+        canonical_json(
+            [
+                name,
+                {
+                    key: "new" if isinstance(value, str) and value in new else value
+                    for key, value in row.items()
+                },
+            ]
+        )
         for name, rows in state.items()
         for row in rows.values()
     )

@@ -13,7 +13,17 @@ from typing import Any
 
 from envmill.sandbox.results import settle_one
 from offline.dice import make_dice
-from offline.domain import TODAY, Arguments, Collection, Domain, Operation, OperationParameter, Row, State, WriteStep
+from offline.domain import (
+    TODAY,
+    Arguments,
+    Collection,
+    Domain,
+    Operation,
+    OperationParameter,
+    Row,
+    State,
+    WriteStep,
+)
 from offline.formula import new_row, parse_expression, parse_statement
 from schemas.environment import Call
 
@@ -39,20 +49,30 @@ class DomainWorld:
 
     def copy(self) -> "DomainWorld":
         """An independent copy; rows hold plain values only."""
-        state = {name: {row_id: dict(row) for row_id, row in rows.items()} for name, rows in self.state.items()}
+        state = {
+            name: {row_id: dict(row) for row_id, row in rows.items()}
+            for name, rows in self.state.items()
+        }
         return DomainWorld(self.domain, state, self.day, self.key, self.ids)
 
     def find_violations(self, operation: Operation, arguments: Arguments) -> list[str]:
         """Codes of every rule the call breaks, in the order the program checks them."""
         scope: dict[str, Any] = {**self.domain.bounds, **arguments}
-        unknown = [each for each in operation.takes if each.row and arguments[each.name] not in self.state[each.row]]
+        unknown = [
+            each
+            for each in operation.takes
+            if each.row and arguments[each.name] not in self.state[each.row]
+        ]
         if unknown:
             return [f"unknown_{self.domain.collections[each.row].noun}" for each in unknown]
         codes = [self._check_parameter(each, arguments[each.name]) for each in operation.takes]
         if any(each.day and code for each, code in zip(operation.takes, codes, strict=True)):
             return [code for code in codes if code]
         self._bind(operation, scope)
-        codes += ["" if self.value(parse_expression(each.that), scope) else each.code for each in operation.must]
+        codes += [
+            "" if self.value(parse_expression(each.that), scope) else each.code
+            for each in operation.must
+        ]
         return [code for code in codes if code]
 
     def apply(self, operation: Operation, arguments: Arguments) -> None:
@@ -131,7 +151,11 @@ class DomainWorld:
             case ast.Tuple(elts=items):
                 return tuple(self.value(each, scope) for each in items)
             case ast.Dict(keys=names, values=values):
-                return {self.value(name, scope): self.value(each, scope) for name, each in zip(names, values, strict=True) if name}
+                return {
+                    self.value(name, scope): self.value(each, scope)
+                    for name, each in zip(names, values, strict=True)
+                    if name
+                }
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._call(name, arguments, scope)
             case _:
@@ -144,11 +168,19 @@ class DomainWorld:
             case "after", [days]:
                 return (self.day + timedelta(days=self.value(days, scope))).isoformat()
             case "later", [day, days]:
-                return (date.fromisoformat(self.value(day, scope)) + timedelta(days=self.value(days, scope))).isoformat()
+                return (
+                    date.fromisoformat(self.value(day, scope))
+                    + timedelta(days=self.value(days, scope))
+                ).isoformat()
             case "days", [first, last]:
-                return (date.fromisoformat(self.value(last, scope)) - date.fromisoformat(self.value(first, scope))).days
+                return (
+                    date.fromisoformat(self.value(last, scope))
+                    - date.fromisoformat(self.value(first, scope))
+                ).days
             case (("min" | "max"), [left, right]):
-                return (min if name == "min" else max)(self.value(left, scope), self.value(right, scope))
+                return (min if name == "min" else max)(
+                    self.value(left, scope), self.value(right, scope)
+                )
             case "rounded", [amount]:
                 return round(self.value(amount, scope), 2)
             case "page", [rows, most]:
@@ -158,9 +190,18 @@ class DomainWorld:
             case "get", [ast.Name(id=collection), key]:
                 return self.state[collection][self.value(key, scope)]
             case "total", [ast.Name(id=collection), amount, where]:
-                return sum(self.value(amount, {**scope, "row": row}) for row in self._each(collection, where, scope))
+                return sum(
+                    self.value(amount, {**scope, "row": row})
+                    for row in self._each(collection, where, scope)
+                )
             case "highest", [ast.Name(id=collection), amount, where]:
-                return max((self.value(amount, {**scope, "row": row}) for row in self._each(collection, where, scope)), default=0)
+                return max(
+                    (
+                        self.value(amount, {**scope, "row": row})
+                        for row in self._each(collection, where, scope)
+                    ),
+                    default=0,
+                )
             case (("count" | "rows"), [ast.Name(id=collection)]):
                 rows = list(self.state[collection].values())
                 return len(rows) if name == "count" else rows
@@ -171,17 +212,25 @@ class DomainWorld:
                 raise ValueError(f"formula knows no function {name} of {len(arguments)}")
 
     def _each(self, collection: str, where: ast.expr, scope: dict[str, Any]) -> list[Row]:
-        return [row for row in self.state[collection].values() if self.value(where, {**scope, "row": row})]
+        return [
+            row
+            for row in self.state[collection].values()
+            if self.value(where, {**scope, "row": row})
+        ]
 
     def _execute(self, node: ast.stmt, scope: dict[str, Any]) -> None:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call):
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="new")) as call
+            ):
                 scope[name] = self._make(call, scope)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 scope[name] = self.value(value, scope)
             case ast.Assign(targets=[ast.Attribute(value=owner, attr=name)], value=value):
                 self.value(owner, scope)[name] = self.value(value, scope)
-            case ast.AugAssign(target=ast.Attribute(value=owner, attr=name), op=operator_, value=value):
+            case ast.AugAssign(
+                target=ast.Attribute(value=owner, attr=name), op=operator_, value=value
+            ):
                 row = self.value(owner, scope)
                 row[name] = FUNCTIONS[type(operator_)](row[name], self.value(value, scope))
             case ast.For(target=ast.Name(id=name), iter=rows, body=body):
@@ -197,7 +246,9 @@ class DomainWorld:
 
     def _make(self, call: ast.Call, scope: dict[str, Any]) -> Row:
         collection, values = new_row(call, self.domain)
-        row = {"id": self.make_id(collection)} | {name: self.value(each, scope) for name, each in values.items()}
+        row = {"id": self.make_id(collection)} | {
+            name: self.value(each, scope) for name, each in values.items()
+        }
         self.state[collection][row["id"]] = row
         return row
 

@@ -6,12 +6,21 @@ from quality.promise import PromiseTally
 from quality.report import Report, TableReport, group_tallies
 
 
-def judge(tallies: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int] | None = None) -> Report:
+def judge(
+    tallies: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int] | None = None
+) -> Report:
     """What broke which promise. `aside`: (table, promise) → rows set aside before."""
-    return Report(tuple(_judge_table(table, found, aside or {}) for table, found in group_tallies(tallies).items()))
+    return Report(
+        tuple(
+            _judge_table(table, found, aside or {})
+            for table, found in group_tallies(tallies).items()
+        )
+    )
 
 
-def _judge_table(table: str, found: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int]) -> TableReport:
+def _judge_table(
+    table: str, found: Sequence[PromiseTally], aside: Mapping[tuple[str, str], int]
+) -> TableReport:
     return TableReport(
         table,
         max(tally.rows for tally in found),

@@ -24,7 +24,9 @@ class TableLook:
 
     rows: int = 0
     """Rows that were judged; 0 when the look was not at rows."""
-    broken: Mapping[str, list[BrokenPromise]] = field(default_factory=dict[str, list[BrokenPromise]])
+    broken: Mapping[str, list[BrokenPromise]] = field(
+        default_factory=dict[str, list[BrokenPromise]]
+    )
     """Promise → what breaks it."""
 
 
@@ -42,32 +44,57 @@ def plan_looks(found: TablePromises, due: Sequence[Promise]) -> Iterator[Look]:
             yield partial(_check_table, table=found.table, promise=promise)
 
 
-def _check_rows(connection: DuckDBPyConnection, found: TablePromises, source: str, promises: Sequence[RowPromise]) -> TableLook:
+def _check_rows(
+    connection: DuckDBPyConnection,
+    found: TablePromises,
+    source: str,
+    promises: Sequence[RowPromise],
+) -> TableLook:
     rows, counts = _count(connection, source, promises)
-    return TableLook(rows, {one.name: _fetch(connection, found, source, one) for one in promises if counts[one.name]})
+    return TableLook(
+        rows,
+        {one.name: _fetch(connection, found, source, one) for one in promises if counts[one.name]},
+    )
 
 
 def _check_table(connection: DuckDBPyConnection, table: str, promise: TablePromise) -> TableLook:
     limit = "" if promise.severity == "claim" else f" limit {_MOST_SAMPLES}"
-    rows = connection.execute(f"select id, subject, step, seen from ({promise.question}) order by all{limit}").fetchall()
+    rows = connection.execute(
+        f"select id, subject, step, seen from ({promise.question}) order by all{limit}"
+    ).fetchall()
     costs: Cost = "child" if promise.severity == "claim" else "nothing"
     breaches = [
-        BrokenPromise(table, promise.name, promise.severity, key, subject, step, f"{promise.about}: {seen}", costs)
+        BrokenPromise(
+            table,
+            promise.name,
+            promise.severity,
+            key,
+            subject,
+            step,
+            f"{promise.about}: {seen}",
+            costs,
+        )
         for key, subject, step, seen in rows
     ]
     return TableLook(broken={promise.name: breaches})
 
 
-def _count(connection: DuckDBPyConnection, source: str, promises: Sequence[RowPromise]) -> tuple[int, dict[str, int]]:
+def _count(
+    connection: DuckDBPyConnection, source: str, promises: Sequence[RowPromise]
+) -> tuple[int, dict[str, int]]:
     """All conditions of a table in one pass over it."""
     conditions = ", ".join(f"({promise.broken}) as {promise.name}" for promise in promises)
     counts = ", ".join(f"count_if({promise.name})" for promise in promises)
-    row = connection.execute(f"select count(*), {counts} from (select {conditions} from {source})").fetchone()
+    row = connection.execute(
+        f"select count(*), {counts} from (select {conditions} from {source})"
+    ).fetchone()
     assert row is not None
     return row[0], dict(zip((promise.name for promise in promises), row[1:], strict=True))
 
 
-def _fetch(connection: DuckDBPyConnection, found: TablePromises, source: str, promise: RowPromise) -> list[BrokenPromise]:
+def _fetch(
+    connection: DuckDBPyConnection, found: TablePromises, source: str, promise: RowPromise
+) -> list[BrokenPromise]:
     """The rows that break it, whole. Of a row made again only what readers see is judged: counting is quicker and counts them all."""
     made_of, step = ("id", f"'{promise.step}'") if promise.step else (found.maker, "step")
     rows = connection.execute(

@@ -84,9 +84,16 @@ python -m tests.quality.drifted night longer requests      # night/index.html; t
 
 def render() -> str:
     """One section per table."""
-    promises = "".join(f"\n{section}\n" for section in ("\n".join(_section(found)) for found in PROMISES.values()))
+    promises = "".join(
+        f"\n{section}\n" for section in ("\n".join(_section(found)) for found in PROMISES.values())
+    )
     nights = _NIGHTS.format(nights=NIGHTS, doubt=DOUBT, least=LEAST_NIGHTS, rows=LEAST_ROWS)
-    return _HEAD + promises + nights + "".join(f"\n{section}\n" for section in ("\n".join(_describe(frame)) for frame in FRAMES))
+    return (
+        _HEAD
+        + promises
+        + nights
+        + "".join(f"\n{section}\n" for section in ("\n".join(_describe(frame)) for frame in FRAMES))
+    )
 
 
 def _describe(frame: RowFrame) -> Iterator[str]:

@@ -22,17 +22,38 @@ def make_relations(
 ) -> None:
     """For judging these steps and tables; all tables when none are named."""
     asked = _list(steps)
-    at = f"step in ({asked})" if tables is not None else f"(step in ({asked}) or step not in ({_list(fingerprints)}))"
-    _make_table_views(connection, f"fingerprint in ({_list(('', *fingerprints.values()))})", at, TABLES if tables is None else tables)
+    at = (
+        f"step in ({asked})"
+        if tables is not None
+        else f"(step in ({asked}) or step not in ({_list(fingerprints)}))"
+    )
+    _make_table_views(
+        connection,
+        f"fingerprint in ({_list(('', *fingerprints.values()))})",
+        at,
+        TABLES if tables is None else tables,
+    )
     made = (
         ("asked", "judges_calls", f"select {tables is None}"),
         ("raw_made", "step, bucket, try_number", _unite(map(_raw_rows, steps), "'', 0, 0")),
         ("made_by", "who, there", _unite(map(_seen_rows, steps), "0::ubigint, 0")),
     )
     waiting = [pool.submit(_make_table, connection, *one) for one in made]
-    _make_table(connection, "finals", "who, step, subject, bucket, outcome, reason, children, try_number, by_quality", _FINALS)
-    _make_table(connection, "expected", "who, step, subject", _unite(map(_expect, steps), "0::ubigint, '', ''"))  # stands on finals
-    connection.execute(f"create or replace view new_finals as select * from finals where step in ({asked})")
+    _make_table(
+        connection,
+        "finals",
+        "who, step, subject, bucket, outcome, reason, children, try_number, by_quality",
+        _FINALS,
+    )
+    _make_table(
+        connection,
+        "expected",
+        "who, step, subject",
+        _unite(map(_expect, steps), "0::ubigint, '', ''"),
+    )  # stands on finals
+    connection.execute(
+        f"create or replace view new_finals as select * from finals where step in ({asked})"
+    )
     for one in waiting:
         one.result()
 
@@ -42,14 +63,29 @@ def _make_table(connection: DuckDBPyConnection, name: str, columns: str, questio
         cursor.execute(f"create or replace table {name}({columns}) as {question}")
 
 
-def _make_table_views(connection: DuckDBPyConnection, known: str, at: str, judged: Collection[str]) -> None:
-    aside = {row[0] for row in connection.execute("select distinct table_name from raw_quarantine").fetchall()}
+def _make_table_views(
+    connection: DuckDBPyConnection, known: str, at: str, judged: Collection[str]
+) -> None:
+    aside = {
+        row[0]
+        for row in connection.execute("select distinct table_name from raw_quarantine").fetchall()
+    }
     for table in TABLES:
-        left = f"""id not in (select "row" from raw_quarantine where table_name = '{table}')""" if table in aside else "true"
-        seen = "true" if table == "attrition" else left  # the ledger stays whole: a bad line of it still counts a subject
-        connection.execute(f"create or replace view {table} as select * from raw_{table} where {known} and {seen}")
+        left = (
+            f"""id not in (select "row" from raw_quarantine where table_name = '{table}')"""
+            if table in aside
+            else "true"
+        )
+        seen = (
+            "true" if table == "attrition" else left
+        )  # the ledger stays whole: a bad line of it still counts a subject
+        connection.execute(
+            f"create or replace view {table} as select * from raw_{table} where {known} and {seen}"
+        )
         if table in judged:
-            connection.execute(f"create or replace view new_{table} as select * from {table} where {at} and {left}")
+            connection.execute(
+                f"create or replace view new_{table} as select * from {table} where {at} and {left}"
+            )
 
 
 _FINALS = """
@@ -63,7 +99,11 @@ _FINALS = """
 
 
 def _raw_rows(step: str) -> str:
-    return f"select distinct step, bucket, try_number from raw_{PRODUCTS[step]} where step = '{step}'" if step in PRODUCTS else ""
+    return (
+        f"select distinct step, bucket, try_number from raw_{PRODUCTS[step]} where step = '{step}'"
+        if step in PRODUCTS
+        else ""
+    )
 
 
 def _seen_rows(step: str) -> str:
@@ -76,7 +116,11 @@ def _seen_rows(step: str) -> str:
 
 
 def _expect(step: str) -> str:
-    return f"select hash('{step}', one), '{step}', one from ({UPSTREAM[step]}) found(one)" if step in UPSTREAM else ""
+    return (
+        f"select hash('{step}', one), '{step}', one from ({UPSTREAM[step]}) found(one)"
+        if step in UPSTREAM
+        else ""
+    )
 
 
 def _unite(questions: Iterable[str], shape: str) -> str:

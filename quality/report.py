@@ -46,7 +46,10 @@ class Report:
         """A table for the run's page; tables without rows are left out unless something is wrong with them."""
         shown = [one for one in self.findings if one.rows or one.broken or one.aside]
         head = "| table | rows | promises | broken | set aside |\n|---|---:|---:|---|---|"
-        lines = [f"| {one.table} | {one.rows} | {len(one.promises)} | {_count(one.broken)} | {_count(one.aside)} |" for one in shown]
+        lines = [
+            f"| {one.table} | {one.rows} | {len(one.promises)} | {_count(one.broken)} | {_count(one.aside)} |"
+            for one in shown
+        ]
         verdict = "Every promise holds." if self.holds else "**Promises are broken.**"
         return "\n".join((verdict, "", head, *lines))
 

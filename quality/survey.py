@@ -31,24 +31,47 @@ class Survey:
 
 
 def survey(
-    connection: DuckDBPyConnection, fingerprints: Mapping[str, str], steps: Sequence[str], tables: Collection[str] | None = None
+    connection: DuckDBPyConnection,
+    fingerprints: Mapping[str, str],
+    steps: Sequence[str],
+    tables: Collection[str] | None = None,
 ) -> Survey:
     """Judge what these steps wrote into these tables. No tables named: the run has ended, and all is judged, model calls among it."""
-    due = {found.table: promises for found in PROMISES.values() if (promises := _find_due(found, steps, tables))}
+    due = {
+        found.table: promises
+        for found in PROMISES.values()
+        if (promises := _find_due(found, steps, tables))
+    }
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         make_relations(connection, fingerprints, steps, tables, pool)
         looks = {
-            table: [pool.submit(_take, look, connection) for look in plan_looks(PROMISES[table], promises)]
+            table: [
+                pool.submit(_take, look, connection)
+                for look in plan_looks(PROMISES[table], promises)
+            ]
             for table, promises in due.items()
         }
-    judged = [one for table, promises in due.items() for one in _distinguish(table, promises, looks[table])]
-    return Survey(tuple(tally for tally, _ in judged), tuple(breach for _, broken in judged for breach in broken))
+    judged = [
+        one
+        for table, promises in due.items()
+        for one in _distinguish(table, promises, looks[table])
+    ]
+    return Survey(
+        tuple(tally for tally, _ in judged),
+        tuple(breach for _, broken in judged for breach in broken),
+    )
 
 
-def _find_due(found: TablePromises, steps: Sequence[str], tables: Collection[str] | None) -> list[Promise]:
+def _find_due(
+    found: TablePromises, steps: Sequence[str], tables: Collection[str] | None
+) -> list[Promise]:
     """A promise of one table may fall due at the end of a step that writes to others."""
     judged = tables is None or found.table in tables
-    return [one for one in found.promises if (one.step in steps if isinstance(one, RowPromise) and one.step else judged)]
+    return [
+        one
+        for one in found.promises
+        if (one.step in steps if isinstance(one, RowPromise) and one.step else judged)
+    ]
 
 
 def _take(look: Look, connection: DuckDBPyConnection) -> TableLook:

@@ -16,7 +16,9 @@ Json: TypeAlias = Any
 
 def canonical_json(value: Json) -> str:
     """The one byte-stable spelling of a JSON value, on every machine and Python version."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def order_keys(value: Json) -> Json:
@@ -26,7 +28,9 @@ def order_keys(value: Json) -> Json:
 
 def digest(value: Json, length: int = 20) -> str:
     """A hex digest of a JSON value's canonical spelling."""
-    return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:length]
+    return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[
+        :length
+    ]
 
 
 def is_object(value: Json) -> TypeGuard[dict[str, Json]]:
@@ -71,7 +75,11 @@ class Record(Contract):
 
     def make_id(self) -> str:
         """Hash the identity fields; provenance never takes part."""
-        usual = {name for name in self.late if getattr(self, name) == type(self).model_fields[name].default}
+        usual = {
+            name
+            for name in self.late
+            if getattr(self, name) == type(self).model_fields[name].default
+        }
         fields = self.model_dump(mode="json", include=set(self.identity) - usual)
         return f"{self.prefix}_{digest(fields)}"
 

@@ -23,7 +23,9 @@ def read_call(value: Json) -> Json:
     if not is_array(value):
         return value
     if not 1 <= len(value) <= 3:
-        raise ValueError('a call is a list of its tool and its arguments: ["lend_tool", {"tool_id": "tool_1"}]')
+        raise ValueError(
+            'a call is a list of its tool and its arguments: ["lend_tool", {"tool_id": "tool_1"}]'
+        )
     return dict(zip(("name", "arguments", "actor"), value, strict=False))
 
 
@@ -33,10 +35,20 @@ def write_call(call: Call | CallPattern) -> Json:
     if written.keys() != {"name", "arguments", "actor"}:
         return written
     arguments, actor = call.arguments, call.actor
-    return [call.name, arguments, actor] if actor != _AGENT else [call.name, arguments] if arguments else [call.name]
+    return (
+        [call.name, arguments, actor]
+        if actor != _AGENT
+        else [call.name, arguments]
+        if arguments
+        else [call.name]
+    )
 
 
-WrittenCall: TypeAlias = Annotated[Call, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(LISTED)]
+WrittenCall: TypeAlias = Annotated[
+    Call, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(LISTED)
+]
 """A call of a setup, or of a reference path."""
-WrittenPattern: TypeAlias = Annotated[CallPattern, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(_ANY_CALL)]
+WrittenPattern: TypeAlias = Annotated[
+    CallPattern, BeforeValidator(read_call), PlainSerializer(write_call), WithJsonSchema(_ANY_CALL)
+]
 """Calls that would be wrong to make; without arguments, every call of the tool."""

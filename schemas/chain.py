@@ -156,7 +156,9 @@ class Overlap(Contract):
     @property
     def share(self) -> float:
         """Share of steps and arguments found."""
-        return (self.nodes_found + self.flows_found) / (self.nodes + self.flows) if self.nodes else 1.0
+        return (
+            (self.nodes_found + self.flows_found) / (self.nodes + self.flows) if self.nodes else 1.0
+        )
 
 
 class Pick(Contract):

@@ -15,13 +15,19 @@ def take_program(text: str) -> str:
         return text
     blocks = [block for block in _BLOCK.findall(f"{text}\n") if block.strip()]
     if len(blocks) > 1:
-        raise ValueError(f"it holds {len(blocks)} code blocks; send one whole program, without a fence")
+        raise ValueError(
+            f"it holds {len(blocks)} code blocks; send one whole program, without a fence"
+        )
     return blocks[0] if blocks else text
 
 
 def split_fenced(text: str) -> tuple[str, list[str]] | None:
     """What stands around the code blocks, and the blocks. A block that holds a JSON object is none of them. None without any block."""
-    blocks = [found for found in _BLOCK.finditer(f"{text}\n") if found[1].strip() and not found[1].lstrip().startswith("{")]
+    blocks = [
+        found
+        for found in _BLOCK.finditer(f"{text}\n")
+        if found[1].strip() and not found[1].lstrip().startswith("{")
+    ]
     if not blocks:
         return None
     rest, end = "", 0

@@ -71,7 +71,13 @@ class Mention(Contract):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "empty", "unique", "values", *(() if self.least is not None else ("least",)))
+        return leave_out(
+            write(self),
+            "empty",
+            "unique",
+            "values",
+            *(() if self.least is not None else ("least",)),
+        )
 
 
 class Promise(Contract):

@@ -34,9 +34,27 @@ class Blueprint(Record):
     prefix: ClassVar[str] = "bp"
     identity: ClassVar[tuple[str, ...]] = (
         *("kind", "brief", "name", "summary", "collections", "rules", "tools", "policy_document"),
-        *("requirements", "files", "policies", "touches", "rows", "promises", "signatures", "shared"),
+        *(
+            "requirements",
+            "files",
+            "policies",
+            "touches",
+            "rows",
+            "promises",
+            "signatures",
+            "shared",
+        ),
     )
-    late: ClassVar[tuple[str, ...]] = ("requirements", "files", "policies", "touches", "rows", "promises", "signatures", "shared")
+    late: ClassVar[tuple[str, ...]] = (
+        "requirements",
+        "files",
+        "policies",
+        "touches",
+        "rows",
+        "promises",
+        "signatures",
+        "shared",
+    )
 
     schema_version: int = 5
     """Version of this record's shape; older versions stay readable."""
@@ -165,7 +183,11 @@ class Environment(Record):
     @property
     def shown(self) -> list[Tool]:
         """The interface as sessions of agents have it; in name order where tools of siblings are among them, so that no place tells."""
-        return sorted([*self.tools, *self.beside], key=lambda tool: tool.name) if self.beside else self.tools
+        return (
+            sorted([*self.tools, *self.beside], key=lambda tool: tool.name)
+            if self.beside
+            else self.tools
+        )
 
 
 class ResultUse(Contract):
@@ -216,7 +238,16 @@ class Test(Record):
     __test__: ClassVar[bool] = False
     table: ClassVar[str] = "tests"
     prefix: ClassVar[str] = "tst"
-    identity: ClassVar[tuple[str, ...]] = ("environment", "initial_state", "setup", "call", "expect", "reply", "after", "exact")
+    identity: ClassVar[tuple[str, ...]] = (
+        "environment",
+        "initial_state",
+        "setup",
+        "call",
+        "expect",
+        "reply",
+        "after",
+        "exact",
+    )
     late: ClassVar[tuple[str, ...]] = ("reply", "after", "exact")
 
     schema_version: int = 3

@@ -107,7 +107,9 @@ class McpServer(Contract):
     @model_validator(mode="after")
     def _check_address(self) -> "McpServer":
         if not (self.command if self.transport == "stdio" else self.url):
-            raise ValueError(f"{self.transport} needs {'command' if self.transport == 'stdio' else 'url'}")
+            raise ValueError(
+                f"{self.transport} needs {'command' if self.transport == 'stdio' else 'url'}"
+            )
         return self
 
 
@@ -176,7 +178,9 @@ class Judging(Policed):
     @model_validator(mode="after")
     def _check_mode(self) -> "Judging":
         if self.environment_mode == "shared" and self.environment is not None:
-            raise ValueError("environment_mode = 'shared' has no [verifier.environment]: leave one of them out")
+            raise ValueError(
+                "environment_mode = 'shared' has no [verifier.environment]: leave one of them out"
+            )
         return self
 
 

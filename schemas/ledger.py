@@ -7,7 +7,17 @@ from schemas.environment import Call
 
 Lap = Literal["environments", "scenarios"]
 Stage = Literal["mine", "generate", "build", "verify", "filter", "collect", "export"]
-GateOutcome = Literal["kept", "suspected", "cleared", "corrected", "observed", "dropped", "error", "not_measured", "not_applicable"]
+GateOutcome = Literal[
+    "kept",
+    "suspected",
+    "cleared",
+    "corrected",
+    "observed",
+    "dropped",
+    "error",
+    "not_measured",
+    "not_applicable",
+]
 """`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`. `cleared`: a suspicion that the judge did not
 confirm. `corrected`: derived metadata that was incomplete and has been corrected. `observed`: the gate would have dropped it, and the run
 only observes; the item goes on in tier `observed`."""
@@ -209,4 +219,6 @@ class ModelCall(Record):
     @property
     def answers(self) -> bool:
         """Whether the same question need not be asked again."""
-        return self.outcome in ("reply", "part", "failure") and (not self.reused or self.reused_from != "")
+        return self.outcome in ("reply", "part", "failure") and (
+            not self.reused or self.reused_from != ""
+        )

@@ -19,7 +19,18 @@ Termination = Literal[
     "environment_error",
     "outage",
 ]
-Misstep = Literal["", "contradicts", "withholds", "reveals", "invents", "stops_early", "never_stops", "repeats", "silent", "oversteps"]
+Misstep = Literal[
+    "",
+    "contradicts",
+    "withholds",
+    "reveals",
+    "invents",
+    "stops_early",
+    "never_stops",
+    "repeats",
+    "silent",
+    "oversteps",
+]
 """What a simulated user did that no person with this contract would do."""
 
 
@@ -73,7 +84,15 @@ class Ruling(Contract):
     """Model that was asked, as its server calls it; for one without a name, its provider."""
     prompt_hash: str
     """Hash of the prompt."""
-    outcome: Literal["complete", "incomplete", "server_error", "agent_error", "unreadable", "unreached", "unasked"]
+    outcome: Literal[
+        "complete",
+        "incomplete",
+        "server_error",
+        "agent_error",
+        "unreadable",
+        "unreached",
+        "unasked",
+    ]
     """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a judge without weight."""
     reason: str
     """Why, in its words."""
@@ -88,7 +107,14 @@ class Rollout(Record):
 
     table: ClassVar[str] = "rollouts"
     prefix: ClassVar[str] = "rol"
-    identity: ClassVar[tuple[str, ...]] = ("scenario", "policy", "rollout_group", "attempt", "form", "checkpoint")
+    identity: ClassVar[tuple[str, ...]] = (
+        "scenario",
+        "policy",
+        "rollout_group",
+        "attempt",
+        "form",
+        "checkpoint",
+    )
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
     schema_version: int = 7

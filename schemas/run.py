@@ -9,8 +9,26 @@ from pydantic import Field, ValidationInfo, field_validator
 from schemas.base import Contract, Json
 from schemas.scenario import Polarity, Split
 
-RecipeName = Literal["envscaler", "awm", "scaleenv", "agentscaler", "envfactory", "autoforge", "perturb", "endless_terminals"]
-ProviderName = Literal["offline", "replay", "openai", "responses", "anthropic", "batch-openai", "batch-anthropic", "batch-lines"]
+RecipeName = Literal[
+    "envscaler",
+    "awm",
+    "scaleenv",
+    "agentscaler",
+    "envfactory",
+    "autoforge",
+    "perturb",
+    "endless_terminals",
+]
+ProviderName = Literal[
+    "offline",
+    "replay",
+    "openai",
+    "responses",
+    "anthropic",
+    "batch-openai",
+    "batch-anthropic",
+    "batch-lines",
+]
 ExporterName = Literal["sft", "rl", "preferences", "dataset", "bundle", "harbor", "atif", "views"]
 _POLICY = r"reference|careless|model|skilled@(0(\.\d{1,3})?|1(\.0{1,3})?)"
 PolicyName = Annotated[str, Field(pattern=rf"^({_POLICY})$")]
@@ -61,18 +79,24 @@ class RunConfig(Contract):
     texts: int | None = Field(default=None, ge=1, title="Texts to mine")
     """Number of texts of the corpus to mine, from the first. Empty mines all."""
     documents: str = Field(
-        default="", pattern=r"^((openapi|mcp|botocore|list):[^,]+(,(openapi|mcp|botocore|list):[^,]+)*)?$", title="Documents of tools"
+        default="",
+        pattern=r"^((openapi|mcp|botocore|list):[^,]+(,(openapi|mcp|botocore|list):[^,]+)*)?$",
+        title="Documents of tools",
     )
     """Documents that some recipes read tools from, as `reader:source` separated by commas: `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`,
     `list:FILE` for a file that names one such source a line. `list:services` ships with the factory: 29 documents in more
     than twenty domains. Empty uses what such a recipe starts from otherwise, for example the documents that come with the factory."""
-    candidates: Literal["names", "lexical", "minilm"] = Field(default="names", title="Candidate pairs of tools")
+    candidates: Literal["names", "lexical", "minilm"] = Field(
+        default="names", title="Candidate pairs of tools"
+    )
     """What proposes which tools of documents belong together, besides names and tables. `lexical` compares parameter lists by the words
     they share, `minilm` by a small model in the extra `minilm`. A pair as like as `likeness` helps to part domains, and a walk follows it
     if the author's model calls it strong or weak. `names` proposes no further pairs."""
     likeness: float = Field(default=0.6, ge=0.0, le=1.0, title="Least likeness of a candidate pair")
     """Least cosine of two parameter lists that makes the two tools a candidate pair."""
-    systems: Literal["own", "operators", "written"] = Field(default="own", title="Systems to perturb")
+    systems: Literal["own", "operators", "written"] = Field(
+        default="own", title="Systems to perturb"
+    )
     """What recipe `perturb` breaks. `own`: the factory's fourteen systems, by its own operators. `operators`: these systems, and fault
     operators that the author's model proposes as well. `written`: systems and operators that the model proposes, as many as are asked
     for. What it proposes is kept only if machines prove it."""
@@ -103,7 +127,8 @@ class RunConfig(Contract):
     scenarios: int = Field(default=4, ge=1, le=1_000, title="Scenarios per environment")
     """Number of scenarios to draft for each kept environment."""
     polarities: dict[Polarity, Annotated[int, Field(ge=0, le=100)]] = Field(
-        default={"achieve": 6, "answer": 1, "refuse": 1, "escalate": 1, "clarify": 1}, title="Mix of polarities"
+        default={"achieve": 6, "answer": 1, "refuse": 1, "escalate": 1, "clarify": 1},
+        title="Mix of polarities",
     )
     """Mix of what success means, in shares: make a change, answer a question, refuse a request, escalate it, or ask back about it.
     Written like `achieve=6,refuse=2`."""
@@ -111,7 +136,9 @@ class RunConfig(Contract):
     """What a sampled chain of tools is to a scenario's author. `contract`: only chains that were carried out in the environment are
     offered, the reference path must contain the chain, and the author may answer that it is infeasible. `free`: chains are suggestions
     that nobody checks."""
-    dag: tuple[DagCheck, ...] = Field(default=("derivable", "reasoning", "exact"), title="Checks of graphs")
+    dag: tuple[DagCheck, ...] = Field(
+        default=("derivable", "reasoning", "exact"), title="Checks of graphs"
+    )
     """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
     on it cannot be derived from the request and the other replies. `reasoning`: some of it works something out, and gives
     what its author says. `exact`: the rows that the author names as needed carry the graph alone, and no fewer do. Written like
@@ -135,14 +162,18 @@ class RunConfig(Contract):
     review: bool = Field(default=False, title="Review by two readers")
     """Ask two models for their opinion on every environment (gate W4). This takes a hundred model calls or more for each environment,
     and makes the gate required."""
-    reviewed: int | None = Field(default=None, ge=10, le=400, title="Calls reviewed per environment")
+    reviewed: int | None = Field(
+        default=None, ge=10, le=400, title="Calls reviewed per environment"
+    )
     """Number of calls that the two readers of a review try on every environment, spread over its tools. Empty takes four for each tool, and
     at least 30. EnvScaler makes 30 to 100."""
     judged: bool = Field(default=False, title="Judged by a model, too")
     """Ask a model to judge the ends of rollouts that their verifiers passed. It can lower a reward by less than a third, and only where
     it told right ends of the scenario from wrong ones. It takes a dozen calls for each scenario, and one for each rollout that
     passes."""
-    holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(default={"validation": 10, "test": 10}, title="Held out")
+    holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(
+        default={"validation": 10, "test": 10}, title="Held out"
+    )
     """Percentage of the domains held out for validation and for the test; each domain stays whole. Written like
     `validation=10,test=10`; `test=0` trains on everything."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
@@ -242,7 +273,9 @@ class RunConfig(Contract):
     form: Literal["single", "conversation", "mixed"] = Field(default="mixed", title="Form")
     """How the policy receives a request: all at once, piece by piece in a conversation with a simulated user, or both in turn. A
     scenario whose user has nothing to tell later is always asked at once."""
-    person: Literal["auto", "scripted", "model"] = Field(default="auto", validate_default=True, title="Simulated user")
+    person: Literal["auto", "scripted", "model"] = Field(
+        default="auto", validate_default=True, title="Simulated user"
+    )
     """Who plays the user of a conversation: a model, or a script over the user contract, which is meant for plumbing. `auto` uses the
     model that `user` names (the author's if it names none), or the script if that is the offline author, a recording or a batch of
     files."""
@@ -285,7 +318,9 @@ class RunConfig(Contract):
     scripted: bool = Field(default=False, title="Export what scripts did")
     """Export to `sft` the trajectories of scripted policies in environments that a model wrote. Without it, `sft` leaves them out, and
     the ledger names their scenarios."""
-    exporters: tuple[ExporterName, ...] = Field(default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters")
+    exporters: tuple[ExporterName, ...] = Field(
+        default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters"
+    )
     """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,
     `atif` trajectories in that format, `views` what `sft` holds in the spelling of other vendors. Written like `sft,bundle`."""
@@ -293,12 +328,16 @@ class RunConfig(Contract):
     @property
     def given_by(self) -> list[str]:
         """Earlier runs whose environments this run starts from; empty where it makes its own."""
-        return list(dict.fromkeys(run for run in (self.harden or self.environments_of).split(",") if run))
+        return list(
+            dict.fromkeys(run for run in (self.harden or self.environments_of).split(",") if run)
+        )
 
     @classmethod
     def read(cls, stored: Mapping[str, Json]) -> Self:
         """The config of a stored run. A setting that there is no more says nothing to this version."""
-        return cls.model_validate({name: value for name, value in stored.items() if name in cls.model_fields})
+        return cls.model_validate(
+            {name: value for name, value in stored.items() if name in cls.model_fields}
+        )
 
     @property
     def run_seed(self) -> int:
@@ -312,12 +351,20 @@ class RunConfig(Contract):
     @field_validator("exporters", "dag", mode="before")
     @classmethod
     def _read_words(cls, given: Json) -> Json:
-        return tuple(word.strip() for word in given.split(",") if word.strip()) if isinstance(given, str) else given
+        return (
+            tuple(word.strip() for word in given.split(",") if word.strip())
+            if isinstance(given, str)
+            else given
+        )
 
     @field_validator("polarities", "holdout", mode="before")
     @classmethod
     def _read_mix(cls, given: Json) -> Json:
-        return dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word) if isinstance(given, str) else given
+        return (
+            dict(word.strip().split("=", 1) for word in given.split(",") if "=" in word)
+            if isinstance(given, str)
+            else given
+        )
 
     @field_validator("probe", "teacher", "person")
     @classmethod
@@ -328,25 +375,33 @@ class RunConfig(Contract):
         author = info.data.get("provider", "offline")
         role = "user" if info.field_name == "person" else "policy"
         player = str(info.data.get(role) or author).partition(":")[0]
-        return _SCRIPTS[str(info.field_name)] if player in _SILENT or author == "replay" else "model"
+        return (
+            _SCRIPTS[str(info.field_name)] if player in _SILENT or author == "replay" else "model"
+        )
 
     @field_validator("pass_at")
     @classmethod
     def _check_pass_at(cls, given: int | None, info: ValidationInfo) -> int | None:
         if given is not None and info.data.get("probe") in ("reference", "careless"):
-            raise ValueError("pass_at counts what a model solves, and the probe is a script: name a model, like --policy openai:NAME")
+            raise ValueError(
+                "pass_at counts what a model solves, and the probe is a script: name a model, like --policy openai:NAME"
+            )
         return given
 
     @field_validator("holdout")
     @classmethod
     def _check_holdout(cls, shares: dict[Split, int]) -> dict[Split, int]:
         if "train" in shares:
-            raise ValueError("what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10")
+            raise ValueError(
+                "what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10"
+            )
         return shares
 
     @field_validator("polarities")
     @classmethod
     def _check_mix(cls, mix: dict[Polarity, int]) -> dict[Polarity, int]:
         if not any(mix.values()):
-            raise ValueError("the mix asks for no polarity at all; write it like achieve=6,refuse=2")
+            raise ValueError(
+                "the mix asks for no polarity at all; write it like achieve=6,refuse=2"
+            )
         return mix

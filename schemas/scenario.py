@@ -45,7 +45,19 @@ class UserContract(Contract):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "persona", "goals", "hidden", "fallbacks", "stop", "wordings", "later", "able", "needs", "reports")
+        return leave_out(
+            write(self),
+            "persona",
+            "goals",
+            "hidden",
+            "fallbacks",
+            "stop",
+            "wordings",
+            "later",
+            "able",
+            "needs",
+            "reports",
+        )
 
 
 class RequestPart(Contract):

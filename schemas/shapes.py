@@ -35,7 +35,10 @@ Shape = tuple[ColumnShape, ...]
 def _read(columns: str) -> Shape:
     """Columns out of `name:type` words; a question mark says that null may stand there."""
     split = (word.split(":") for word in columns.split())
-    return tuple(ColumnShape(name, cast(ColumnType, kind.rstrip("?")), kind.endswith("?")) for name, kind in split)
+    return tuple(
+        ColumnShape(name, cast(ColumnType, kind.rstrip("?")), kind.endswith("?"))
+        for name, kind in split
+    )
 
 
 PAST: Mapping[tuple[str, int], Shape] = {
@@ -46,7 +49,16 @@ PAST: Mapping[tuple[str, int], Shape] = {
         ColumnShape("sample", "int64", False),
         *(
             ColumnShape(name, "string", False)
-            for name in ("ordinal", "step", "subject", "prompt", "prompt_hash", "provider", "model", "outcome")
+            for name in (
+                "ordinal",
+                "step",
+                "subject",
+                "prompt",
+                "prompt_hash",
+                "provider",
+                "model",
+                "outcome",
+            )
         ),
         ColumnShape("reused", "bool", False),
         *(ColumnShape(name, "int64", False) for name in ("retries", "tokens_in", "tokens_out")),
@@ -130,7 +142,9 @@ PAST: Mapping[tuple[str, int], Shape] = {
     ("seeds", 2): _read(
         "id:string schema_version:int64 recipe:string brief:json licence:string source:string usefulness:int64 modelability:int64"
     ),
-    ("bundles", 1): _read("id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"),
+    ("bundles", 1): _read(
+        "id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"
+    ),
     ("environments", 1): _read(
         "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string name:string "
         "summary:string brief:json blueprint:string licence:string origin:json"
@@ -213,8 +227,12 @@ PAST: Mapping[tuple[str, int], Shape] = {
 
 def _give_role(row: Row) -> Row:
     """Version 1 of model_calls knew one role, one vendor form of usage, and text alone."""
-    texts = dict.fromkeys(("served_model", "family", "reused_from", "price_source", "stop", "reasoning"), "")
-    counts = dict.fromkeys(("characters", "tokens_cached", "tokens_cache_write", "tokens_reasoning"), 0)
+    texts = dict.fromkeys(
+        ("served_model", "family", "reused_from", "price_source", "stop", "reasoning"), ""
+    )
+    counts = dict.fromkeys(
+        ("characters", "tokens_cached", "tokens_cache_write", "tokens_reasoning"), 0
+    )
     kept: Row = {
         "role": "author",
         "kin": False,
@@ -225,7 +243,13 @@ def _give_role(row: Row) -> Row:
         "token_ids": None,
         "logprobs": None,
     }
-    return {**row, **texts, **counts, **kept, "error": "" if row["outcome"] == "reply" else "not recorded"}
+    return {
+        **row,
+        **texts,
+        **counts,
+        **kept,
+        "error": "" if row["outcome"] == "reply" else "not recorded",
+    }
 
 
 def _add(**empty: Json) -> Callable[[Row], Row]:
@@ -261,9 +285,20 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("trajectories", 2): _add(sampled=[]),
     ("bundles", 1): _add(environments=[], scenarios=[]),
-    ("verdicts", 1): _add(components={}, evidence=[], outcome_before="", reward_before=None, basis=""),
+    ("verdicts", 1): _add(
+        components={}, evidence=[], outcome_before="", reward_before=None, basis=""
+    ),
     ("rollouts", 1): _add(evidence=[], changes=None, weather=None, met=[], uses={}),
-    ("rollouts", 2): _add(form="single", checkpoint="", turns=0, agent_errors=0, misstep="", detail="", usage={}, limits={}),
+    ("rollouts", 2): _add(
+        form="single",
+        checkpoint="",
+        turns=0,
+        agent_errors=0,
+        misstep="",
+        detail="",
+        usage={},
+        limits={},
+    ),
     ("rollouts", 3): _add(shares={}),
     ("rollouts", 4): _add(ruling=None),
     ("rollouts", 5): _add(suspected=[]),
@@ -275,7 +310,10 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
 
 def shape_of(record: type[Record]) -> Shape:
     """Columns of a record as it is now."""
-    return tuple(_column(name, info.annotation, info.description or "") for name, info in record.model_fields.items())
+    return tuple(
+        _column(name, info.annotation, info.description or "")
+        for name, info in record.model_fields.items()
+    )
 
 
 def version_of(record: type[Record]) -> int:
@@ -283,7 +321,13 @@ def version_of(record: type[Record]) -> int:
     return int(record.model_fields["schema_version"].default)
 
 
-def upgrade(table: str, version: int, row: Row, to: int, upgrades: Mapping[tuple[str, int], Callable[[Row], Row]] = UPGRADES) -> Row:
+def upgrade(
+    table: str,
+    version: int,
+    row: Row,
+    to: int,
+    upgrades: Mapping[tuple[str, int], Callable[[Row], Row]] = UPGRADES,
+) -> Row:
     """A row of an old version as the present one would have written it."""
     for passed in range(version, to):
         row = upgrades[table, passed](row)

@@ -17,7 +17,9 @@ from schemas.statements import list_statements
 _KEY = "id"
 _SORTS: tuple[str, ...] = get_args(Sort)
 _NUMBERS = ("whole", "decimal")
-_HOLDS = re.compile(r"(?P<sort>\w+)(?P<empty>\?)?(?P<unique> unique)?(?: >= (?P<least>-?\d+))?(?:: (?P<values>[^|]+(\|[^|]+)*))?")
+_HOLDS = re.compile(
+    r"(?P<sort>\w+)(?P<empty>\?)?(?P<unique> unique)?(?: >= (?P<least>-?\d+))?(?:: (?P<values>[^|]+(\|[^|]+)*))?"
+)
 _HINT = "a column holds `text`, `members?`, `text unique`, `whole >= 0` or `text: free | out`"
 
 
@@ -33,9 +35,17 @@ class _Held:
     least: int | None = None
 
     def mention(self, place: str) -> dict[str, Json]:
-        more: dict[str, Json] = {"empty": self.empty, "unique": self.unique, "values": list(self.values)}
+        more: dict[str, Json] = {
+            "empty": self.empty,
+            "unique": self.unique,
+            "values": list(self.values),
+        }
         usual = {"of": place, "sort": self.sort, "refers": self.refers}
-        return usual | {name: value for name, value in more.items() if value} | ({"least": self.least} if self.least is not None else {})
+        return (
+            usual
+            | {name: value for name, value in more.items() if value}
+            | ({"least": self.least} if self.least is not None else {})
+        )
 
 
 _KEYED = _Held("key")
@@ -47,7 +57,10 @@ def expand_tools(tools: Json, columns: Json) -> Json:
     reply in short stays as it is."""
     if not is_array(tools) or not _is_columns(columns):
         return tools
-    held = {table: {name: _read_holds(f"{table}.{name}", text, columns) for name, text in one.items()} for table, one in columns.items()}
+    held = {
+        table: {name: _read_holds(f"{table}.{name}", text, columns) for name, text in one.items()}
+        for table, one in columns.items()
+    }
     for tool in tools:
         if _is_promise(tool):
             _check_statements(tool, held)
@@ -58,30 +71,53 @@ def _read_holds(place: str, text: str, columns: Mapping[str, Json]) -> _Held:
     found = _HOLDS.fullmatch(text.strip())
     sort = found["sort"] if found else ""
     if found is None or (sort not in _SORTS and sort not in columns):
-        raise ValueError(f"`columns` says that {place} holds {text!r}: write {', '.join(_SORTS)} or a table of `columns`; {_HINT}")
+        raise ValueError(
+            f"`columns` says that {place} holds {text!r}: write {', '.join(_SORTS)} or a table of `columns`; {_HINT}"
+        )
     if (found["values"] and sort != "text") or (found["least"] and sort not in _NUMBERS):
-        raise ValueError(f"`columns` says that {place} holds {text!r}: only a text lists its values, and only a number has a least one")
+        raise ValueError(
+            f"`columns` says that {place} holds {text!r}: only a text lists its values, and only a number has a least one"
+        )
     values = tuple(value.strip() for value in (found["values"] or "").split("|") if value.strip())
     refers = "" if sort in _SORTS else sort
     least = int(found["least"]) if found["least"] else None
-    return _Held("key" if refers else sort, refers, bool(found["empty"]), bool(found["unique"]), values, least)
+    return _Held(
+        "key" if refers else sort,
+        refers,
+        bool(found["empty"]),
+        bool(found["unique"]),
+        values,
+        least,
+    )
 
 
 def _check_statements(tool: Mapping[str, Json], columns: _Columns) -> None:
     """A statement on a column that there is not, or a value that the column does not list, can hold in no database."""
-    texts = [text for name in ("requires", "ensures") for text in tool.get(name) or () if isinstance(text, str)]
+    texts = [
+        text
+        for name in ("requires", "ensures")
+        for text in tool.get(name) or ()
+        if isinstance(text, str)
+    ]
     for one in list_statements(texts):
         held = columns.get(one.table, {}).get(one.column)
         if held is None:
-            raise ValueError(f"{tool.get('name')} says something of {one.place}, which `columns` does not list")
-        if strange := [value for value in one.values if held.sort == "text" and value not in held.values]:
+            raise ValueError(
+                f"{tool.get('name')} says something of {one.place}, which `columns` does not list"
+            )
+        if strange := [
+            value for value in one.values if held.sort == "text" and value not in held.values
+        ]:
             listed = f"lists only {', '.join(held.values)}" if held.values else "lists no values"
-            raise ValueError(f"{tool.get('name')} says that {one.place} is {strange[0]!r}, and the column {listed}: write `text: a | b`")
+            raise ValueError(
+                f"{tool.get('name')} says that {one.place} is {strange[0]!r}, and the column {listed}: write `text: a | b`"
+            )
 
 
 def _is_columns(columns: Json) -> TypeGuard[dict[str, dict[str, str]]]:
     return is_object(columns) and all(
-        is_object(held) and all(isinstance(holds, str) for holds in held.values()) for held in columns.values()
+        is_object(held) and all(isinstance(holds, str) for holds in held.values())
+        for held in columns.values()
     )
 
 
@@ -95,9 +131,20 @@ def _is_promise(tool: Json) -> TypeGuard[dict[str, Json]]:
 
 def _expand(tool: dict[str, Json], columns: _Columns) -> dict[str, Json]:
     """A new row has all its columns set, and a reference is looked up: neither has to be said."""
-    made = [f"{table}.{name}" for table in tool.get("makes", []) for name in columns.get(table, ()) if name != _KEY]
-    takes = {name: next(_list_mentions(place, columns)) for name, place in tool.get("takes", {}).items()}
-    keys = [f"{taken['refers']}.{_KEY}" for taken in takes.values() if is_object(taken) and taken.get("refers")]
+    made = [
+        f"{table}.{name}"
+        for table in tool.get("makes", [])
+        for name in columns.get(table, ())
+        if name != _KEY
+    ]
+    takes = {
+        name: next(_list_mentions(place, columns)) for name, place in tool.get("takes", {}).items()
+    }
+    keys = [
+        f"{taken['refers']}.{_KEY}"
+        for taken in takes.values()
+        if is_object(taken) and taken.get("refers")
+    ]
     looks = _list_all([*tool.get("looks_at", []), *keys], columns)
     sets = [
         one
@@ -122,7 +169,11 @@ def _list_mentions(place: Json, columns: _Columns) -> Iterator[Json]:
     table, dot, column = place.partition(".")
     held = columns.get(table)
     if held is None or (dot and column != _KEY and column not in held):
-        known = f"of {table} it has {', '.join([_KEY, *held])}" if held else f"its tables are {', '.join(columns)}"
+        known = (
+            f"of {table} it has {', '.join([_KEY, *held])}"
+            if held
+            else f"its tables are {', '.join(columns)}"
+        )
         raise ValueError(f"a tool names {place!r}, which `columns` does not list: {known}")
     for name in [column] if dot else dict.fromkeys([_KEY, *held]):
         yield (_KEYED if name == _KEY else held[name]).mention(f"{table}.{name}")

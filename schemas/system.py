@@ -125,7 +125,10 @@ class GitBranch(Named):
     """Another name."""
 
 
-Handle: TypeAlias = Annotated[FileLine | OwnedPath | Symlink | Lock | Spool | DatabaseRow | GitBranch, Field(discriminator="kind")]
+Handle: TypeAlias = Annotated[
+    FileLine | OwnedPath | Symlink | Lock | Spool | DatabaseRow | GitBranch,
+    Field(discriminator="kind"),
+]
 """Any of them."""
 
 

@@ -2,7 +2,14 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 
 from schemas.base import Contract, Json, is_object
 from schemas.calls import WrittenCall
@@ -161,7 +168,9 @@ class DebugReply(Contract):
     def _bring_what_is_mended(self) -> Self:
         if any(one.blame == "tool" for one in self.verdicts) and not self.source.strip():
             raise ValueError("the tool is blamed and `source` is empty: send its method, mended")
-        if lacking := [one.number for one in self.verdicts if one.blame == "instance" and one.mended is None]:
+        if lacking := [
+            one.number for one in self.verdicts if one.blame == "instance" and one.mended is None
+        ]:
             raise ValueError(f"test {lacking[0]} is blamed and not mended: send it in `mended`")
         return self
 
@@ -214,7 +223,11 @@ class ChainReply(SampledReply):
     @classmethod
     def _read_older(cls, given: Any) -> Any:
         """Replies to earlier prompts counted the nodes that they began with; an expansion is asked for by itself now."""
-        return {name: value for name, value in given.items() if name != "core"} if is_object(given) else given
+        return (
+            {name: value for name, value in given.items() if name != "core"}
+            if is_object(given)
+            else given
+        )
 
     @classmethod
     def _nothing(cls) -> dict[str, Json]:

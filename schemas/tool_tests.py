@@ -7,7 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from pydantic import SerializerFunctionWrapHandler, ValidationError, WithJsonSchema, model_serializer
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from schemas.base import Contract, Json, is_array, is_object, leave_out
 from schemas.environment import Call
@@ -64,20 +69,31 @@ def _read(record: type[T], tool: str, number: int, written: Json) -> T:
     strange = sorted(told.keys() - {*_OPTIONAL, "actor", *_ENDS})
     if len(ends) != 1 or strange:
         more = f"; there is no {', '.join(strange)}" if strange else ""
-        raise ValueError(f"test {number} of {tool} needs the arguments of its call, under `accepts` or under `refuses`{more}")
-    call = {"name": tool, "arguments": told[ends[0]], **{name: told[name] for name in ("actor",) if name in told}}
+        raise ValueError(
+            f"test {number} of {tool} needs the arguments of its call, under `accepts` or under `refuses`{more}"
+        )
+    call = {
+        "name": tool,
+        "arguments": told[ends[0]],
+        **{name: told[name] for name in ("actor",) if name in told},
+    }
     rest = {name: told[name] for name in _OPTIONAL if name in told}
     try:
         return record.model_validate({**rest, "call": call, "expect": _ENDS[ends[0]]})
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False)[0]
         place = ".".join(ends[0] if part == "arguments" else str(part) for part in fault["loc"])
-        raise ValueError(f"test {number} of {tool}, {place.removeprefix('call.')}: {fault['msg']}") from None
+        raise ValueError(
+            f"test {number} of {tool}, {place.removeprefix('call.')}: {fault['msg']}"
+        ) from None
 
 
 def name_all(tests: Sequence[T]) -> list[T]:
     """A test that its author gave no name, by its tool and its place among the tests of the tool."""
-    return [test if test.name else test.model_copy(update={"name": name}) for test, name in zip(tests, _list_names(tests), strict=True)]
+    return [
+        test if test.name else test.model_copy(update={"name": name})
+        for test, name in zip(tests, _list_names(tests), strict=True)
+    ]
 
 
 def write_tests(tests: Sequence[ToolTest]) -> dict[str, Json]:
@@ -86,10 +102,19 @@ def write_tests(tests: Sequence[ToolTest]) -> dict[str, Json]:
     for test, name in zip(tests, _list_names(tests), strict=True):
         told: dict[str, Json] = test.model_dump(mode="json", exclude={"call", "expect"})
         end = next(end for end, expected in _ENDS.items() if expected == test.expect)
-        called: dict[str, Json] = {end: test.call.arguments, **({"actor": test.call.actor} if test.call.actor != "agent" else {})}
-        before = {field: told[field] for field in ("name", "setup", "rows") if told.get(field) not in (name, None, [])}
+        called: dict[str, Json] = {
+            end: test.call.arguments,
+            **({"actor": test.call.actor} if test.call.actor != "agent" else {}),
+        }
+        before = {
+            field: told[field]
+            for field in ("name", "setup", "rows")
+            if told.get(field) not in (name, None, [])
+        }
         listed: list[Json] = found.setdefault(test.call.name, [])
-        listed.append(before | called | {field: told[field] for field in ("reply", "after") if field in told})
+        listed.append(
+            before | called | {field: told[field] for field in ("reply", "after") if field in told}
+        )
     return found
 
 
@@ -106,7 +131,10 @@ def describe_tests(*required: str, **more: Json) -> WithJsonSchema:
         "name": {"type": "string"},
         **more,
         "accepts": {"type": "object", "description": "Arguments of a call that must succeed."},
-        "refuses": {"type": "object", "description": "Arguments of a call that must be refused. A test has this or `accepts`."},
+        "refuses": {
+            "type": "object",
+            "description": "Arguments of a call that must be refused. A test has this or `accepts`.",
+        },
         "reply": {"description": "Part of the reply to what is accepted, as JSON."},
         "after": {
             "type": "object",
@@ -115,4 +143,6 @@ def describe_tests(*required: str, **more: Json) -> WithJsonSchema:
         },
     }
     test: Json = {"type": "object", "properties": told, "required": list(required)}
-    return WithJsonSchema({"type": "object", "additionalProperties": {"type": "array", "items": test}})
+    return WithJsonSchema(
+        {"type": "object", "additionalProperties": {"type": "array", "items": test}}
+    )

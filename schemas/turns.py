@@ -59,7 +59,17 @@ class FaultInput(Contract):
 class FaultReply(Contract):
     """Whether the user did something in a conversation that it should not have done."""
 
-    fault: Literal["none", "withheld", "contradicted", "ended_early", "told_unasked", "invented", "acted_unasked", "repeated", "went_on"]
+    fault: Literal[
+        "none",
+        "withheld",
+        "contradicted",
+        "ended_early",
+        "told_unasked",
+        "invented",
+        "acted_unasked",
+        "repeated",
+        "went_on",
+    ]
     """What the user did."""
     fact: str = ""
     """Name of the fact or of the deed, where the fault is about one."""

@@ -16,7 +16,9 @@ from schemas.sketch import Signature
 from schemas.table_prompts import InterfaceInput, PlannedTool, SchemaInput
 from schemas.tool_prompts import ChainInput, ChainReply
 
-Operator = Literal["goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"]
+Operator = Literal[
+    "goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"
+]
 
 
 class SketchInput(Contract):
@@ -85,8 +87,14 @@ class TypedTool(PlannedTool):
         """With what its sketch says, where nothing else is said."""
         if sketch is None:
             return self
-        kept = {"description": sketch.description, "inputs": sketch.inputs, "outputs": sketch.outputs}
-        return self.model_copy(update={name: value for name, value in kept.items() if not getattr(self, name)})
+        kept = {
+            "description": sketch.description,
+            "inputs": sketch.inputs,
+            "outputs": sketch.outputs,
+        }
+        return self.model_copy(
+            update={name: value for name, value in kept.items() if not getattr(self, name)}
+        )
 
     @property
     def signature(self) -> Signature:
@@ -143,7 +151,11 @@ class TopologyReply(ChainReply):
         return given | {
             "request": "\n\n".join(one.request for one in written),
             "say": " ".join(one.say for one in written if one.say),
-            "tell": [fact.model_copy(update={"asked": place, "where": "any"}) for place, one in enumerate(written, 1) for fact in one.tell],
+            "tell": [
+                fact.model_copy(update={"asked": place, "where": "any"})
+                for place, one in enumerate(written, 1)
+                for fact in one.tell
+            ],
         }
 
     @model_serializer(mode="wrap")
@@ -155,7 +167,9 @@ class TopologyReply(ChainReply):
         if not self.request.strip() and self.infeasible is None:
             raise ValueError("`request` is empty, and so is `requests`")
         if self.requests and (self.hidden or self.polarity != "achieve"):
-            raise ValueError("a scenario of several requests hides no facts, and its polarity is `achieve`")
+            raise ValueError(
+                "a scenario of several requests hides no facts, and its polarity is `achieve`"
+            )
         return self
 
 

@@ -50,7 +50,9 @@ async def check_night() -> None:
     run = walk.context.run
     dossier = Evidence(gate=GATE, subject=f"run:{run}", finding=found.to_json())
     walk.lake.put(Evidence, [dossier], f"{GATE}-{dossier.id}", walk.stamp(GATE, "", 0, 1))
-    await acreate_markdown_artifact(found.to_markdown(), key=GATE, description=f"What run {run} is expected to be like.")
+    await acreate_markdown_artifact(
+        found.to_markdown(), key=GATE, description=f"What run {run} is expected to be like."
+    )
     if not found.passes:
         raise StepFailed(describe(run, found.broken))
 
@@ -66,7 +68,10 @@ def describe(run: str, broken: Mapping[str, str]) -> str:
 
 def _judge(walk: Runner) -> JudgedNight:
     lake, run = walk.lake, walk.context.run
-    given = [*walk.context.config.environments_of.split(","), *walk.context.config.harden.split(",")]
+    given = [
+        *walk.context.config.environments_of.split(","),
+        *walk.context.config.harden.split(","),
+    ]
     with open_views(lake, list_latest(lake, run, *given)) as connection:
         return judge_night(connection, run, find_family(walk.context.config))
 

@@ -37,7 +37,9 @@ def _is_slow(error: EnvMillError) -> bool:
     """Whether every item that failed waited for an answer until the time of its call was over: the same request asked again may be
     paid twice, so a person decides."""
     reasons: dict[str, str] = error.facts.get("reasons", {})
-    return bool(reasons) and all(why.startswith(f"{TimeOver.__name__.lower()}:") for why in reasons.values())
+    return bool(reasons) and all(
+        why.startswith(f"{TimeOver.__name__.lower()}:") for why in reasons.values()
+    )
 
 
 POLICY: TaskOptions = {

@@ -39,7 +39,9 @@ _ROUNDS = 8
 async def check_step(step: str) -> int:
     """Breaches set aside at the end of a step. A broken invariant fails it, and the suites say so on its page."""
     walk = WALK.get()
-    found, aside = await hold_to_promises(walk, [step], {"attrition", "gate_evidence", *STEP[step].makes})
+    found, aside = await hold_to_promises(
+        walk, [step], {"attrition", "gate_evidence", *STEP[step].makes}
+    )
     if found.invariants:
         await _publish(walk, found)
         raise fail(step, found.invariants)
@@ -58,7 +60,9 @@ async def check_run(last: str) -> int:
     return aside
 
 
-async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> tuple[Survey, int]:
+async def hold_to_promises(
+    walk: Runner, steps: Sequence[str], tables: set[str] | None
+) -> tuple[Survey, int]:
     """Set aside what can be set aside until nothing is broken or an invariant is; the last survey, and how many breaches that took."""
     aside, found = 0, Survey((), ())
     async with hold(walk.context.settings.home / "leases" / walk.context.run / GATE):
@@ -68,12 +72,16 @@ async def hold_to_promises(walk: Runner, steps: Sequence[str], tables: set[str] 
                 return found, aside
             await _set_all_aside(walk, found.breaches)
             aside += len(found.breaches)
-    raise StepFailed(f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did not help.")
+    raise StepFailed(
+        f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did not help."
+    )
 
 
 def _check(walk: Runner, steps: Sequence[str], tables: set[str] | None) -> Survey:
     with open_rows(walk.lake, walk.context.run) as connection:
-        return survey(connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables)
+        return survey(
+            connection, {name: mark.fingerprint for name, mark in walk.marks.items()}, steps, tables
+        )
 
 
 async def _set_all_aside(walk: Runner, breaches: Sequence[BrokenPromise]) -> None:
@@ -90,5 +98,7 @@ async def _publish(walk: Runner, found: Survey) -> Report:
     report = await asyncio.to_thread(judge, found.tallies, aside)
     dossier = Evidence(gate=GATE, subject=f"run:{run}", finding=report.to_json())
     walk.lake.put(Evidence, [dossier], f"{GATE}-{dossier.id}", walk.stamp(GATE, "", 0, 1))
-    await acreate_markdown_artifact(report.to_markdown(), key=GATE, description=f"Promises of run {run}, table by table.")
+    await acreate_markdown_artifact(
+        report.to_markdown(), key=GATE, description=f"Promises of run {run}, table by table."
+    )
     return report

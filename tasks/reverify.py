@@ -38,6 +38,7 @@ async def reverify(shipped: str) -> int:
     if judged.errors:
         told = "; ".join(f"{one.subject}: {one.gate}: {one.reason}" for one in judged.errors[:5])
         raise StepFailed(
-            f"{len(judged.errors)} of {len(judged.verdicts)} could not be judged. {told}", items=[one.subject for one in judged.errors]
+            f"{len(judged.errors)} of {len(judged.verdicts)} could not be judged. {told}",
+            items=[one.subject for one in judged.errors],
         )
     return len(judged.withdrawals)

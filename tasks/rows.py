@@ -28,24 +28,36 @@ def open_rows(lake: Lake, run: str) -> Generator[duckdb.DuckDBPyConnection]:
             yield connection
         except duckdb.Error as error:
             check_files(lake, [run])
-            raise LakeError(f"Run {run} of {lake.url} cannot be judged ({error}). Retry: a file may have been merged meanwhile.") from error
+            raise LakeError(
+                f"Run {run} of {lake.url} cannot be judged ({error}). Retry: a file may have been merged meanwhile."
+            ) from error
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, lake: Lake, run: str) -> None:
-    spill = quote(f"{tempfile.gettempdir()}/envmill-quality")  # by default it would be a folder in the checkout
-    connection.execute(f"set python_enable_replacements = false; set preserve_insertion_order = false; set temp_directory = {spill}")
+    spill = quote(
+        f"{tempfile.gettempdir()}/envmill-quality"
+    )  # by default it would be a folder in the checkout
+    connection.execute(
+        f"set python_enable_replacements = false; set preserve_insertion_order = false; set temp_directory = {spill}"
+    )
     kept = "view"
     if filesystem := getattr(lake.store, "filesystem", None):
         connection.register_filesystem(filesystem)
         kept = "table"  # promises look at a row many times; over a network it is fetched once
     snapshot = lake.snapshot(run)
     for table, record in TABLES.items():
-        source = _open_table(connection, lake, record, [entry.name for entry in snapshot.files[table]])
-        columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())
+        source = _open_table(
+            connection, lake, record, [entry.name for entry in snapshot.files[table]]
+        )
+        columns = ", ".join(
+            f"{name}::{kind} as {name}" for name, kind in column_types(record).items()
+        )
         connection.execute(f"create {kept} raw_{table} as select {columns} from {source}")
 
 
-def _open_table(connection: duckdb.DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]) -> str:
+def _open_table(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]
+) -> str:
     """A relation. Files of an older shape are read whole and upgraded, the others by DuckDB, column by column."""
     if not names:
         nulls = ", ".join(f"null::{kind} as {name}" for name, kind in column_types(record).items())
@@ -54,8 +66,12 @@ def _open_table(connection: duckdb.DuckDBPyConnection, lake: Lake, record: type[
     present = [lake.store.locate(name) for name in names if name not in past]
     sources = [read_files(present)] if present else []
     if past:
-        connection.register("upgraded", pa.concat_tables([read_file(lake.store, name, record) for name in past]))
-        connection.execute(f"create table past_{record.table} as from upgraded")  # a registered relation is seen by one cursor only
+        connection.register(
+            "upgraded", pa.concat_tables([read_file(lake.store, name, record) for name in past])
+        )
+        connection.execute(
+            f"create table past_{record.table} as from upgraded"
+        )  # a registered relation is seen by one cursor only
         sources.append(f"past_{record.table}")
     columns = ", ".join(column_types(record))
     return f"({' union all '.join(f'select {columns} from {source}' for source in sources)})"

@@ -21,7 +21,9 @@ def main(code: int, cache: Path) -> int:
     if code != _FAILED or not 0 < len(failed) <= MOST:
         return code
     _tell(f"{len(failed)} failed beside other tests and run again alone:", failed)
-    again = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *failed], check=False).returncode
+    again = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *failed], check=False
+    ).returncode
     if again == 0:
         _tell("UNSTEADY, passed alone:", failed)
     return again

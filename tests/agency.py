@@ -69,9 +69,18 @@ class Agency:
         self.binders[key] = {"lease_ids": lease_ids, "label": label}
         return {"id": key}
 '''
-EFFECTS: Any = {"list_flats": "query", "make_offer": "change", "sign_lease": "change", "bind": "change"}
+EFFECTS: Any = {
+    "list_flats": "query",
+    "make_offer": "change",
+    "sign_lease": "change",
+    "bind": "change",
+}
 STATE: dict[str, Any] = {
-    "flats": {"F1": {"street": "Elm Road"}, "F2": {"street": "Elm Road"}, "F3": {"street": "Oak Lane"}},
+    "flats": {
+        "F1": {"street": "Elm Road"},
+        "F2": {"street": "Elm Road"},
+        "F3": {"street": "Oak Lane"},
+    },
     "offers": {"O1": {"flat_id": "F3", "tenant": "Ada Moss", "status": "open"}},
     "leases": {},
     "binders": {},
@@ -80,7 +89,11 @@ STATE: dict[str, Any] = {
 
 def make_agency() -> Environment:
     return make_environment(
-        PROGRAM, entry="program:Agency", tools=KINDS["stateful"].derive_tools(PROGRAM, "Agency", EFFECTS), name="Agency", rules=[]
+        PROGRAM,
+        entry="program:Agency",
+        tools=KINDS["stateful"].derive_tools(PROGRAM, "Agency", EFFECTS),
+        name="Agency",
+        rules=[],
     )
 
 
@@ -103,6 +116,10 @@ LONG = [
     call("make_offer", flat_id="F3", tenant="Cora Lind"),
     call("sign_lease", offer_id=refer(2, "/id"), months=12),
     call("sign_lease", offer_id=refer(3, "/id"), months=6),
-    call("bind", lease_ids=[refer(4, "/lease/id"), refer(5, "/lease/id")], label={"first": {"lease": refer(4, "/lease/id")}}),
+    call(
+        "bind",
+        lease_ids=[refer(4, "/lease/id"), refer(5, "/lease/id")],
+        label={"first": {"lease": refer(4, "/lease/id")}},
+    ),
 ]
 """References to a look-up, in a list, and in a nested object."""

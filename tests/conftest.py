@@ -39,7 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "jail" in getattr(item, "fixturenames", ()):
             # What is shared lives in one event loop.
             item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
-    items.sort(key=lambda item: _LONG.index(group) if (group := _find_group(item.nodeid)) in _LONG else len(_LONG))
+    items.sort(
+        key=lambda item: (
+            _LONG.index(group) if (group := _find_group(item.nodeid)) in _LONG else len(_LONG)
+        )
+    )
 
 
 def _find_group(nodeid: str) -> str:

@@ -40,7 +40,11 @@ def find_differences(pins: dict[str, str], installed: Iterable[Distribution]) ->
         if wanted != found.version:
             yield f"{name} {found.version}: the lock has {wanted or 'no such package'}"
         yield from (f"{name}: {path} is not as it was installed" for path in _list_changed(found))
-    yield from (f"{name} {version}: not installed" for name, version in left.items() if name not in ("pip", "setuptools"))
+    yield from (
+        f"{name} {version}: not installed"
+        for name, version in left.items()
+        if name not in ("pip", "setuptools")
+    )
 
 
 def _list_changed(found: Distribution) -> Iterator[str]:
@@ -49,13 +53,17 @@ def _list_changed(found: Distribution) -> Iterator[str]:
             # The record itself, and files that are compiled here.
             continue
         place = Path(str(file.locate()))
-        digest = hashlib.new(file.hash.mode, place.read_bytes()).digest() if place.is_file() else b""
+        digest = (
+            hashlib.new(file.hash.mode, place.read_bytes()).digest() if place.is_file() else b""
+        )
         if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
             yield str(file)
 
 
 def main() -> int:
-    differences = list(find_differences(read_pins((ROOT / "requirements.lock").read_text()), distributions()))
+    differences = list(
+        find_differences(read_pins((ROOT / "requirements.lock").read_text()), distributions())
+    )
     sys.stdout.write("".join(f"{line}\n" for line in differences))
     return bool(differences)
 

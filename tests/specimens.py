@@ -60,14 +60,25 @@ class Shed:
 '''
 
 STATE: dict[str, Any] = {
-    "tools": {"T1": {"name": "drill", "free": True}, "T2": {"name": "saw", "free": True}, "T3": {"name": "axe", "free": False}},
+    "tools": {
+        "T1": {"name": "drill", "free": True},
+        "T2": {"name": "saw", "free": True},
+        "T3": {"name": "axe", "free": False},
+    },
     "members": {"M1": {"name": "Ada"}, "M2": {"name": "Bo"}},
     "loans": {},
 }
 
 EFFECTS: dict[str, Any] = {"list_tools": "query", "get_member": "query", "lend": "change"}
 
-ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
+ORIGIN = Origin(
+    recipe="envscaler",
+    seed="seed_x",
+    provider="offline",
+    model="m",
+    prompt="program",
+    prompt_hash="h",
+)
 
 
 def make_environment(program: str = PROGRAM, **changes: Any) -> Environment:
@@ -123,7 +134,12 @@ LEND = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"})
 VERIFIER = Verifier(
     goals=[
         Check(name="the drill is lent", op="equals", path=["tools", "T1", "free"], value=False),
-        Check(name="Ada has it", op="present", path=["loans"], value={"tool": "T1", "member": "M1", "since": {"$any": "string"}}),
+        Check(
+            name="Ada has it",
+            op="present",
+            path=["loans"],
+            value={"tool": "T1", "member": "M1", "since": {"$any": "string"}},
+        ),
     ],
     guards=[],
     frame=[["tools", "T1", "free"]],

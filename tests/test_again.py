@@ -23,7 +23,13 @@ def test_it(number):
 
 @pytest.mark.parametrize(
     ("fails", "count", "code", "seen"),
-    [("first", 1, 0, 1), ("True", 1, 1, 1), ("first", MOST, 0, MOST), ("first", MOST + 1, 1, 0), ("first and number", 2, 0, 1)],
+    [
+        ("first", 1, 0, 1),
+        ("True", 1, 1, 1),
+        ("first", MOST, 0, MOST),
+        ("first", MOST + 1, 1, 0),
+        ("first and number", 2, 0, 1),
+    ],
     ids=["unsteady", "fault", "most", "too many", "the failed one"],
 )
 def test_a_few_failures_are_tried_again_alone(
@@ -32,7 +38,16 @@ def test_a_few_failures_are_tried_again_alone(
     file = tmp_path / "test_unsteady.py"
     file.write_text(_PROGRAM.format(count=count, fails=fails))
     monkeypatch.chdir(tmp_path)
-    command = [sys.executable, "-m", "pytest", "-q", "-o", "cache_dir=cache", "--cache-clear", file.name]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-o",
+        "cache_dir=cache",
+        "--cache-clear",
+        file.name,
+    ]
     first = subprocess.run(command, check=False, capture_output=True).returncode
     assert first == 1
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("seen-*")}

@@ -28,7 +28,10 @@ from tests.stages.test_review import put
 from tests.stages.test_written_checks import BAD, GOOD, NOTHING_ELSE, WISH
 
 SEED = Seed(recipe="envscaler", brief=SHED.brief, licence="Apache-2.0")
-RULE, OTHER = "A tool that is lent cannot be lent again.", "A member has at most 3 tools out at a time."
+RULE, OTHER = (
+    "A tool that is lent cannot be lent again.",
+    "A member has at most 3 tools out at a time.",
+)
 
 
 @dataclass
@@ -44,10 +47,14 @@ class Writer:
         self.told.append(list(locked))
         return self.versions[min(len(self.told), len(self.versions)) - 1]
 
-    async def think_up(self, seed: Any, repair: Repair, models: Any, before: Blueprint | None = None) -> Blueprint:
+    async def think_up(
+        self, seed: Any, repair: Repair, models: Any, before: Blueprint | None = None
+    ) -> Blueprint:
         return self._next(repair.locked)
 
-    async def write_program(self, blueprint: Any, before: Any, repair: Repair, models: Any) -> ProgramReply:
+    async def write_program(
+        self, blueprint: Any, before: Any, repair: Repair, models: Any
+    ) -> ProgramReply:
         return ProgramReply(source=self._next(repair.locked), class_name="Shed")
 
     async def sum_errors(self, _plan: Any, _failed: Any, repair: Any, _models: Any) -> Any:
@@ -59,8 +66,14 @@ class Writer:
     async def pose(self, brief: ScenarioBrief, repair: Repair, models: Any) -> ScenarioReply:
         return ScenarioReply.model_validate(self._next(repair.locked))
 
-    async def write_checks(self, environment: Any, draft: Any, repair: Repair, models: Any) -> ChecksReply:
-        return ChecksReply(checks=[WrittenCheck(name=name, source=source) for name, source in self._next(repair.locked)])
+    async def write_checks(
+        self, environment: Any, draft: Any, repair: Repair, models: Any
+    ) -> ChecksReply:
+        return ChecksReply(
+            checks=[
+                WrittenCheck(name=name, source=source) for name, source in self._next(repair.locked)
+            ]
+        )
 
 
 def lock(settings: Any, record: Record, *parts: str) -> Locks:
@@ -74,7 +87,9 @@ def lock(settings: Any, record: Record, *parts: str) -> Locks:
 
 def tell_end(result: Result) -> tuple[list[str], list[str]]:
     """How each version ended, and what ended it all."""
-    return [one.outcome for one in result.records if isinstance(one, Build)], [one.reason for one in result.findings]
+    return [one.outcome for one in result.records if isinstance(one, Build)], [
+        one.reason for one in result.findings
+    ]
 
 
 def make_plan(*rules: str, **changes: Any) -> Blueprint:
@@ -85,11 +100,15 @@ def make_plan(*rules: str, **changes: Any) -> Blueprint:
     ("mended", "outcomes", "ends"),
     [
         pytest.param([make_plan(RULE)], ["failed", "built"], [], id="kept at once"),
-        pytest.param([make_plan(OTHER), make_plan(RULE)], ["failed", "failed", "built"], [], id="sent back"),
+        pytest.param(
+            [make_plan(OTHER), make_plan(RULE)], ["failed", "failed", "built"], [], id="sent back"
+        ),
         pytest.param([make_plan(OTHER)], ["failed"] * 4, ["locked"], id="never kept"),
     ],
 )
-async def test_a_repaired_blueprint_keeps_a_locked_rule(settings: Any, mended: list[Any], outcomes: list[str], ends: list[str]) -> None:
+async def test_a_repaired_blueprint_keeps_a_locked_rule(
+    settings: Any, mended: list[Any], outcomes: list[str], ends: list[str]
+) -> None:
     kept = make_environment(rules=[RULE], origin=SHED.origin.model_copy(update={"seed": SEED.id}))
     writer = Writer([make_plan(RULE, tools=[]), *mended])
     context = replace(make_mill(cast(Any, None), writer), locks=lock(settings, kept, RULE))
@@ -106,13 +125,18 @@ SILENT = ANSWER | {"say": "", "facts": FACTS}
     ("mended", "outcomes", "ends"),
     [
         pytest.param([ANSWER | {"facts": FACTS}], ["failed", "built"], [], id="kept at once"),
-        pytest.param([ANSWER | {"facts": {"card": "B1"}}], ["failed"] * 4, ["locked"], id="never kept"),
+        pytest.param(
+            [ANSWER | {"facts": {"card": "B1"}}], ["failed"] * 4, ["locked"], id="never kept"
+        ),
     ],
 )
 async def test_a_repaired_draft_keeps_a_locked_fact(
     sandbox: Sandbox, settings: Any, mended: list[Any], outcomes: list[str], ends: list[str]
 ) -> None:
-    kept, place = make_scenario(SHED, user=UserContract(opening="Please.", facts=FACTS)), ScenarioSlot(SHED, 0)
+    kept, place = (
+        make_scenario(SHED, user=UserContract(opening="Please.", facts=FACTS)),
+        ScenarioSlot(SHED, 0),
+    )
     writer = Writer([SILENT, *mended])
     context = replace(make_mill(sandbox, writer), locks=lock(settings, kept, "card"))
     result = await generate_draft(Subject(place.id, "y", "t", place), context, cast(Any, Nobody()))
@@ -120,10 +144,15 @@ async def test_a_repaired_draft_keeps_a_locked_fact(
     assert writer.told == [[], *[['card: "A7"']] * (len(outcomes) - 1)]
 
 
-async def test_a_repaired_program_is_told_which_rules_are_locked(sandbox: Sandbox, settings: Any) -> None:
+async def test_a_repaired_program_is_told_which_rules_are_locked(
+    sandbox: Sandbox, settings: Any
+) -> None:
     blueprint = make_plan(RULE, OTHER)
     writer = Writer([UNLOADABLE, PROGRAM])
-    context = replace(make_mill(sandbox, writer), locks=lock(settings, make_environment(rules=[RULE, OTHER], blueprint=blueprint.id), RULE))
+    context = replace(
+        make_mill(sandbox, writer),
+        locks=lock(settings, make_environment(rules=[RULE, OTHER], blueprint=blueprint.id), RULE),
+    )
     await build_environment(Subject(blueprint.id, "", "t", blueprint), context, cast(Any, Nobody()))
     assert writer.told == [[], [RULE]]
 
@@ -131,22 +160,34 @@ async def test_a_repaired_program_is_told_which_rules_are_locked(sandbox: Sandbo
 LOCKED, SPOILT = GOOD[0], ("spoilt", BAD["always true"][0])
 
 
-async def build(sandbox: Sandbox, settings: Any, locked: Check, *versions: Any) -> tuple[Result, list[list[str]]]:
+async def build(
+    sandbox: Sandbox, settings: Any, locked: Check, *versions: Any
+) -> tuple[Result, list[list[str]]]:
     """A scenario of a draft one of whose checks was locked."""
     writer = Writer([WISH, *versions])
     context = make_mill(sandbox, writer, checks="written")
-    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
+    (draft,) = (
+        await generate_draft(
+            Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody())
+        )
+    ).records
     assert isinstance(draft, Draft)
-    kept = make_scenario(SHED, draft=draft.id, verifier=Verifier(goals=[locked], guards=[], frame=[]))
+    kept = make_scenario(
+        SHED, draft=draft.id, verifier=Verifier(goals=[locked], guards=[], frame=[])
+    )
     context = replace(context, locks=lock(settings, kept, locked.name))
-    return await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody())), writer.told[1:]
+    return await build_scenario(
+        Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody())
+    ), writer.told[1:]
 
 
 @pytest.mark.parametrize(
     ("versions", "outcomes", "ends"),
     [
         pytest.param([[SPOILT], GOOD], ["failed", "built"], [], id="kept by the repair"),
-        pytest.param([[("a loan is there", NOTHING_ELSE), GOOD[1]]], ["failed"] * 4, ["locked"], id="changed"),
+        pytest.param(
+            [[("a loan is there", NOTHING_ELSE), GOOD[1]]], ["failed"] * 4, ["locked"], id="changed"
+        ),
         pytest.param([[("lent", LOCKED[1]), GOOD[1]]], ["failed"] * 4, ["locked"], id="renamed"),
     ],
 )
@@ -154,18 +195,33 @@ async def test_a_written_checklist_keeps_a_locked_check(
     sandbox: Sandbox, settings: Any, versions: list[Any], outcomes: list[str], ends: list[str]
 ) -> None:
     name, source = LOCKED
-    result, told = await build(sandbox, settings, Check(name=name, op="generated", path=[], source=source, weight=0.5), *versions)
+    result, told = await build(
+        sandbox,
+        settings,
+        Check(name=name, op="generated", path=[], source=source, weight=0.5),
+        *versions,
+    )
     assert tell_end(result) == (outcomes, ends)
     assert told == [[f"{name}: {source}"]] * len(outcomes)
     assert any(isinstance(one, Scenario) for one in result.records) is not bool(ends)
 
 
-async def test_nobody_is_asked_for_a_list_that_cannot_hold_what_is_locked(sandbox: Sandbox, settings: Any) -> None:
+async def test_nobody_is_asked_for_a_list_that_cannot_hold_what_is_locked(
+    sandbox: Sandbox, settings: Any
+) -> None:
     """A derived check is no function."""
     context = make_mill(sandbox, Writer([WISH]))
-    (draft,) = (await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody()))).records
+    (draft,) = (
+        await generate_draft(
+            Subject("x", "y", "t", ScenarioSlot(SHED, 0)), context, cast(Any, Nobody())
+        )
+    ).records
     assert isinstance(draft, Draft)
-    derived = (await build_scenario(Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody()))).records[0]
+    derived = (
+        await build_scenario(
+            Subject(draft.id, "y", "t", PlacedScenario(draft, SHED)), context, cast(Any, Nobody())
+        )
+    ).records[0]
     assert isinstance(derived, Scenario)
     result, told = await build(sandbox, settings, derived.verifier.goals[0], GOOD)
     assert tell_end(result) == ([], ["locked"])

@@ -15,15 +15,28 @@ KEY = "sk-abcdef0123456789"
 
 
 def test_a_key_shows_itself_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    settings = Settings.read({"OPENAI_API_KEY": KEY, "ENVMILL_ENDPOINT_LOCAL": "http://127.0.0.1:1/v1", "ENVMILL_ENDPOINT_LOCAL_KEY": KEY})
+    settings = Settings.read(
+        {
+            "OPENAI_API_KEY": KEY,
+            "ENVMILL_ENDPOINT_LOCAL": "http://127.0.0.1:1/v1",
+            "ENVMILL_ENDPOINT_LOCAL_KEY": KEY,
+        }
+    )
     logging.getLogger().warning("%s %r %s", settings, settings, f"{settings.endpoints}")
-    shown = [caplog.text, repr(settings), str(settings.endpoints["openai"].key), f"{settings.endpoints['local'].key:}"]
+    shown = [
+        caplog.text,
+        repr(settings),
+        str(settings.endpoints["openai"].key),
+        f"{settings.endpoints['local'].key:}",
+    ]
     try:
         raise ValueError(settings)
     except ValueError as error:
         shown += traceback.format_exception(error)
     assert all(KEY not in text for text in shown)
-    assert settings.endpoints["openai"].key.reveal() == settings.endpoints["local"].key.reveal() == KEY
+    assert (
+        settings.endpoints["openai"].key.reveal() == settings.endpoints["local"].key.reveal() == KEY
+    )
 
 
 @pytest.mark.parametrize("write", [pickle.dumps, copy.deepcopy], ids=["pickled", "copied"])
@@ -46,7 +59,11 @@ def test_a_key_is_taken_out_of_a_text() -> None:
 
 def test_servers_are_known_by_name() -> None:
     settings = Settings.read(
-        {"ENVMILL_ENDPOINT_MY_BOX": "http://box:8000/v1", "ENVMILL_ENDPOINT_MY_BOX_KEY": "k", "ENVMILL_OPENAI_URL": "https://gate/v1"}
+        {
+            "ENVMILL_ENDPOINT_MY_BOX": "http://box:8000/v1",
+            "ENVMILL_ENDPOINT_MY_BOX_KEY": "k",
+            "ENVMILL_OPENAI_URL": "https://gate/v1",
+        }
     )
     assert {name: (one.url, one.key.reveal()) for name, one in settings.endpoints.items()} == {
         "openai": ("https://gate/v1", ""),
@@ -63,7 +80,9 @@ def test_servers_are_known_by_name() -> None:
         ({"ENVMILL_ENDPOINT_OPENAI": "http://box/v1"}, "has a vendor's name"),
     ],
 )
-def test_a_wrong_address_is_refused_without_being_quoted(environ: dict[str, str], told: str) -> None:
+def test_a_wrong_address_is_refused_without_being_quoted(
+    environ: dict[str, str], told: str
+) -> None:
     with pytest.raises(SettingsError, match=told) as refused:
         Settings.read(environ)
     assert "secret" not in refused.value.message
@@ -71,7 +90,11 @@ def test_a_wrong_address_is_refused_without_being_quoted(environ: dict[str, str]
 
 def test_an_origin_with_the_usual_port_is_spelled_as_browsers_do() -> None:
     asked = "https://mill.example:443,http://lab:80,http://mill.example:443"
-    assert Settings.read({"ENVMILL_ORIGINS": asked}).origins == {"https://mill.example", "http://lab", "http://mill.example:443"}
+    assert Settings.read({"ENVMILL_ORIGINS": asked}).origins == {
+        "https://mill.example",
+        "http://lab",
+        "http://mill.example:443",
+    }
 
 
 def test_origins_of_proxies_are_whole_and_lower_case() -> None:

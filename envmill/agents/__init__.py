@@ -49,5 +49,7 @@ def _read_degree(text: str) -> float:
     except ValueError:
         degree = -1.0
     if not 0 <= degree <= 1:
-        raise SettingsError(f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the oracle), like skilled@0.7.")
+        raise SettingsError(
+            f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the oracle), like skilled@0.7."
+        )
     return degree

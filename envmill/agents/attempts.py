@@ -30,12 +30,17 @@ Enough: TypeAlias = Callable[[Sequence[Rollout]], bool]
 ROUND = 4
 
 
-async def attempt(play: Play, enough: Enough, most: int, *, first: int = 0, side_by_side: int = ROUND) -> AsyncGenerator[Rollout]:
+async def attempt(
+    play: Play, enough: Enough, most: int, *, first: int = 0, side_by_side: int = ROUND
+) -> AsyncGenerator[Rollout]:
     """Attempts `first`, `first + 1`, … until they are enough or `most` were made. Stops after a round that met an outage."""
     made: list[Rollout] = []
     while len(made) < most and not enough(made) and not _is_cut_off(made):
         start = first + len(made)
-        ended = await asyncio.gather(*map(play, range(start, min(first + most, start + side_by_side))), return_exceptions=True)
+        ended = await asyncio.gather(
+            *map(play, range(start, min(first + most, start + side_by_side))),
+            return_exceptions=True,
+        )
         # Only now: those beside a broken one have been paid for, and their replies are journalled.
         if broken := next((one for one in ended if isinstance(one, BaseException)), None):
             raise broken
@@ -52,7 +57,9 @@ def require_reached(rollouts: Sequence[Rollout]) -> None:
     """Outage when a model could not be reached in one of them: the scenario is tried again, and pays for no reply twice."""
     lost = [one for one in rollouts if one.termination == "outage"]
     if lost:
-        raise Outage(f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} broke off: {lost[0].detail}")
+        raise Outage(
+            f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} broke off: {lost[0].detail}"
+        )
 
 
 def make_player(

@@ -122,15 +122,21 @@ class TurnPlayback:
         return next(self._answers)
 
 
-async def play_plan(sandbox: Sandbox, program: Program, reset: Reset, steps: Sequence[Step]) -> PlannedBackend:
+async def play_plan(
+    sandbox: Sandbox, program: Program, reset: Reset, steps: Sequence[Step]
+) -> PlannedBackend:
     """One message; a second one where a move failed, since nothing is done after that. A move that then does not fail was held up by a busy
     machine, and says nothing."""
     for _ in range(_TAKES):
         seen = await sandbox.play(program, [reset, *steps, Look()])
-        failed = next((place for place, one in enumerate(seen[:-1]) if one.outcome == "failure"), len(steps))
+        failed = next(
+            (place for place, one in enumerate(seen[:-1]) if one.outcome == "failure"), len(steps)
+        )
         if failed >= len(steps):
             return PlannedBackend(seen)
         seen = await sandbox.play(program, [reset, *steps[:failed], Look()])
         if seen[failed].outcome == "failure":
             return PlannedBackend(seen)
-    raise SandboxError(f"A move failed and, played again, did not, {_TAKES} times: the machine may be too busy. Retry when it is less so.")
+    raise SandboxError(
+        f"A move failed and, played again, did not, {_TAKES} times: the machine may be too busy. Retry when it is less so."
+    )

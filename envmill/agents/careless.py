@@ -24,7 +24,11 @@ class Careless:
         slip = min(_SLIP, _MOST_SLIPS / max(1, len(scenario.oracle)))
         for call in scenario.oracle:
             fate = dice.random() / slip
-            made.append([mix_up(call, scenario.initial_state, dice) if fate < 1 else call] if fate >= 0.5 else [])
+            made.append(
+                [mix_up(call, scenario.initial_state, dice) if fate < 1 else call]
+                if fate >= 0.5
+                else []
+            )
         return script(scenario, made)
 
 

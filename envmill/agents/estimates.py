@@ -61,9 +61,13 @@ def find_interval(passed: int, judged: int, z: float = Z95) -> tuple[float, floa
     centre = (rate + weight / 2) / (1 + weight)
     reach = z / (1 + weight) * sqrt(rate * (1 - rate) / judged + weight / (4 * judged))
     # At the ends the formula gives them but for rounding.
-    return 0.0 if not passed else max(0.0, centre - reach), 1.0 if passed == judged else min(1.0, centre + reach)
+    return 0.0 if not passed else max(0.0, centre - reach), 1.0 if passed == judged else min(
+        1.0, centre + reach
+    )
 
 
 def _check(passed: int, judged: int, k: int) -> None:
     if not 0 <= passed <= judged or k < 1:
-        raise ValueError(f"{passed} passes of {judged} attempts in groups of {k}: count passes among judged attempts, and k from 1.")
+        raise ValueError(
+            f"{passed} passes of {judged} attempts in groups of {k}: count passes among judged attempts, and k from 1."
+        )

@@ -18,7 +18,9 @@ from envmill.models.mend import load_object
 from schemas.base import Json, canonical_json
 from schemas.environment import Call, Environment
 
-Respond: TypeAlias = Callable[[list[dict[str, Any]], list[dict[str, Any]]], "str | Mapping[str, Any]"]
+Respond: TypeAlias = Callable[
+    [list[dict[str, Any]], list[dict[str, Any]]], "str | Mapping[str, Any]"
+]
 """Messages and tools in, an answer out: words, or a message like `{"content": …, "tool_calls": […]}`."""
 _SHAPE = (
     'return words, or a message like {"content": "…", "tool_calls": [{"id": "…", "function": {"name": "…", "arguments": "{…}"}}]}; '
@@ -32,7 +34,9 @@ class _Called(BaseModel):
 
     @property
     def raw(self) -> str:
-        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments or {})
+        return (
+            self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments or {})
+        )
 
 
 class _Asked(BaseModel):
@@ -65,7 +69,14 @@ class _FunctionSpeaker:
         told = brief_agent(environment, clock)
         self._messages: list[dict[str, Any]] = [{"role": "system", "content": told}] if told else []
         self._tools: list[dict[str, Any]] = [
-            {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
             for tool in environment.shown
             if "agent" in tool.actors
         ]
@@ -74,16 +85,25 @@ class _FunctionSpeaker:
 
     async def speak(self, heard: TurnInput) -> Turn:
         self._add_heard(heard)
-        answer = _read(await asyncio.to_thread(self._respond, [dict(one) for one in self._messages], self._tools))
+        answer = _read(
+            await asyncio.to_thread(
+                self._respond, [dict(one) for one in self._messages], self._tools
+            )
+        )
         asked = [self._number(call) for call in answer.tool_calls or ()]
         self._ids = [number for number, _ in asked]
         said: dict[str, Any] = {"role": "assistant", "content": answer.content or ""}
-        self._messages.append(said | ({"tool_calls": [_render(number, call) for number, call in asked]} if asked else {}))
+        self._messages.append(
+            said
+            | ({"tool_calls": [_render(number, call) for number, call in asked]} if asked else {})
+        )
         return Turn(answer.content or "", [_parse(call) for _, call in asked])
 
     def _add_heard(self, heard: TurnInput) -> None:
         if heard.event != "replies":
-            self._messages.append({"role": "user", "content": heard.text or canonical_json(heard.notices)})
+            self._messages.append(
+                {"role": "user", "content": heard.text or canonical_json(heard.notices)}
+            )
             return
         for number, reply in zip(self._ids, heard.replies, strict=True):
             content = render_content(MALFORMED if reply is None else describe_reply(reply))
@@ -97,7 +117,9 @@ class _FunctionSpeaker:
 
 def _read(answer: Any) -> _Answer:
     try:
-        return _Answer(content=answer) if isinstance(answer, str) else _Answer.model_validate(answer)
+        return (
+            _Answer(content=answer) if isinstance(answer, str) else _Answer.model_validate(answer)
+        )
     except ValidationError as error:
         raise SettingsError(
             f"The policy's answer cannot be read ({error.error_count()} faults, first: {error.errors()[0]['msg']}): {_SHAPE}."
@@ -105,9 +127,17 @@ def _read(answer: Any) -> _Answer:
 
 
 def _render(number: str, call: _Called) -> dict[str, Any]:
-    return {"id": number, "type": "function", "function": {"name": call.name, "arguments": call.raw}}
+    return {
+        "id": number,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.raw},
+    }
 
 
 def _parse(call: _Called) -> Call | MalformedCall:
     arguments = load_object(call.raw) if call.raw.strip() else {}
-    return MalformedCall(call.name, call.raw) if isinstance(arguments, str) else Call(name=call.name, arguments=arguments)
+    return (
+        MalformedCall(call.name, call.raw)
+        if isinstance(arguments, str)
+        else Call(name=call.name, arguments=arguments)
+    )

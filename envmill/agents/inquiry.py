@@ -29,7 +29,12 @@ class Inquirer:
         self._untold = [name for name in scenario.user.hidden if name in self._facts]
         self._deeds = list_deeds(scenario.oracle, scenario.user.able)
         self._undone, self._needs = list(self._deeds), scenario.user.needs
-        shown = {name for call in scenario.oracle if call.actor == "agent" for name in self._list_needs(call)}
+        shown = {
+            name
+            for call in scenario.oracle
+            if call.actor == "agent"
+            for name in self._list_needs(call)
+        }
         self._unplaced = [name for name in self._untold if name not in shown]
         self._held: Move | None = None
 
@@ -60,7 +65,11 @@ class Inquirer:
 
     def _list_needs(self, call: Call) -> list[str]:
         known = {render_leaf(leaf) for leaf in _list_grounds(call, self._state)}
-        return [name for name in self._untold if any(_rests_on(leaf, known) for leaf in list_leaves(self._facts[name]))]
+        return [
+            name
+            for name in self._untold
+            if any(_rests_on(leaf, known) for leaf in list_leaves(self._facts[name]))
+        ]
 
 
 def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
@@ -72,7 +81,9 @@ def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
 def _rests_on(told: Json, known: set[str]) -> bool:
     """Whether what the user would tell is, or names, something that the call goes by."""
     plain = normalise(render_leaf(told))
-    return render_leaf(told) in known or any(len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known)
+    return render_leaf(told) in known or any(
+        len(leaf) >= _SHORTEST and find_words(plain, leaf) for leaf in known
+    )
 
 
 def _list_grounds(call: Call, state: Mapping[str, Json]) -> Iterator[Json]:

@@ -26,5 +26,11 @@ class RolloutLimits:
 
     def describe(self) -> dict[str, float]:
         """As they are stored with a rollout."""
-        told = {"steps": self.steps, "turns": self.turns, "tokens": self.tokens, "seconds": self.seconds, "errors": self.errors}
+        told = {
+            "steps": self.steps,
+            "turns": self.turns,
+            "tokens": self.tokens,
+            "seconds": self.seconds,
+            "errors": self.errors,
+        }
         return {name: float(value) for name, value in told.items() if value is not None}

@@ -16,7 +16,10 @@ from schemas.environment import Call
 
 MALFORMED: Mapping[str, Json] = {
     "ok": False,
-    "error": {"code": "malformed_call", "message": "The arguments are no JSON object, so nothing was called. Write them anew."},
+    "error": {
+        "code": "malformed_call",
+        "message": "The arguments are no JSON object, so nothing was called. Write them anew.",
+    },
 }
 """What a policy is told of a call that could not be read."""
 
@@ -56,7 +59,9 @@ class RolloutLog:
         """A call of the user's own. The agent never sees it: it is told what came of it in words."""
         self._numbers += 1
         number = f"call_{self._numbers}"
-        self.messages.append({"role": "user", "content": "", "tool_calls": [_render_call(number, call)]})
+        self.messages.append(
+            {"role": "user", "content": "", "tool_calls": [_render_call(number, call)]}
+        )
         self._answer(number, call, reply)
 
     def take(self, turn: Turn) -> None:
@@ -64,12 +69,18 @@ class RolloutLog:
         self.turns += 1
         self.usage += turn.usage
 
-    def record(self, turn: Turn, done: Sequence[tuple[Call | MalformedCall, Observation | None]]) -> None:
+    def record(
+        self, turn: Turn, done: Sequence[tuple[Call | MalformedCall, Observation | None]]
+    ) -> None:
         """The calls of a turn, each with its reply."""
         numbers = [f"call_{self._numbers + place}" for place in range(1, len(done) + 1)]
         self._numbers += len(done)
-        asked = [_render_call(number, call) for number, (call, _) in zip(numbers, done, strict=True)]
-        self.messages.append({"role": "assistant", "content": turn.text, **_show(turn), "tool_calls": asked})
+        asked = [
+            _render_call(number, call) for number, (call, _) in zip(numbers, done, strict=True)
+        ]
+        self.messages.append(
+            {"role": "assistant", "content": turn.text, **_show(turn), "tool_calls": asked}
+        )
         for number, (call, reply) in zip(numbers, done, strict=True):
             self._answer(number, call, reply)
 
@@ -81,11 +92,22 @@ class RolloutLog:
             self.unread += 1
             self.moves += 1
         content = MALFORMED if reply is None else describe_reply(reply)
-        self.messages.append({"role": "tool", "tool_call_id": number, "content": content, "state_hash": self._state_hash})
+        self.messages.append(
+            {
+                "role": "tool",
+                "tool_call_id": number,
+                "content": content,
+                "state_hash": self._state_hash,
+            }
+        )
 
     def wait(self, seconds: float, reply: Observation) -> None:
         """Time that was let pass, and what came meanwhile."""
-        told = {"seconds": seconds, "notifications": reply.notifications, "state_hash": reply.state_hash}
+        told = {
+            "seconds": seconds,
+            "notifications": reply.notifications,
+            "state_hash": reply.state_hash,
+        }
         self.messages.append({"role": "wait", **told})
         self.seconds += seconds
         self._note(reply)
@@ -118,7 +140,9 @@ class StoredCall:
         """As it is judged. A call that failed ends a rollout in error, which nobody judges: what was not ok was refused."""
         if self.content["ok"]:
             return CompletedCall(self.call, "ok", "", self.content["parts"], self.after)
-        return CompletedCall(self.call, "rejection", self.content["error"]["code"], after=self.after)
+        return CompletedCall(
+            self.call, "rejection", self.content["error"]["code"], after=self.after
+        )
 
 
 @dataclass(frozen=True)
@@ -154,7 +178,9 @@ def read_moves(transcript: Sequence[Json]) -> Iterator[StoredCall | StoredWait]:
             if "raw" in asked:
                 continue
             reply = replies[asked["id"]]
-            call = Call(name=asked["name"], arguments=asked["arguments"], actor=asked.get("actor", "agent"))
+            call = Call(
+                name=asked["name"], arguments=asked["arguments"], actor=asked.get("actor", "agent")
+            )
             yield StoredCall(call, reply["content"], reply["state_hash"], said)
 
 
@@ -165,7 +191,11 @@ def read_words(transcript: Sequence[Json]) -> list[str]:
 
 def read_answers(transcript: Sequence[Json]) -> list[str]:
     """What the user said to each of these messages; the last may have no answer. The opening comes before all of them."""
-    said = [entry["content"] for entry in transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+    said = [
+        entry["content"]
+        for entry in transcript
+        if entry["role"] == "user" and not entry.get("tool_calls")
+    ]
     return said[1:]
 
 
@@ -174,7 +204,12 @@ def count_said(transcript: Sequence[Json], later: Sequence[str]) -> list[int]:
     ends, said = list[int](), 0
     for entry in transcript:
         said += _is_message(entry)
-        if entry["role"] == "user" and len(ends) < len(later) and said and entry["content"].startswith(later[len(ends)]):
+        if (
+            entry["role"] == "user"
+            and len(ends) < len(later)
+            and said
+            and entry["content"].startswith(later[len(ends)])
+        ):
             ends.append(said)
     return ends
 

@@ -108,23 +108,33 @@ class RolloutLoop:
         self.tape.speak(turn)
         if turn.cut:
             return RolloutEnd("token_limit", "its message was cut off")
-        return RolloutEnd("done") if self._person is None else await self._converse(self._person, turn.text)
+        return (
+            RolloutEnd("done")
+            if self._person is None
+            else await self._converse(self._person, turn.text)
+        )
 
     async def _call(self, turn: Turn) -> TurnInput | RolloutEnd:
         """Side by side means one after the other here, in the order they came; what no longer fits the limit is not made."""
         done: list[tuple[Call | MalformedCall, Observation | None]] = []
         for call in turn.calls[: self._limits.steps - self.tape.moves]:
-            reply = None if isinstance(call, MalformedCall) else await self._stage.play(Invoke(call))
+            reply = (
+                None if isinstance(call, MalformedCall) else await self._stage.play(Invoke(call))
+            )
             done.append((call, reply))
             if reply is not None and reply.outcome == "failure":
                 break
         self.tape.record(turn, done)
         self._misread = 0 if any(reply is not None for _, reply in done) else self._misread + 1
         if self._misread >= self._limits.errors:
-            return RolloutEnd("agent_error", f"{self._misread} turns in a row whose calls could not be read")
+            return RolloutEnd(
+                "agent_error", f"{self._misread} turns in a row whose calls could not be read"
+            )
         if len(done) < len(turn.calls) and not _find_failure([reply for _, reply in done]):
             return RolloutEnd("step_limit", f"{self.tape.moves} calls")
-        return _find_failure([reply for _, reply in done]) or TurnInput("replies", replies=[reply for _, reply in done])
+        return _find_failure([reply for _, reply in done]) or TurnInput(
+            "replies", replies=[reply for _, reply in done]
+        )
 
     async def _converse(self, person: Person, text: str) -> TurnInput | RolloutEnd:
         """The user's answer. A proven misstep ends the conversation, a suspected one is recorded."""
@@ -144,10 +154,15 @@ class RolloutLoop:
             return failed
         if answer.end:
             self._dialogue.append(Utterance("user", answer.text or _LEAVES))
-            return RolloutEnd("user_stopped" if answer.end == "content" else "user_gave_up", answer.text)
+            return RolloutEnd(
+                "user_stopped" if answer.end == "content" else "user_gave_up", answer.text
+            )
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
-        told = [describe_deed(name, deeds[name], reply, contract.reports) for name, reply in zip(does, came, strict=True)]
+        told = [
+            describe_deed(name, deeds[name], reply, contract.reports)
+            for name, reply in zip(does, came, strict=True)
+        ]
         self._ask_user(text := " ".join(filter(None, [answer.text, *told, *lacking.values()])))
         return TurnInput("words", text)
 
@@ -169,7 +184,10 @@ class RolloutLoop:
         return RolloutEnd("user_gave_up", f"{len(self.tape.said)} messages of the agent")
 
     def _suspect(self, answer: UserAnswer, *missteps: Misstep) -> None:
-        self.suspected += [Suspected(misstep=one, asked=self._dialogue[-1].text, answer=answer.text) for one in missteps]
+        self.suspected += [
+            Suspected(misstep=one, asked=self._dialogue[-1].text, answer=answer.text)
+            for one in missteps
+        ]
 
 
 def _find_failure(replies: Sequence[Observation | None]) -> RolloutEnd | None:

@@ -22,7 +22,8 @@ from schemas.turns import PolicyInput
 
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "policy.md", PolicyInput)
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|maximum context length|prompt is too long|context window|too many tokens|maximum model length", re.IGNORECASE
+    r"context_length_exceeded|maximum context length|prompt is too long|context window|too many tokens|maximum model length",
+    re.IGNORECASE,
 )
 """What servers say of a conversation that no longer fits."""
 
@@ -39,9 +40,22 @@ class ModelPolicy:
         """The same policy, whose server is asked for the ids and log probabilities of what it samples."""
         return ModelPolicy(replace(self._sampling, logprobs=True))
 
-    def open(self, environment: Environment, clock: str, models: ModelSession, attempt: int, tokens: int | None) -> Speaker:
+    def open(
+        self,
+        environment: Environment,
+        clock: str,
+        models: ModelSession,
+        attempt: int,
+        tokens: int | None,
+    ) -> Speaker:
         """Start one attempt; its number is what makes it another sample of the same conversation."""
-        return _Player(environment, clock, models, attempt, replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens))
+        return _Player(
+            environment,
+            clock,
+            models,
+            attempt,
+            replace(self._sampling, max_tokens=self._sampling.max_tokens or tokens),
+        )
 
 
 class _Player:
@@ -49,7 +63,14 @@ class _Player:
 
     listens = True
 
-    def __init__(self, environment: Environment, clock: str, models: ModelSession, attempt: int, sampling: Sampling) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        clock: str,
+        models: ModelSession,
+        attempt: int,
+        sampling: Sampling,
+    ) -> None:
         self._account, self._attempt, self._sampling = models, attempt, sampling
         self._inputs = PolicyInput(policy_document=brief_agent(environment, clock))
         shown = [tool for tool in environment.shown if "agent" in tool.actors]
@@ -98,7 +119,11 @@ class _Player:
     def _name_calls(self, calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
         """Some servers number the calls of each turn anew, or not at all: each needs an id of its own to be answered by."""
         for call in calls:
-            given = call.id if call.id and call.id not in self._ids else f"call_{len(self._ids) + 1}_{self._attempt}"
+            given = (
+                call.id
+                if call.id and call.id not in self._ids
+                else f"call_{len(self._ids) + 1}_{self._attempt}"
+            )
             self._ids.add(given)
             yield replace(call, id=given)
 
@@ -109,12 +134,19 @@ def _specify(tool: Tool) -> ToolSpec:
 
 def _read_turn(said: Completion) -> Turn:
     calls = [
-        MalformedCall(one.name, one.raw) if one.arguments is None else Call(name=one.name, arguments=one.arguments)
+        MalformedCall(one.name, one.raw)
+        if one.arguments is None
+        else Call(name=one.name, arguments=one.arguments)
         for one in said.tool_calls
     ]
     took = said.usage + said.recalled
     return Turn(
-        said.text, calls, reasoning=said.reasoning, cut=said.stop == "length" and not calls, usage=took, sampled=_read_sampled(said)
+        said.text,
+        calls,
+        reasoning=said.reasoning,
+        cut=said.stop == "length" and not calls,
+        usage=took,
+        sampled=_read_sampled(said),
     )
 
 
@@ -123,4 +155,7 @@ def _read_sampled(said: Completion) -> Json:
     if not said.token_ids:
         return None
     known = said.logprobs is not None and len(said.logprobs) == len(said.token_ids)
-    return {"ids": list(said.token_ids), "logprobs": list(said.logprobs) if known and said.logprobs else None}
+    return {
+        "ids": list(said.token_ids),
+        "logprobs": list(said.logprobs) if known and said.logprobs else None,
+    }

@@ -25,11 +25,20 @@ async def judge_recorded(
     said: Sequence[str],
 ) -> Verdict:
     """`hashes` are those of the state at the start and after each call; `said` is what the user was told."""
-    *seen, end = await sandbox.play(Program.shown(environment), [reset, *map(Invoke, calls), Look()], fresh=True)
+    *seen, end = await sandbox.play(
+        Program.shown(environment), [reset, *map(Invoke, calls), Look()], fresh=True
+    )
     if end.state is None or any(one.outcome == "failure" for one in seen):
         return make_error(MASKED["environment_error"])
     for place, (now, then) in enumerate(zip(seen, hashes, strict=True)):
         if now.state_hash != then:
-            return make_error(f"after call {place} the state is {now.state_hash}, and {then} was recorded: this is not what was played")
+            return make_error(
+                f"after call {place} the state is {now.state_hash}, and {then} was recorded: this is not what was played"
+            )
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:], strict=True)]
-    return await decide(sandbox, scenario.verifier, Ending(scenario.initial_state, end.state, deeds, said, answers=None), reset.clock)
+    return await decide(
+        sandbox,
+        scenario.verifier,
+        Ending(scenario.initial_state, end.state, deeds, said, answers=None),
+        reset.clock,
+    )

@@ -28,7 +28,9 @@ class ScriptedPolicy:
     """Plays calls in order, then says what there is to say, as often as it is spoken to; of a later request, once it is made. A call that
     needs the result of one that was not made, or was refused, is left out."""
 
-    def __init__(self, calls: Sequence[Call], words: str, later: Sequence[ScriptedPart] = ()) -> None:
+    def __init__(
+        self, calls: Sequence[Call], words: str, later: Sequence[ScriptedPart] = ()
+    ) -> None:
         self._calls, self._words, self._later = iter(calls), words or _DONE, list(later)
         self._label, self._results = 0, dict[int, Json]()
         self._asked: Call | None = None
@@ -64,7 +66,9 @@ class ReferencePolicy:
         return script(scenario, [[call] for call in scenario.oracle])
 
 
-def script(scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str] = str) -> ScriptedPolicy:
+def script(
+    scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str] = str
+) -> ScriptedPolicy:
     """What was made of each call of the reference path, request by request; `word` changes what is said."""
     if not scenario.parts:
         return ScriptedPolicy([*chain(*made)], word(scenario.say))
@@ -72,8 +76,12 @@ def script(scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[s
     return ScriptedPolicy(first.calls, first.words, later)
 
 
-def _share(scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str]) -> Iterator[ScriptedPart]:
+def _share(
+    scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str]
+) -> Iterator[ScriptedPart]:
     place = 0
     for part in scenario.parts:
-        yield ScriptedPart(part.request, [*chain(*made[place : place + part.calls])], word(part.say))
+        yield ScriptedPart(
+            part.request, [*chain(*made[place : place + part.calls])], word(part.say)
+        )
         place += part.calls

@@ -12,7 +12,9 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 
-async def replay_rollout(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Difference | None:
+async def replay_rollout(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> Difference | None:
     """The first move whose reply or state differs from the record (step 0 is the start), or None."""
     moves = list(read_moves(rollout.transcript))
     began, *replies, end = await play_again(rollout, scenario, environment, sandbox)
@@ -25,21 +27,36 @@ async def replay_rollout(rollout: Rollout, scenario: Scenario, environment: Envi
     return _compare_ends(rollout, end, len(moves) + 1)
 
 
-async def play_again(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> list[Observation]:
+async def play_again(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> list[Observation]:
     """The start, every move, and a look at the end, in a process of its own."""
-    steps = [Advance(move.seconds) if isinstance(move, StoredWait) else Invoke(move.call) for move in read_moves(rollout.transcript)]
+    steps = [
+        Advance(move.seconds) if isinstance(move, StoredWait) else Invoke(move.call)
+        for move in read_moves(rollout.transcript)
+    ]
     reset = replace(start(scenario), weather=rollout.weather)
     return await sandbox.play(Program.shown(environment), [reset, *steps, Look()], fresh=True)
 
 
 def _recorded(move: StoredCall | StoredWait) -> Json:
-    return {"reply": move.content if isinstance(move, StoredCall) else move.notifications, "state_hash": move.state_hash}
+    return {
+        "reply": move.content if isinstance(move, StoredCall) else move.notifications,
+        "state_hash": move.state_hash,
+    }
 
 
 def _seen(move: StoredCall | StoredWait, reply: Observation) -> Json:
-    return {"reply": describe_reply(reply) if isinstance(move, StoredCall) else reply.notifications, "state_hash": reply.state_hash}
+    return {
+        "reply": describe_reply(reply) if isinstance(move, StoredCall) else reply.notifications,
+        "state_hash": reply.state_hash,
+    }
 
 
 def _compare_ends(rollout: Rollout, end: Observation, place: int) -> Difference | None:
     same = end.state_hash == rollout.final_state_hash
-    return None if same else Difference(place, ("final_state_hash",), rollout.final_state_hash, end.state_hash)
+    return (
+        None
+        if same
+        else Difference(place, ("final_state_hash",), rollout.final_state_hash, end.state_hash)
+    )

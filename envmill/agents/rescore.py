@@ -38,10 +38,15 @@ class Rescored:
     @property
     def changed(self) -> bool:
         """Whether it is paid or counted otherwise than it was."""
-        return (self.verdict.outcome, self.verdict.reward) != (self.rollout.outcome, self.rollout.reward)
+        return (self.verdict.outcome, self.verdict.reward) != (
+            self.rollout.outcome,
+            self.rollout.reward,
+        )
 
 
-async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Rescored:
+async def rescore(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> Rescored:
     """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on it now; a ruling holds."""
     if rollout.termination in MASKED:
         return Rescored(rollout, make_error(MASKED[rollout.termination]), "none")
@@ -50,10 +55,16 @@ async def rescore(rollout: Rollout, scenario: Scenario, environment: Environment
         ending = await read_ending(rollout, scenario, environment, sandbox)
     except BuildError as error:
         return Rescored(rollout, make_error(error.message), basis)
-    return Rescored(rollout, weigh(await decide(sandbox, scenario.verifier, ending, scenario.clock), rollout.ruling), basis)
+    return Rescored(
+        rollout,
+        weigh(await decide(sandbox, scenario.verifier, ending, scenario.clock), rollout.ruling),
+        basis,
+    )
 
 
-async def read_ending(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Ending:
+async def read_ending(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> Ending:
     """What a verifier looks at; BuildError when the final state cannot be had again."""
     final = await _find_end(rollout, scenario, environment, sandbox)
     deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
@@ -62,18 +73,28 @@ async def read_ending(rollout: Rollout, scenario: Scenario, environment: Environ
     return Ending(scenario.initial_state, final, deeds, said, ended=ended, answers=answers)
 
 
-async def _find_end(rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Json:
+async def _find_end(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> Json:
     """The final state that was recorded; BuildError when it cannot be had again."""
     if rollout.changes is None:
         end = (await play_again(rollout, scenario, environment, sandbox))[-1]
         if end.state is None or end.state_hash != rollout.final_state_hash:
-            raise BuildError("Played again it ends in another state than was recorded, and no changes were stored. See `envmill replay`.")
+            raise BuildError(
+                "Played again it ends in another state than was recorded, and no changes were stored. See `envmill replay`."
+            )
         return end.state
     try:
-        final = apply_changes(scenario.initial_state, [Change.model_validate(change) for change in rollout.changes])
+        final = apply_changes(
+            scenario.initial_state, [Change.model_validate(change) for change in rollout.changes]
+        )
         reached = fingerprint(render(plain(final)))
     except (KeyError, TypeError, ValueError, NotJson) as error:
-        raise BuildError(f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: {error}).") from None
+        raise BuildError(
+            f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: {error})."
+        ) from None
     if reached != rollout.final_state_hash:
-        raise BuildError(f"The stored changes lead to state {reached}, and {rollout.final_state_hash or 'none'} was recorded.")
+        raise BuildError(
+            f"The stored changes lead to state {reached}, and {rollout.final_state_hash or 'none'} was recorded."
+        )
     return final

@@ -6,7 +6,13 @@ policy, user ─► rehearsed and played as one plan, or live ─► scene ─�
 from dataclasses import dataclass, replace
 from typing import Any
 
-from envmill.agents.backend import LiveBackend, RecordingBackend, RolloutBackend, TurnRecorder, play_plan
+from envmill.agents.backend import (
+    LiveBackend,
+    RecordingBackend,
+    RolloutBackend,
+    TurnRecorder,
+    play_plan,
+)
 from envmill.agents.base import Policy, Scripted, Speaker
 from envmill.agents.briefing import brief_agent
 from envmill.agents.function import FunctionPolicy
@@ -100,14 +106,21 @@ async def play_on(
         evidence=verdict.evidence,
         weather=ground.reset.weather,
         form=form,
-        checkpoint=models.name_model("policy") if models and isinstance(policy, ModelPolicy) else "",
+        checkpoint=models.name_model("policy")
+        if models and isinstance(policy, ModelPolicy)
+        else "",
         limits=limits.describe(),
         **_describe(ground, scene.tape, end, seen, suspected),
     )
 
 
 async def _settle(
-    show: "_Show", scene: RolloutLoop, end: RolloutEnd, verdict: Verdict, ruling: Ruling | None, umpire: bool
+    show: "_Show",
+    scene: RolloutLoop,
+    end: RolloutEnd,
+    verdict: Verdict,
+    ruling: Ruling | None,
+    umpire: bool,
 ) -> tuple[RolloutEnd, Verdict, list[Suspected]]:
     """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
     conversation that passed the judge decides only what is suspected."""
@@ -118,12 +131,19 @@ async def _settle(
     if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt)
+        fault = await find_user_fault(
+            UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt
+        )
     except Outage as error:
         return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
-    ruled = [one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"}) for one in suspected]
-    if fault is None or (verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}):
+    ruled = [
+        one.model_copy(update={"ruling": "confirmed" if one.misstep == shown else "unconfirmed"})
+        for one in suspected
+    ]
+    if fault is None or (
+        verdict.outcome == "pass" and shown not in {one.misstep for one in suspected}
+    ):
         return end, verdict, ruled
     return RolloutEnd("user_fault", fault[1], fault[0]), make_error(MASKED["user_fault"]), ruled
 
@@ -154,17 +174,33 @@ class _Show:
                 return await self._run(speaker, person, LiveBackend(session, reset))
         rehearsal, noted = RecordingBackend(), TurnRecorder(speaker, person)
         await self._run(noted, person and noted, rehearsal)
-        written, recital = await play_plan(self.sandbox, program, reset, rehearsal.steps), noted.recite()
+        written, recital = (
+            await play_plan(self.sandbox, program, reset, rehearsal.steps),
+            noted.recite(),
+        )
         return await self._run(recital, person and recital, written)
 
-    async def _run(self, speaker: Speaker, person: Person | None, stage: RolloutBackend) -> tuple[RolloutLoop, RolloutEnd, Observation]:
-        scene = RolloutLoop(speaker, person, UserKnowledge.of(self.ground.scenario), stage, self._open_tape(), self.limits)
+    async def _run(
+        self, speaker: Speaker, person: Person | None, stage: RolloutBackend
+    ) -> tuple[RolloutLoop, RolloutEnd, Observation]:
+        scene = RolloutLoop(
+            speaker,
+            person,
+            UserKnowledge.of(self.ground.scenario),
+            stage,
+            self._open_tape(),
+            self.limits,
+        )
         end = await scene.play(self.opening)
         return scene, end, await stage.observe()
 
     @property
     def opening(self) -> str:
-        return self.ground.scenario.user.opening if self.form == "conversation" else self.ground.scenario.request
+        return (
+            self.ground.scenario.user.opening
+            if self.form == "conversation"
+            else self.ground.scenario.request
+        )
 
     def _open_tape(self) -> RolloutLog:
         told = brief_agent(self.ground.environment, self.ground.scenario.clock)
@@ -173,27 +209,51 @@ class _Show:
     def _open_speaker(self) -> Speaker:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
-                raise SettingsError("The policy is a model, and there is nobody to ask: give play_scenario an account of the door.")
-            return self.policy.open(self.ground.environment, self.ground.scenario.clock, self.models, self.attempt, self.limits.tokens)
+                raise SettingsError(
+                    "The policy is a model, and there is nobody to ask: give play_scenario an account of the door."
+                )
+            return self.policy.open(
+                self.ground.environment,
+                self.ground.scenario.clock,
+                self.models,
+                self.attempt,
+                self.limits.tokens,
+            )
         if isinstance(self.policy, FunctionPolicy):
             return self.policy.open(self.ground.environment, self.ground.scenario.clock)
         actor = self.policy.begin(self.ground.scenario, self.ground.environment, self.seed)
-        return Scripted(Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor)
+        return Scripted(
+            Inquirer(actor, self.ground.scenario) if self.form == "conversation" else actor
+        )
 
     def _open_person(self) -> Person | None:
         if self.form == "single":
             if needs_user(self.ground.scenario):
-                raise SettingsError("The user acts here, or makes several requests in turn: play it as a conversation (form=conversation).")
+                raise SettingsError(
+                    "The user acts here, or makes several requests in turn: play it as a conversation (form=conversation)."
+                )
             return None
         return make_in_turn(
-            UserKnowledge.of(self.ground.scenario), lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
+            UserKnowledge.of(self.ground.scenario),
+            lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt),
         )
 
 
-def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, suspected: list[Suspected]) -> dict[str, Any]:
+def _describe(
+    ground: RolloutSetup,
+    tape: RolloutLog,
+    end: RolloutEnd,
+    seen: Observation,
+    suspected: list[Suspected],
+) -> dict[str, Any]:
     """What is stored of it, so that it can be judged again without being played."""
     usage = tape.usage
-    took = {"input": usage.input, "output": usage.output, "cached": usage.cached, "reasoning": usage.reasoning}
+    took = {
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+    }
     return {
         "verifier_version": find_verifier_version(),
         "steps": len(tape.deeds),
@@ -215,15 +275,25 @@ def _describe(ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Obs
 def _share(ground: RolloutSetup, tape: RolloutLog, verdict: Verdict) -> dict[str, float]:
     if verdict.outcome == "error":
         return {}
-    return share_steps(ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread)
+    return share_steps(
+        ground.scenario, ground.environment, tape.deeds, verdict.components, tape.unread
+    )
 
 
 def _list_changes(ground: RolloutSetup, state: dict[str, Json]) -> list[Json]:
-    return [change.model_dump() for change in diff_states(ground.scenario.initial_state, state, ground.spelled)]
+    return [
+        change.model_dump()
+        for change in diff_states(ground.scenario.initial_state, state, ground.spelled)
+    ]
 
 
 async def _judge_end(
-    ground: RolloutSetup, tape: RolloutLog, end: RolloutEnd, seen: Observation, sandbox: Sandbox, bench: CalibratedJudge | None
+    ground: RolloutSetup,
+    tape: RolloutLog,
+    end: RolloutEnd,
+    seen: Observation,
+    sandbox: Sandbox,
+    bench: CalibratedJudge | None,
 ) -> tuple[Verdict, Ruling | None]:
     """The verifier's verdict; what it passes goes before the judge, if there is one."""
     if end.termination in MASKED:
@@ -233,7 +303,9 @@ async def _judge_end(
     scenario = ground.scenario
     ended = count_said(tape.messages, scenario.user.later)
     answers = read_answers(tape.messages)
-    ending = Ending(scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers)
+    ending = Ending(
+        scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers
+    )
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":
         return verdict, None

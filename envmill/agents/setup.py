@@ -21,6 +21,14 @@ class RolloutSetup:
     spelled: Spelled
 
     @classmethod
-    def of(cls, scenario: Scenario, environment: Environment, weather: Json = None) -> "RolloutSetup":
+    def of(
+        cls, scenario: Scenario, environment: Environment, weather: Json = None
+    ) -> "RolloutSetup":
         reset = replace(start(scenario), weather=weather)
-        return cls(scenario, environment, Program.shown(environment), reset, render_state(scenario.initial_state))
+        return cls(
+            scenario,
+            environment,
+            Program.shown(environment),
+            reset,
+            render_state(scenario.initial_state),
+        )

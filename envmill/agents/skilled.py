@@ -41,11 +41,19 @@ class Skilled:
         made: list[Sequence[Call]] = []
         for call in scenario.oracle:
             hazard = leniency * find_hazard(call, scenario, call.name in reads)
-            made.append(self._play(call, scenario, call.name in reads, dice) if not _falls(hazard, dice) else slip(call, scenario, dice))
+            made.append(
+                self._play(call, scenario, call.name in reads, dice)
+                if not _falls(hazard, dice)
+                else slip(call, scenario, dice)
+            )
             if _falls(leniency * _PER_CALL * _shrink(scenario), dice):
                 return script(scenario, made)
         told = _PER_FACT * len(scenario.verifier.facts)
-        return script(scenario, made, (lambda words: misstate(words, dice)) if _falls(leniency * told, dice) else str)
+        return script(
+            scenario,
+            made,
+            (lambda words: misstate(words, dice)) if _falls(leniency * told, dice) else str,
+        )
 
     def _play(self, call: Call, scenario: Scenario, read: bool, dice: random.Random) -> list[Call]:
         """As it should be; a read perhaps after another one of its sort."""
@@ -56,9 +64,17 @@ class Skilled:
 def find_hazard(call: Call, scenario: Scenario, read: bool) -> float:
     """What there is to get wrong in one call."""
     rivals = max((len(rows) for rows in _list_homes(call, scenario.initial_state)), default=1)
-    amounts = sum(isinstance(value, int | float) and not isinstance(value, bool) for value in call.arguments.values())
+    amounts = sum(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in call.arguments.values()
+    )
     untold = len(scenario.user.hidden) / max(1, len(scenario.oracle))
-    hazard = (_READ if read else _WRITE) + _PER_DOUBLING * math.log2(1 + rivals) + _PER_AMOUNT * amounts + _PER_HIDDEN * untold
+    hazard = (
+        (_READ if read else _WRITE)
+        + _PER_DOUBLING * math.log2(1 + rivals)
+        + _PER_AMOUNT * amounts
+        + _PER_HIDDEN * untold
+    )
     return hazard * _shrink(scenario)
 
 
@@ -86,7 +102,11 @@ def _take_another_row(call: Call, state: Mapping[str, Json], dice: random.Random
 
 def _misjudge_amount(call: Call, state: Mapping[str, Json], dice: random.Random) -> Sequence[Call]:  # noqa: ARG001
     """One more, one less, or a digit lost."""
-    amounts = {name: value for name, value in call.arguments.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    amounts = {
+        name: value
+        for name, value in call.arguments.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     if not amounts:
         return ()
     name = dice.choice(sorted(amounts))
@@ -104,7 +124,10 @@ def _misread(call: Call, state: Mapping[str, Json], dice: random.Random) -> Sequ
         for rows in state.values()
         if is_object(rows)
         for row in rows.values()
-        if is_object(row) and field in row and row[field] != value and type(row[field]) is type(value)
+        if is_object(row)
+        and field in row
+        and row[field] != value
+        and type(row[field]) is type(value)
     ]
     if not swaps:
         return ()
@@ -122,14 +145,22 @@ def _if_other(wrong: Call, call: Call) -> Sequence[Call]:
 def _list_homes(call: Call, state: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     """Collections its arguments name a row of."""
     names = {value for value in call.arguments.values() if isinstance(value, str)}
-    return (rows for rows in state.values() if is_object(rows) and any(name in rows for name in names))
+    return (
+        rows for rows in state.values() if is_object(rows) and any(name in rows for name in names)
+    )
 
 
 def _list_fields(value: Json, state: Mapping[str, Json]) -> list[str]:
     """Fields that hold a value in some row."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return []
-    rows = [row for found in state.values() if is_object(found) for row in found.values() if is_object(row)]
+    rows = [
+        row
+        for found in state.values()
+        if is_object(found)
+        for row in found.values()
+        if is_object(row)
+    ]
     return sorted({field for row in rows for field, held in row.items() if held == value})
 
 

@@ -16,7 +16,10 @@ def list_messages(rollout: Rollout) -> list[Json]:
     """Without state hashes and token ids, and with calls numbered in order: two vendors' ids for the same call are no difference."""
     numbers: dict[str, str] = {}
     shown = list_shown(rollout.transcript)
-    return [_renumber({key: value for key, value in entry.items() if key not in _OURS}, numbers) for entry in shown]
+    return [
+        _renumber({key: value for key, value in entry.items() if key not in _OURS}, numbers)
+        for entry in shown
+    ]
 
 
 def list_sampled(transcript: Sequence[Json]) -> list[Json]:
@@ -38,7 +41,11 @@ def list_shown(transcript: Sequence[Json]) -> list[Json]:
 
 def weigh_messages(messages: Sequence[Json]) -> list[bool]:
     """Per message: what the policy said is learnt from, what it was told is not, nor a turn whose calls were all malformed."""
-    faults = {entry["tool_call_id"]: _is_agents_fault(entry["content"]) for entry in messages if entry["role"] == "tool"}
+    faults = {
+        entry["tool_call_id"]: _is_agents_fault(entry["content"])
+        for entry in messages
+        if entry["role"] == "tool"
+    }
     return [entry["role"] == "assistant" and not _is_faulty(entry, faults) for entry in messages]
 
 
@@ -50,7 +57,10 @@ def describe_deeds(rollout: Rollout) -> list[Json]:
 def list_tools(environment: Environment) -> list[Json]:
     """The interface as an agent is shown it."""
     shown = [tool for tool in environment.shown if "agent" in tool.actors]
-    return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in shown]
+    return [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in shown
+    ]
 
 
 def _list_deeds(transcript: Sequence[Json]) -> Iterator[Json]:
@@ -70,7 +80,9 @@ def _renumber(message: dict[str, Json], numbers: dict[str, str]) -> dict[str, Js
             calls.append(call | {"id": numbers[call["id"]]})
         return message | {"tool_calls": calls}
     if message["role"] == "tool":
-        return message | {"tool_call_id": numbers.get(message["tool_call_id"], message["tool_call_id"])}
+        return message | {
+            "tool_call_id": numbers.get(message["tool_call_id"], message["tool_call_id"])
+        }
     return message
 
 
@@ -80,4 +92,8 @@ def _is_faulty(entry: Json, faults: dict[str, bool]) -> bool:
 
 
 def _is_agents_fault(content: Json) -> bool:
-    return is_object(content) and not content.get("ok", True) and content["error"]["code"] in _AGENTS_FAULT
+    return (
+        is_object(content)
+        and not content.get("ok", True)
+        and content["error"]["code"] in _AGENTS_FAULT
+    )

@@ -28,7 +28,9 @@ from schemas.rollout import Form, Rollout
 from schemas.scenario import Scenario
 
 
-def open_environment(where: str | Path, *, run: str = "", settings: Settings | None = None) -> "OpenEnvironment":
+def open_environment(
+    where: str | Path, *, run: str = "", settings: Settings | None = None
+) -> "OpenEnvironment":
     """Open a bundle folder, or an environment or scenario of the lake by its id or the beginning of one.
 
     `run` says in which run of the lake to look; without it, the latest that holds the id. `settings` are read from the variables
@@ -40,10 +42,18 @@ def open_environment(where: str | Path, *, run: str = "", settings: Settings | N
         found = read_folder(path)
         return OpenEnvironment(as_playable(found), found, settings)
     if isinstance(where, Path) or "/" in where:
-        raise SettingsError(f"There is no folder {where}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake.")
+        raise SettingsError(
+            f"There is no folder {where}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake."
+        )
     playable, _ = find_playable(settings, where, run)
-    tests = find_tests(settings, playable.environment.id, run) if playable.scenarios or playable.states else []
-    return OpenEnvironment(playable, Folder(playable.environment, tuple(tests), tuple(playable.scenarios)), settings)
+    tests = (
+        find_tests(settings, playable.environment.id, run)
+        if playable.scenarios or playable.states
+        else []
+    )
+    return OpenEnvironment(
+        playable, Folder(playable.environment, tuple(tests), tuple(playable.scenarios)), settings
+    )
 
 
 class OpenEnvironment:
@@ -66,25 +76,50 @@ class OpenEnvironment:
 
     def find_scenario(self, name: str) -> Scenario:
         """Find a scenario by its id, the beginning of it, or its number."""
-        found = [one for one in self.scenarios if one.id.startswith(name) or f"{one.number:03d}" == name]
+        found = [
+            one for one in self.scenarios if one.id.startswith(name) or f"{one.number:03d}" == name
+        ]
         if len(found) != 1:
             known = ", ".join(f"{one.number:03d} ({one.id})" for one in self.scenarios) or "none"
-            raise SettingsError(f"{len(found)} scenarios of {self.record.name} are {name!r}. There are: {known}.")
+            raise SettingsError(
+                f"{len(found)} scenarios of {self.record.name} are {name!r}. There are: {known}."
+            )
         return found[0]
 
-    def start(self, scenario: Scenario | str | None = None, *, state: dict[str, Json] | None = None, seed: int | None = None) -> Session:
+    def start(
+        self,
+        scenario: Scenario | str | None = None,
+        *,
+        state: dict[str, Json] | None = None,
+        seed: int | None = None,
+    ) -> Session:
         """Start a session: in a scenario, in a state, or in the environment's own first state. `seed` decides ids and chance."""
         chosen = self.find_scenario(scenario) if isinstance(scenario, str) else scenario
         if chosen is not None and state is not None:
-            raise SettingsError("A scenario has its own state. Name a scenario or a state, not both.")
+            raise SettingsError(
+                "A scenario has its own state. Name a scenario or a state, not both."
+            )
         if chosen is None and state is None and not self._states:
-            raise SettingsError(f"{self.record.name} has no start of its own. Name a scenario or a state.")
-        reset = start(chosen) if chosen else Reset(self._states[0] if state is None else state, CLOCK, 0)
+            raise SettingsError(
+                f"{self.record.name} has no start of its own. Name a scenario or a state."
+            )
+        reset = (
+            start(chosen)
+            if chosen
+            else Reset(self._states[0] if state is None else state, CLOCK, 0)
+        )
         if seed is not None:
             reset = Reset(reset.state, reset.clock, seed)
         return Session(self._background, self._held.value, self.record, reset, chosen)
 
-    def play(self, scenario: Scenario | str, policy: Respond | str = "reference", *, form: Form = "single", attempt: int = 0) -> Rollout:
+    def play(
+        self,
+        scenario: Scenario | str,
+        policy: Respond | str = "reference",
+        *,
+        form: Form = "single",
+        attempt: int = 0,
+    ) -> Rollout:
         """Play one rollout and judge it.
 
         `policy` is a function, or the name of a script: `reference`, `careless`, `skilled@0.7`. A function gets messages and tools in
@@ -93,9 +128,15 @@ class OpenEnvironment:
         """
         chosen = self.find_scenario(scenario) if isinstance(scenario, str) else scenario
         if policy == "model":
-            raise SettingsError("A model plays within a run. Give a function that asks the model, or use `envmill run --probe model`.")
+            raise SettingsError(
+                "A model plays within a run. Give a function that asks the model, or use `envmill run --probe model`."
+            )
         actor = find_policy(policy) if isinstance(policy, str) else FunctionPolicy(policy)
-        return self._background.run(play_scenario(actor, chosen, self.record, self._held.value, "library", attempt, form=form))
+        return self._background.run(
+            play_scenario(
+                actor, chosen, self.record, self._held.value, "library", attempt, form=form
+            )
+        )
 
     def audit(self, scenario: Scenario | str | None = None, *, seed: int = 0) -> list[AuditEntry]:
         """Ask every gate about one scenario, or about the environment and all its scenarios. Nothing is written."""

@@ -39,29 +39,54 @@ def find_playable(settings: Settings, name: str, run: str) -> tuple[Playable, st
     with open_lake(Lake(settings.lake)) as lake:
         found = find(lake, name, run)
         if found.table not in ("environments", "scenarios"):
-            raise SettingsError(f"{found.id} is a row of {found.table}. Name an environment or a scenario.")
+            raise SettingsError(
+                f"{found.id} is a row of {found.table}. Name an environment or a scenario."
+            )
         chosen = read(lake, found)
         meant = found.id if found.table == "scenarios" else ""
         at = RecordInRun("environments", chosen["environment"], found.run, ()) if meant else found
         environment = as_record(Environment, read(lake, at))
         question = "select id from {} where run = ? and environment = ? order by id"
-        scenarios = [key for (key,) in lake.execute(question.format("scenarios"), [found.run, environment.id]).fetchall()]
-        tests = [key for (key,) in lake.execute(question.format("tests"), [found.run, environment.id]).fetchall()]
-        states = [read(lake, RecordInRun("tests", key, found.run, ()))["initial_state"] for key in tests[:1]]
-        held = [as_record(Scenario, read(lake, RecordInRun("scenarios", key, found.run, ()))) for key in scenarios]
+        scenarios = [
+            key
+            for (key,) in lake.execute(
+                question.format("scenarios"), [found.run, environment.id]
+            ).fetchall()
+        ]
+        tests = [
+            key
+            for (key,) in lake.execute(
+                question.format("tests"), [found.run, environment.id]
+            ).fetchall()
+        ]
+        states = [
+            read(lake, RecordInRun("tests", key, found.run, ()))["initial_state"]
+            for key in tests[:1]
+        ]
+        held = [
+            as_record(Scenario, read(lake, RecordInRun("scenarios", key, found.run, ())))
+            for key in scenarios
+        ]
         return Playable(environment, held, states), meant
 
 
 def as_playable(found: Folder) -> Playable:
     """A bundle folder that was read. Its own start is the state of its first test, or the first state that it names."""
-    return Playable(found.environment, list(found.scenarios), [*(test.initial_state for test in found.tests[:1]), *found.states.values()])
+    return Playable(
+        found.environment,
+        list(found.scenarios),
+        [*(test.initial_state for test in found.tests[:1]), *found.states.values()],
+    )
 
 
 def find_tests(settings: Settings, environment: str, run: str) -> list[Test]:
     """Stored tests of an environment, as the run that is meant holds them."""
     with open_lake(Lake(settings.lake)) as lake:
         held = find(lake, environment, run).run
-        keys = lake.execute("select id from tests where run = ? and environment = ? order by id", [held, environment]).fetchall()
+        keys = lake.execute(
+            "select id from tests where run = ? and environment = ? order by id",
+            [held, environment],
+        ).fetchall()
         return [as_record(Test, read(lake, RecordInRun("tests", key, held, ()))) for (key,) in keys]
 
 
@@ -70,22 +95,37 @@ def find_rollout(settings: Settings, name: str, run: str) -> tuple[Rollout, Scen
     with open_lake(Lake(settings.lake)) as lake:
         found = find(lake, name, run)
         if found.table != "rollouts":
-            raise SettingsError(f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` lists them.")
+            raise SettingsError(
+                f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` lists them."
+            )
         rollout = as_record(Rollout, read(lake, found))
-        scenario = as_record(Scenario, read(lake, RecordInRun("scenarios", rollout.scenario, found.run, ())))
-        return rollout, scenario, as_record(Environment, read(lake, RecordInRun("environments", rollout.environment, found.run, ())))
+        scenario = as_record(
+            Scenario, read(lake, RecordInRun("scenarios", rollout.scenario, found.run, ()))
+        )
+        return (
+            rollout,
+            scenario,
+            as_record(
+                Environment,
+                read(lake, RecordInRun("environments", rollout.environment, found.run, ())),
+            ),
+        )
 
 
 def as_record(record: type[R], values: dict[str, Any]) -> R:
     """The record a row holds, without what the lake adds to it."""
-    return record.model_validate({name: value for name, value in values.items() if name in record.model_fields})
+    return record.model_validate(
+        {name: value for name, value in values.items() if name in record.model_fields}
+    )
 
 
 def _read_file(path: Path) -> Environment:
     try:
         return as_record(Environment, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} holds no environment ({str(error)[:300]}). Write one with `envmill show ENV --json`.") from error
+        raise SettingsError(
+            f"{path} holds no environment ({str(error)[:300]}). Write one with `envmill show ENV --json`."
+        ) from error
 
 
 def read_state(path: Path) -> dict[str, Json]:
@@ -95,5 +135,7 @@ def read_state(path: Path) -> dict[str, Json]:
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} holds no JSON ({error}).") from error
     if not is_object(state):
-        raise SettingsError(f"{path} holds {type(state).__name__}; a state is an object of collections.")
+        raise SettingsError(
+            f"{path} holds {type(state).__name__}; a state is an object of collections."
+        )
     return state

@@ -58,7 +58,16 @@ def run_recipe(
     """
     settings = settle(settings)
     run = run or f"{recipe.replace('_', '-')}-{uuid4().hex[:8]}"
-    config = _configure({"recipe": recipe, "environments": environments, "scenarios": scenarios, "run": run, **options}, author)
+    config = _configure(
+        {
+            "recipe": recipe,
+            "environments": environments,
+            "scenarios": scenarios,
+            "run": run,
+            **options,
+        },
+        author,
+    )
     background = BackgroundLoop()
     try:
         background.run(_walk(run, config, settings, None if isinstance(author, str) else author))
@@ -68,8 +77,14 @@ def run_recipe(
 
 
 def _summarise(run: str, settings: Settings) -> RunSummary:
-    kept = {lap: [row["subject"] for row in query(_KEPT, [run, lap], settings=settings)] for lap in ("environments", "scenarios")}
-    drops = {(row["gate"], row["reason"]): row["items"] for row in query(_DROPS, [run], settings=settings)}
+    kept = {
+        lap: [row["subject"] for row in query(_KEPT, [run, lap], settings=settings)]
+        for lap in ("environments", "scenarios")
+    }
+    drops = {
+        (row["gate"], row["reason"]): row["items"]
+        for row in query(_DROPS, [run], settings=settings)
+    }
     return RunSummary(run, kept["environments"], kept["scenarios"], drops, settings.bundles / run)
 
 
@@ -85,5 +100,9 @@ def _configure(asked: dict[str, Any], author: str | Author) -> RunConfig:
     try:
         return RunConfig.model_validate(asked)
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise SettingsError(f"These settings cannot be used: {wrong}. `envmill run --help` describes all of them.") from None
+        wrong = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
+        )
+        raise SettingsError(
+            f"These settings cannot be used: {wrong}. `envmill run --help` describes all of them."
+        ) from None

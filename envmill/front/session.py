@@ -29,14 +29,21 @@ class Session:
     """One attempt by hand. Nothing that a caller's arguments do raises: a refused call is an Observation with outcome `rejection`."""
 
     def __init__(
-        self, background: BackgroundLoop, sandbox: Sandbox, environment: Environment, reset: Reset, scenario: Scenario | None
+        self,
+        background: BackgroundLoop,
+        sandbox: Sandbox,
+        environment: Environment,
+        reset: Reset,
+        scenario: Scenario | None,
     ) -> None:
         self.environment, self.scenario = environment, scenario
         self._background, self._sandbox, self._reset = background, sandbox, reset
         self._calls: list[CompletedCall] = []
         self._said: list[str] = []
         self._failed = False
-        self._held: Held[JailSession] | None = Held(background, sandbox.session(Program.shown(environment)))
+        self._held: Held[JailSession] | None = Held(
+            background, sandbox.session(Program.shown(environment))
+        )
         began = self._step(reset)
         if began.outcome != "ok":
             self.close()
@@ -52,9 +59,14 @@ class Session:
         """Messages that an agent reads first: the policy document with the day, if there is one, and the request."""
         told = brief_agent(self.environment, self._reset.clock)
         system: list[dict[str, Json]] = [{"role": "system", "content": told}] if told else []
-        return [*system, *([{"role": "user", "content": self.scenario.request}] if self.scenario else [])]
+        return [
+            *system,
+            *([{"role": "user", "content": self.scenario.request}] if self.scenario else []),
+        ]
 
-    def call(self, tool: str, arguments: Mapping[str, Json] | None = None, *, actor: str = "agent") -> Observation:
+    def call(
+        self, tool: str, arguments: Mapping[str, Json] | None = None, *, actor: str = "agent"
+    ) -> Observation:
         """Call a tool. `outcome` is `ok`, `rejection` (a rule or the caller's mistake) or `failure` (the program broke)."""
         call = Call(name=tool, arguments=dict(arguments or {}), actor=actor)
         seen = self._step(Invoke(call))
@@ -73,13 +85,17 @@ class Session:
         """The whole state now."""
         seen = self._step(Look())
         if seen.state is None:
-            raise SandboxError(f"The state of {self.environment.name} cannot be read: {seen.code}: {seen.message}")
+            raise SandboxError(
+                f"The state of {self.environment.name} cannot be read: {seen.code}: {seen.message}"
+            )
         return seen.state
 
     def judge(self) -> Verdict:
         """Judge the state as it is now, and what was done and said. `error` means that the environment failed, not the agent."""
         if self.scenario is None:
-            raise SettingsError("This session plays no scenario, so no verifier can judge it. Start it with one: start(scenario).")
+            raise SettingsError(
+                "This session plays no scenario, so no verifier can judge it. Start it with one: start(scenario)."
+            )
         seen = self._step(Look())
         if self._failed or seen.state is None:
             return make_error("the environment failed, not the policy")

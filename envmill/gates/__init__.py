@@ -40,17 +40,35 @@ from envmill.gates.kinds import by_kind, find_codes
 from schemas.ledger import Lap
 
 
-def _make_gate(module: ModuleType, title: str, *, required: bool = True, asks: bool = False, when: When = "loop") -> Gate[Any]:
+def _make_gate(
+    module: ModuleType,
+    title: str,
+    *,
+    required: bool = True,
+    asks: bool = False,
+    when: When = "loop",
+) -> Gate[Any]:
     """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `check` the function."""
     name = module.GATE
     lap: Lap = "environments" if name.startswith("W") else "scenarios"
-    return Gate(name, lap, title, by_kind(name, module.check), required, asks, when, find_codes(name, module.CODES))
+    return Gate(
+        name,
+        lap,
+        title,
+        by_kind(name, module.check),
+        required,
+        asks,
+        when,
+        find_codes(name, module.CODES),
+    )
 
 
 ENVIRONMENT_GATES: tuple[Gate[EnvironmentCase], ...] = (
     _make_gate(w1, "Can agents and every consumer use the interface?"),
     _make_gate(w2, "Does the program import, construct, and give a state back as it was put in?"),
-    _make_gate(w3, "Does every stored test give what it expects: success or an anticipated rejection?"),
+    _make_gate(
+        w3, "Does every stored test give what it expects: success or an anticipated rejection?"
+    ),
     _make_gate(w9, "Does the program keep within the jail?"),
     _make_gate(w6, "Are odd arguments rejected, without a crash, and told limits kept?"),
     _make_gate(w7, "Does a rejected call change nothing?"),
@@ -58,8 +76,15 @@ ENVIRONMENT_GATES: tuple[Gate[EnvironmentCase], ...] = (
     _make_gate(w11, "Do replies tell the truth about what was done?"),
     _make_gate(w12, "Do reads, writes, lists and filters agree with each other?"),
     _make_gate(w13, "Do valid calls off the beaten path give replies an agent can work with?"),
-    _make_gate(w5, "Does the same seed give the same everywhere, and another one leave every test true?"),
-    _make_gate(w4, "Do two readers of the rules, one who tries and one who judges, find them kept?", required=False, asks=True),
+    _make_gate(
+        w5, "Does the same seed give the same everywhere, and another one leave every test true?"
+    ),
+    _make_gate(
+        w4,
+        "Do two readers of the rules, one who tries and one who judges, find them kept?",
+        required=False,
+        asks=True,
+    ),
 )
 """Cheapest first, after the two that everything else needs."""
 
@@ -67,11 +92,16 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s1, "Does the reference path replay without a rejection, and pass, twice?"),
     _make_gate(s9, "Does the request keep tools, hidden ids and expected values to itself?"),
     _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
-    _make_gate(s8, "Could every argument of the reference path be known before it is used, and does what is told follow?"),
+    _make_gate(
+        s8,
+        "Could every argument of the reference path be known before it is used, and does what is told follow?",
+    ),
     _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
     _make_gate(s14, "Do the reference paths of siblings fail here?", when="set"),
     _make_gate(s15, "Does the request select one row for each thing it speaks of?"),
-    _make_gate(s17, "Does the user tell each hidden fact to an agent that asks for it, and to no other?"),
+    _make_gate(
+        s17, "Does the user tell each hidden fact to an agent that asks for it, and to no other?"
+    ),
     _make_gate(s6, "Does right work pass whatever way it was done?"),
     _make_gate(s4, "Is the reference path told from its near misses?"),
     _make_gate(s5, "Is a change that nobody asked for seen?"),
@@ -79,10 +109,21 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s12, "Does each component have a criterion, and does each criterion count?"),
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
     _make_gate(s11, "Is everything judged the same in another process?"),
-    _make_gate(s13, "Does a search that sees nothing but what it earns find no way to be paid for something else?", when="late"),
-    _make_gate(s18, "Do calls off the reference path give replies an agent can work with, from its first state and its last?", when="late"),
     _make_gate(
-        s16, "Is the request understood as the reference path does it, and is all that is demanded asked for?", required=False, asks=True
+        s13,
+        "Does a search that sees nothing but what it earns find no way to be paid for something else?",
+        when="late",
+    ),
+    _make_gate(
+        s18,
+        "Do calls off the reference path give replies an agent can work with, from its first state and its last?",
+        when="late",
+    ),
+    _make_gate(
+        s16,
+        "Is the request understood as the reference path does it, and is all that is demanded asked for?",
+        required=False,
+        asks=True,
     ),
 )
 """Cheapest first, after the one that everything else needs."""

@@ -78,7 +78,10 @@ class Gate(Generic[T]):
     async def decide(self, subject: T, means: GateContext) -> "Finding":
         """Its finding. One that would drop the subject is made again where every session is fresh, and only that one counts."""
         finding = await self.check(subject, means)
-        in_place = means.sandbox.searches and kind_of(cast("EnvironmentCase | ScenarioCase", subject).environment).resets_in_place
+        in_place = (
+            means.sandbox.searches
+            and kind_of(cast("EnvironmentCase | ScenarioCase", subject).environment).resets_in_place
+        )
         if finding.outcome != "dropped" or self.asks or not in_place:
             return finding
         return await self.check(subject, replace(means, sandbox=means.sandbox.careful))

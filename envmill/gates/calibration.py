@@ -34,17 +34,35 @@ _LEAST_WRONG, _LEAST_RIGHT = 4, 2
 T = TypeVar("T")
 
 
-async def open_bench(posed: ScenarioCase, means: GateContext, models: ModelSession) -> CalibratedJudge:
+async def open_bench(
+    posed: ScenarioCase, means: GateContext, models: ModelSession
+) -> CalibratedJudge:
     """A judge with the weight that it earns on this scenario; Outage where it cannot be reached."""
     if not kind_of(posed.environment).knows_near_misses or not posed.scenario.oracle:
-        nothing = Calibration(wrong=0, false_accepts=0, right=0, false_rejects=0, told="near misses of this scenario are not known")
+        nothing = Calibration(
+            wrong=0,
+            false_accepts=0,
+            right=0,
+            false_rejects=0,
+            told="near misses of this scenario are not known",
+        )
         return CalibratedJudge(models, (), nothing)
     right, wrong = await list_known(posed, means)
     reference = (await Trials.of(posed, means).oracle())[0].ending
     expected = diff_states(reference.initial, reference.final) if reference else []
-    accepted, missed = await _rule(posed, wrong, expected, models), await _rule(posed, right, expected, models)
-    counted = Calibration(wrong=len(wrong), false_accepts=sum(accepted), right=len(right), false_rejects=len(missed) - sum(missed))
-    return CalibratedJudge(models, expected, counted.model_copy(update={"told": find_objection(counted)}))
+    accepted, missed = (
+        await _rule(posed, wrong, expected, models),
+        await _rule(posed, right, expected, models),
+    )
+    counted = Calibration(
+        wrong=len(wrong),
+        false_accepts=sum(accepted),
+        right=len(right),
+        false_rejects=len(missed) - sum(missed),
+    )
+    return CalibratedJudge(
+        models, expected, counted.model_copy(update={"told": find_objection(counted)})
+    )
 
 
 async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Ending], list[Ending]]:
@@ -61,7 +79,10 @@ async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Endi
     passed = [trial.ending for trial in played if trial.ending and trial.verdict.outcome == "pass"]
     wrong = _pick([*idle, *_take_in_turn(sorts.values())], _MOST_WRONG)
     if len(wrong) < _MOST_WRONG:
-        attacks = [[each.ending for each in made if each.verdict.outcome == "fail"] for made in (await trials.attacks()).values()]
+        attacks = [
+            [each.ending for each in made if each.verdict.outcome == "fail"]
+            for made in (await trials.attacks()).values()
+        ]
         wrong = _pick([*wrong, *_take_in_turn(attacks)], _MOST_WRONG)
     return _pick(passed, _MOST_RIGHT), wrong
 
@@ -81,14 +102,30 @@ def find_objection(counted: Calibration) -> str:
 def describe(bench: CalibratedJudge) -> Finding:
     """What the ledger has of it."""
     models = bench.models
-    model = {"model": models.name_model(GATE) or models.name_provider(GATE), "prompt_hash": PROMPT.hash}
-    return keep(GATE, {**model, **bench.calibration.model_dump(), "weight": bench.weight, "cap": CAP, "most_false": MOST_FALSE})
+    model = {
+        "model": models.name_model(GATE) or models.name_provider(GATE),
+        "prompt_hash": PROMPT.hash,
+    }
+    return keep(
+        GATE,
+        {
+            **model,
+            **bench.calibration.model_dump(),
+            "weight": bench.weight,
+            "cap": CAP,
+            "most_false": MOST_FALSE,
+        },
+    )
 
 
-async def _rule(posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], models: ModelSession) -> list[bool]:
+async def _rule(
+    posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], models: ModelSession
+) -> list[bool]:
     """Whether each is called complete. What nobody can read accepts nothing."""
     scenario, environment = posed.scenario, posed.environment
-    ruled = await asyncio.gather(*(ask_judge(scenario, environment, ending, expected, models) for ending in endings))
+    ruled = await asyncio.gather(
+        *(ask_judge(scenario, environment, ending, expected, models) for ending in endings)
+    )
     if lost := next((reason for outcome, reason in ruled if outcome == "unreached"), ""):
         raise Outage(f"The judge could not be calibrated on {scenario.id}: {lost}")
     return [outcome == "complete" for outcome, _ in ruled]

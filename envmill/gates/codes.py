@@ -18,22 +18,69 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "F4": ("repeat", "near_repeat", "same_errand", "same_state"),
     "F5": ("no_variance",),
     # Stages: what was asked for did not come, or does not run.
-    "theme": ("protected", "not_stateful", "not_specific", "no_theme", "not_useful", "not_modelable"),
+    "theme": (
+        "protected",
+        "not_stateful",
+        "not_specific",
+        "no_theme",
+        "not_useful",
+        "not_modelable",
+    ),
     "choice": ("not_useful", "not_modelable", "no_theme", "same_theme", "full_field", "over_quota"),
     "blueprint": ("bad_reply", "bad_plan", "bad_database", "locked"),
     "build": (
-        *("bad_reply", "does_not_build", "locked", "bad_image", "image", "bad_test", "initial_test", "final_test", "solution"),
+        *(
+            "bad_reply",
+            "does_not_build",
+            "locked",
+            "bad_image",
+            "image",
+            "bad_test",
+            "initial_test",
+            "final_test",
+            "solution",
+        ),
         *("no_report", "not_as_told", "passes_untouched", "step_fails", "tells_answer"),
         *("oracle_fails", "oracle_spoils", "oracle_strays", "oracle_does_not_last"),
         *("restart_missing", "restart_unseen", "bad_system", "too_few_faults"),
     ),
     "oracle": (
-        *("bad_reply", "locked", "oracle_*", "chain_*", "infeasible", "nothing_told", "bad_fact", "agent_idle", "errand_left"),
-        *("identity_missing", "identity_differs", "identity_unshared", "servers_apart", "server_not_needed"),
+        *(
+            "bad_reply",
+            "locked",
+            "oracle_*",
+            "chain_*",
+            "infeasible",
+            "nothing_told",
+            "bad_fact",
+            "agent_idle",
+            "errand_left",
+        ),
+        *(
+            "identity_missing",
+            "identity_differs",
+            "identity_unshared",
+            "servers_apart",
+            "server_not_needed",
+        ),
         *("path_short", "path_long", "not_harder", "only_repeats"),
         *("records_unlike", "reference_lost", "state_not_kept"),
-        *("no_opening", "opening_tells", "opening_delegates", "user_contradicts", "user_lacks_fact"),
-        *("check_not_idempotent", "flaky", "not_mended", "not_the_opposite", "same_place", "undeclared_change", "no_composition"),
+        *(
+            "no_opening",
+            "opening_tells",
+            "opening_delegates",
+            "user_contradicts",
+            "user_lacks_fact",
+        ),
+        *(
+            "check_not_idempotent",
+            "flaky",
+            "not_mended",
+            "not_the_opposite",
+            "same_place",
+            "undeclared_change",
+            "no_composition",
+        ),
     ),
     # Lines of an errand plan: what is wrong with one, and what became of its place. None of them drops a scenario.
     "errand": ("bad_reply", "no_line", "line_*", "left_by_author"),
@@ -56,12 +103,17 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("validity", "end_state", "function_match"), ("none_left",)),
 }
 
-STAGES: dict[str, dict[str, ReasonClass]] = {name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()}
+STAGES: dict[str, dict[str, ReasonClass]] = {
+    name: dict.fromkeys(codes, "proof") for name, codes in _PROOFS.items()
+}
 STAGES["loop"]["vaguer"] = "suspicion"
 STAGES["F3"]["like_task"] = "suspicion"
 """Gate of a filter, or name of a stage's own finding → class of each reason code."""
 
-CODES: Mapping[str, Mapping[str, ReasonClass]] = {**{name: gate.codes for name, gate in GATES.items()}, **STAGES}
+CODES: Mapping[str, Mapping[str, ReasonClass]] = {
+    **{name: gate.codes for name, gate in GATES.items()},
+    **STAGES,
+}
 """The same for every gate."""
 
 

@@ -47,7 +47,10 @@ def _interval(flagged: Proportion, caught: Proportion, alarms: Proportion) -> tu
     sensitivity, false = (caught.hits + 1) / (caught.n + 2), (alarms.hits + 1) / (alarms.n + 2)
     gain = max(sensitivity - false, 1e-9)
     share = (seen - false) / gain
-    missed, rung = sensitivity * (1 - sensitivity) / (caught.n + 2), false * (1 - false) / (alarms.n + 2)
+    missed, rung = (
+        sensitivity * (1 - sensitivity) / (caught.n + 2),
+        false * (1 - false) / (alarms.n + 2),
+    )
     shift = 2 * _Z**2 * (share * missed - (1 - share) * rung)
     spread = _Z * sqrt(seen * (1 - seen) / n + share**2 * missed + (1 - share) ** 2 * rung) / gain
     return _clip(share + shift - spread), _clip(share + shift + spread)

@@ -22,7 +22,13 @@ def require_solved(probes: Sequence[Rollout]) -> Finding:
         return _blame(probes)
     passed = sum(probe.outcome == "pass" for probe in judged)
     seen = {"policy": name_actor(judged[0]), "passed": passed, "attempts": len(judged)}
-    return keep(GATE, seen) if passed else drop(GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen)
+    return (
+        keep(GATE, seen)
+        if passed
+        else drop(
+            GATE, "unsolved", f"0 of {len(judged)} probes of {name_actor(judged[0])} pass", seen
+        )
+    )
 
 
 def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
@@ -32,7 +38,11 @@ def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
     if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):
         return None
     words = f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, last by: {faults[-1].misstep}"
-    seen: Json = {"conversations": len(talks), "user_faults": len(faults), "last": faults[-1].detail}
+    seen: Json = {
+        "conversations": len(talks),
+        "user_faults": len(faults),
+        "last": faults[-1].detail,
+    }
     return drop(GATE, "user_fails", words, seen)
 
 
@@ -44,8 +54,10 @@ def name_actor(rollout: Rollout) -> str:
 def _blame(probes: Sequence[Rollout]) -> Finding:
     faults = [probe for probe in probes if probe.termination == "user_fault"]
     if faults and len(faults) == len(probes):
-        words = (
-            f"in all {len(probes)} probes the simulated user broke its contract, last by: {faults[-1].misstep} {faults[-1].detail}".strip()
-        )
+        words = f"in all {len(probes)} probes the simulated user broke its contract, last by: {faults[-1].misstep} {faults[-1].detail}".strip()
         return drop(GATE, "user_fails", words)
-    return drop(GATE, "environment_fails", f"all {len(probes)} probes ended in a failure of the environment or its user")
+    return drop(
+        GATE,
+        "environment_fails",
+        f"all {len(probes)} probes ended in a failure of the environment or its user",
+    )

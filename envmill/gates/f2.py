@@ -15,12 +15,19 @@ def require_challenge(rollouts: Sequence[Rollout], most: float, *, drops: bool =
     """`most`: share of passes from which it is too easy, which is a label, or a drop where the run `drops` such scenarios. Errors are no
     attempts; a scripted policy's slips say nothing about difficulty."""
     judged = [one for one in rollouts if one.outcome != "error"]
-    passed, who = sum(one.outcome == "pass" for one in judged), name_actor(judged[0]) if judged else "nobody"
+    passed, who = (
+        sum(one.outcome == "pass" for one in judged),
+        name_actor(judged[0]) if judged else "nobody",
+    )
     told = f"{passed} of {len(judged)} attempts of {who} pass"
     if judged and not judged[0].checkpoint:
         return pass_by(GATE, "scripted_policy", told)
     if len(judged) < FEWEST:
-        return skip(GATE, "too_few_attempts", f"{told}; {FEWEST} that could be judged are the fewest that say anything.")
+        return skip(
+            GATE,
+            "too_few_attempts",
+            f"{told}; {FEWEST} that could be judged are the fewest that say anything.",
+        )
     seen = {"policy": who, "passed": passed, "attempts": len(judged), "most": most}
     if passed < most * len(judged):
         return keep(GATE, seen)

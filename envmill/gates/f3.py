@@ -25,24 +25,55 @@ LEAST: Mapping[str, float] = {"copied": 0.98, "renamed": 0.9, "shuffled": 0.9, "
 
 
 def check_for_contamination(
-    texts: Mapping[str, str], *folders: Path, asked: AskedTask | None = None, world: ComparedWorld | None = None
+    texts: Mapping[str, str],
+    *folders: Path,
+    asked: AskedTask | None = None,
+    world: ComparedWorld | None = None,
 ) -> Finding:
     """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
     protected = read_protected(*folders)
     if protected is None:
-        return skip(GATE, "no_protected_set", f"Nothing is protected: put texts or sketches of benchmarks into {folders[0]}.")
+        return skip(
+            GATE,
+            "no_protected_set",
+            f"Nothing is protected: put texts or sketches of benchmarks into {folders[0]}.",
+        )
     power = protected.power
-    told: dict[str, Json] = {"sets": protected.sets, "digest": protected.digest, "too_short": protected.short, "power": power}
+    told: dict[str, Json] = {
+        "sets": protected.sets,
+        "digest": protected.digest,
+        "too_short": protected.short,
+        "power": power,
+    }
     for what, text in sorted(texts.items()):
         if hit := protected.find(text):
-            seen = told | {"what": what, "source": hit.source, "shared": hit.shared, "words": hit.words}
-            return drop(GATE, hit.reason, f"its {what} has {hit.shared:.0%} in common with {hit.source}: {hit.words or text[:120]!r}", seen)
+            seen = told | {
+                "what": what,
+                "source": hit.source,
+                "shared": hit.shared,
+                "words": hit.words,
+            }
+            return drop(
+                GATE,
+                hit.reason,
+                f"its {what} has {hit.shared:.0%} in common with {hit.source}: {hit.words or text[:120]!r}",
+                seen,
+            )
     if world is not None:
         told["near_domain"] = protected.find_domains(world)
     if asked is not None and (same := protected.find_task(asked)) is not None:
         return _report(same, told, protected.texts.get(same.source, ""))
-    if weak := [f"{name} {power.get(name, 0):.0%} of {least:.0%}" for name, least in LEAST.items() if power.get(name, 0.0) < least]:
-        return skip(GATE, "weak_check", f"Too few planted copies of the protected texts are found: {', '.join(weak)}.", told)
+    if weak := [
+        f"{name} {power.get(name, 0):.0%} of {least:.0%}"
+        for name, least in LEAST.items()
+        if power.get(name, 0.0) < least
+    ]:
+        return skip(
+            GATE,
+            "weak_check",
+            f"Too few planted copies of the protected texts are found: {', '.join(weak)}.",
+            told,
+        )
     return keep(GATE, told)
 
 
@@ -53,7 +84,11 @@ def _report(same: TaskMatch, told: dict[str, Json], text: str) -> Finding:
     if same.reason == "same_task":
         return drop(GATE, "same_task", f"its solution has {shares} of {same.source}", seen)
     words = f"its words are near those of {same.source}, and its solution has {shares}"
-    return replace(drop(GATE, "like_task", words, seen), outcome="suspected", question=ask_whether_same(text) if text else "")
+    return replace(
+        drop(GATE, "like_task", words, seen),
+        outcome="suspected",
+        question=ask_whether_same(text) if text else "",
+    )
 
 
 def ask_whether_same(text: str) -> str:

@@ -21,7 +21,9 @@ SAME = 0.9
 0.12, of 18 that a real model wrote none 0.18."""
 
 
-def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()) -> Mapping[str, Finding]:
+def find_repeats(
+    scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
+) -> Mapping[str, Finding]:
     """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept. Only what was
     planned together has to differ in records and first states. `earlier` are those that other runs kept of the same environments."""
     kept = _Kept(planned)
@@ -33,11 +35,15 @@ def find_repeats(scenarios: Sequence[Scenario], *, planned: bool = False, earlie
         words = split_words(scenario.request)
         runs = list_runs(words, RUN)
         if twin := kept.find_same(scenario, words):
-            findings[scenario.id] = drop(GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0})
+            findings[scenario.id] = drop(
+                GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0}
+            )
         elif found := kept.find_near(scenario, runs):
             twin, alike = found
             said = f"{alike:.0%} of the wording of {twin}, and the same calls lead to it"
-            findings[scenario.id] = drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)})
+            findings[scenario.id] = drop(
+                GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)}
+            )
         elif again := kept.find_again(scenario):
             findings[scenario.id] = again
         else:
@@ -63,7 +69,9 @@ class _Kept:
         self._near.add(scenario.id, runs)
         if self._planned:
             self._targets[_name_errand(scenario)] = scenario.id
-            self._states[scenario.environment].append((scenario.id, _Records(scenario.initial_state).describe_all()))
+            self._states[scenario.environment].append(
+                (scenario.id, _Records(scenario.initial_state).describe_all())
+            )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
         """Words are compared within an environment: elsewhere the same words are about other things."""
@@ -72,7 +80,11 @@ class _Kept:
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
         """Here and elsewhere: the same tools called with the same arguments' names are the same thing wherever they stand."""
         way = describe_way(scenario)
-        alike = {one: share(runs, self._known[one][0]) for one in self._near.find(runs) if self._known[one][1] == way}
+        alike = {
+            one: share(runs, self._known[one][0])
+            for one in self._near.find(runs)
+            if self._known[one][1] == way
+        }
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
@@ -100,10 +112,24 @@ def name_targets(scenario: Scenario) -> frozenset[str]:
     changed, the records that its calls name and what must be told. Empty where this is not known."""
     records = _Records(scenario.initial_state)
     if scenario.polarity == "achieve":
-        changed = {found for path in scenario.verifier.frame if (found := records.describe_path(path))}
-        return frozenset(changed | {found for check in scenario.verifier.goals if (found := records.describe_target(check))})
+        changed = {
+            found for path in scenario.verifier.frame if (found := records.describe_path(path))
+        }
+        return frozenset(
+            changed
+            | {
+                found
+                for check in scenario.verifier.goals
+                if (found := records.describe_target(check))
+            }
+        )
     calls = [*scenario.oracle, *(predicate.call for predicate in scenario.verifier.harm)]
-    named = {found for call in calls for value in call.arguments.values() if (found := records.describe_id(value))}
+    named = {
+        found
+        for call in calls
+        for value in call.arguments.values()
+        if (found := records.describe_id(value))
+    }
     told = {canonical_json([fact.name, fact.value]) for fact in scenario.verifier.facts}
     return frozenset(named | told) if named else frozenset()
 
@@ -113,7 +139,12 @@ class _Records:
 
     def __init__(self, state: Mapping[str, Json]) -> None:
         tables = {name: rows for name, rows in state.items() if is_object(rows)}
-        self._found = {key: (name, row) for name, rows in tables.items() for key, row in rows.items() if is_object(row)}
+        self._found = {
+            key: (name, row)
+            for name, rows in tables.items()
+            for key, row in rows.items()
+            if is_object(row)
+        }
 
     def describe_all(self) -> frozenset[str]:
         """Every record."""

@@ -45,26 +45,38 @@ class ProbeCounts:
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
         policy = name_actor(judged[0]) if judged else ""
-        return cls(environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged))
+        return cls(
+            environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged)
+        )
 
 
-def find_untrainable(probed: Mapping[str, ProbeCounts], *, drops: bool = False) -> dict[str, Finding]:
+def find_untrainable(
+    probed: Mapping[str, ProbeCounts], *, drops: bool = False
+) -> dict[str, Finding]:
     """A decision over the whole set: each scenario's prior is made of its siblings, those of its environment probed by the same policy."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for scenario, one in sorted(probed.items()):
         groups[one.environment, one.policy].append(scenario)
     return {
-        scenario: require_variance(probed[scenario], pool_prior([probed[other] for other in group if other != scenario]), drops=drops)
+        scenario: require_variance(
+            probed[scenario],
+            pool_prior([probed[other] for other in group if other != scenario]),
+            drops=drops,
+        )
         for group in groups.values()
         for scenario in group
     }
 
 
-def require_variance(probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False) -> Finding:
+def require_variance(
+    probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False
+) -> Finding:
     """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
     told and decides nothing."""
     if not probed.judged:
-        return skip(GATE, "no_probes", "No probe could be judged: nothing is known about the pass rate.")
+        return skip(
+            GATE, "no_probes", "No probe could be judged: nothing is known about the pass rate."
+        )
     chance = estimate_variance(probed.passed, probed.judged, GROUP, prior)
     told = f"{probed.passed} of {probed.judged} probes pass; {GROUP} attempts differ in reward with probability {chance:.2f}"
     if probed.scripted:
@@ -79,7 +91,11 @@ def require_variance(probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *,
     }
     if chance >= LEAST:
         return keep(GATE, evidence)
-    return drop(GATE, "no_variance", told, evidence) if drops else keep(GATE, evidence | {"label": "no_variance"})
+    return (
+        drop(GATE, "no_variance", told, evidence)
+        if drops
+        else keep(GATE, evidence | {"label": "no_variance"})
+    )
 
 
 def pool_prior(siblings: Sequence[ProbeCounts]) -> tuple[float, float]:
@@ -97,7 +113,10 @@ def _weigh(siblings: Sequence[ProbeCounts]) -> float:
     count, total = len(siblings), sum(one.judged for one in siblings)
     if count < _FEW or total == count:
         return WEAKEST
-    passed, squares = sum(one.passed for one in siblings), sum(one.passed**2 / one.judged for one in siblings)
+    passed, squares = (
+        sum(one.passed for one in siblings),
+        sum(one.passed**2 / one.judged for one in siblings),
+    )
     between = (squares - passed**2 / total) / (count - 1)
     within = (passed - squares) / (total - count)
     size = (total - sum(one.judged**2 for one in siblings) / total) / (count - 1)
@@ -107,7 +126,9 @@ def _weigh(siblings: Sequence[ProbeCounts]) -> float:
     return min(STRONGEST, max(WEAKEST, 1 / alike - 1))
 
 
-def estimate_variance(passed: int, attempts: int, group: int = GROUP, prior: tuple[float, float] = PRIOR) -> float:
+def estimate_variance(
+    passed: int, attempts: int, group: int = GROUP, prior: tuple[float, float] = PRIOR
+) -> float:
     """Probability that a group neither passes nor fails as a whole, over the posterior of the pass rate."""
     up, down = prior[0] + passed, prior[1] + attempts - passed
     return 1.0 - _all_alike(up, down, group) - _all_alike(down, up, group)
@@ -117,7 +138,10 @@ def is_settled(probes: Sequence[Rollout], most: int) -> bool:
     """Whether the attempts that are left to `most` could change nothing, before anything is known of siblings."""
     judged = [probe for probe in probes if probe.outcome != "error"]
     passed, left = sum(probe.outcome == "pass" for probe in judged), most - len(probes)
-    ends = {(passed + more > 0, estimate_variance(passed + more, len(judged) + left) >= LEAST) for more in range(left + 1)}
+    ends = {
+        (passed + more > 0, estimate_variance(passed + more, len(judged) + left) >= LEAST)
+        for more in range(left + 1)
+    }
     return bool(judged) and len(ends) == 1
 
 

@@ -62,34 +62,62 @@ class FlaggedTool:
     """Of so many flags or more, were they all alarms."""
 
     def describe(self) -> dict[str, Json]:
-        return {"tool": self.tool, "outcome": self.outcome, "flagged": vars(self.flagged), "alarm": self.alarm, "chance": self.chance}
+        return {
+            "tool": self.tool,
+            "outcome": self.outcome,
+            "flagged": vars(self.flagged),
+            "alarm": self.alarm,
+            "chance": self.chance,
+        }
 
 
 def list_suspects(heard: Sequence[CaseOpinion]) -> list[str]:
     """Tools of which some call was flagged, the most flagged first."""
-    return [name for name, _ in Counter(one.way[0] for one in heard if one.flagged).most_common(_MOST)]
+    return [
+        name for name, _ in Counter(one.way[0] for one in heard if one.flagged).most_common(_MOST)
+    ]
 
 
 def list_thin(cases: Sequence[ReviewedCall], tour: ExplorationRun) -> Iterator[tuple[str, int]]:
     """Changes that too few of the calls carry out, and how many more are wanted."""
     done = Counter(case.asked.call.name for case in cases if case.seen.outcome == "ok")
-    yield from ((name, LEAST_DONE - done[name]) for name in tour.tools if not tour.is_query(name) and done[name] < LEAST_DONE)
+    yield from (
+        (name, LEAST_DONE - done[name])
+        for name in tour.tools
+        if not tour.is_query(name) and done[name] < LEAST_DONE
+    )
 
 
-async def find_toured(tour: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox) -> list[StateCall]:
+async def find_toured(
+    tour: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
+) -> list[StateCall]:
     """Calls of a change that the tour saw carried out, each with the state it was made on: nobody has to think of a way there.
 
     Other arguments come before the same ones on another state.
     """
-    done = [stop for stop in tour.of(tool) if stop.seen.outcome == "ok"] if not tour.is_query(tool) else []
+    done = (
+        [stop for stop in tour.of(tool) if stop.seen.outcome == "ok"]
+        if not tour.is_query(tool)
+        else []
+    )
     seen, fresh, again = set[str](), list[ObservedCall](), list[ObservedCall]()
-    for stop in {(canonical_json(stop.call.arguments), stop.before): stop for stop in done}.values():
+    for stop in {
+        (canonical_json(stop.call.arguments), stop.before): stop for stop in done
+    }.values():
         (again if (key := canonical_json(stop.call.arguments)) in seen else fresh).append(stop)
         seen.add(key)
     picked = [*fresh, *again][:most]
     plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in picked]
-    ends = [looks[-1].state for looks in await play_plans(program, plans, sandbox, in_place=True)] if plans else []
-    asked = (StateCall(state, stop.call) for stop, state in zip(picked, ends, strict=True) if is_object(state))
+    ends = (
+        [looks[-1].state for looks in await play_plans(program, plans, sandbox, in_place=True)]
+        if plans
+        else []
+    )
+    asked = (
+        StateCall(state, stop.call)
+        for stop, state in zip(picked, ends, strict=True)
+        if is_object(state)
+    )
     return list({one.key: one for one in asked}.values())
 
 
@@ -103,7 +131,10 @@ async def find_further(
     tried = [
         StateCall(state, call)
         for state in states
-        for call in (*calls, *tour.offers.sample_some(tour.tools[calls[0].name], state, dice, _DRAWS))
+        for call in (
+            *calls,
+            *tour.offers.sample_some(tour.tools[calls[0].name], state, dice, _DRAWS),
+        )
     ]
     fresh = list({one.key: one for one in tried if one.key not in known}.values())
     played = [case for case in await play(program, fresh, sandbox) if case.seen.outcome == "ok"]
@@ -115,16 +146,27 @@ def find_broken(heard: Sequence[CaseOpinion], alarms: Proportion) -> list[Flagge
     """Surest first. Alarms are what the checker raised on other tools' calls that ended the same way, right refusals among them."""
     ways = dict.fromkeys(one.way for one in heard)
     found = [_weigh(way, heard, alarms) for way in ways]
-    return sorted((one for one in found if one.chance <= DOUBT / len(ways)), key=lambda one: one.chance)
+    return sorted(
+        (one for one in found if one.chance <= DOUBT / len(ways)), key=lambda one: one.chance
+    )
 
 
 def weigh_corner(
-    ours: Sequence[CaseOpinion], beside: Sequence[CaseOpinion], heard: Sequence[CaseOpinion], alarms: Proportion
+    ours: Sequence[CaseOpinion],
+    beside: Sequence[CaseOpinion],
+    heard: Sequence[CaseOpinion],
+    alarms: Proportion,
 ) -> FlaggedTool:
     """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the share that is flagged beside it."""
     way = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
     near = [one.flagged for one in beside]
-    return _compare(way, [one.flagged for one in ours if one.way == way], heard, alarms, sum(near) / len(near) if near else 0.0)
+    return _compare(
+        way,
+        [one.flagged for one in ours if one.way == way],
+        heard,
+        alarms,
+        sum(near) / len(near) if near else 0.0,
+    )
 
 
 def _weigh(way: tuple[str, str], heard: Sequence[CaseOpinion], alarms: Proportion) -> FlaggedTool:
@@ -132,13 +174,19 @@ def _weigh(way: tuple[str, str], heard: Sequence[CaseOpinion], alarms: Proportio
 
 
 def _compare(
-    way: tuple[str, str], ours: Sequence[bool], heard: Sequence[CaseOpinion], alarms: Proportion, least: float = 0.0
+    way: tuple[str, str],
+    ours: Sequence[bool],
+    heard: Sequence[CaseOpinion],
+    alarms: Proportion,
+    least: float = 0.0,
 ) -> FlaggedTool:
     tool, outcome = way
     others = [one.flagged for one in heard if one.way[0] != tool and one.way[1] == outcome]
     known = alarms if outcome == "rejection" else Proportion(0, 0)
     alarm = max(least, limit_share(sum(others) + known.hits, len(others) + known.n))
-    return FlaggedTool(tool, outcome, Proportion(sum(ours), len(ours)), alarm, exceed(sum(ours), len(ours), alarm))
+    return FlaggedTool(
+        tool, outcome, Proportion(sum(ours), len(ours)), alarm, exceed(sum(ours), len(ours), alarm)
+    )
 
 
 def exceed(hits: int, n: int, share: float) -> float:

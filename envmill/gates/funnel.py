@@ -18,7 +18,9 @@ _CALLS = 5
 """The same call so often in a row: likewise."""
 
 
-def sift(rollouts: Sequence[Rollout], scenario: Scenario) -> tuple[list[Rollout], tuple[Finding, ...]]:
+def sift(
+    rollouts: Sequence[Rollout], scenario: Scenario
+) -> tuple[list[Rollout], tuple[Finding, ...]]:
     """Rollouts that pass all three steps, and what each step found. What an outage ended is no candidate."""
     entered = [one for one in rollouts if one.outcome != "error"]
     if not entered:
@@ -26,27 +28,45 @@ def sift(rollouts: Sequence[Rollout], scenario: Scenario) -> tuple[list[Rollout]
     sound, first = _step(VALIDITY, entered, find_malformed)
     writes = bool(scenario.verifier.goals)
     step, other = (END_STATE, FUNCTIONS) if writes else (FUNCTIONS, END_STATE)
-    why = "the end state says it all" if writes else "nothing is to be changed, so the state says nothing"
+    why = (
+        "the end state says it all"
+        if writes
+        else "nothing is to be changed, so the state says nothing"
+    )
     if not sound:
         return [], (first,)
-    right, second = _step(step, sound, lambda one: "" if one.outcome == "pass" else one.reason or "failed")
+    right, second = _step(
+        step, sound, lambda one: "" if one.outcome == "pass" else one.reason or "failed"
+    )
     return right, (first, second, pass_by(other, "not_this_polarity", why))
 
 
-def _step(name: str, rollouts: Sequence[Rollout], find_fault: Callable[[Rollout], str]) -> tuple[list[Rollout], Finding]:
+def _step(
+    name: str, rollouts: Sequence[Rollout], find_fault: Callable[[Rollout], str]
+) -> tuple[list[Rollout], Finding]:
     faults = {one.id: fault for one in rollouts if (fault := find_fault(one))}
     kept = [one for one in rollouts if one.id not in faults]
     recovered = sum(one.outcome == "pass" and has_refusal(one) for one in kept)
-    evidence: Json = {"entered": len(rollouts), "kept": len(kept), "recovered": recovered, "dropped": faults}
+    evidence: Json = {
+        "entered": len(rollouts),
+        "kept": len(kept),
+        "recovered": recovered,
+        "dropped": faults,
+    }
     if kept:
         return kept, keep(name, evidence)
-    reasons = ", ".join(f"{reason} ({number})" for reason, number in Counter(faults.values()).most_common(3))
+    reasons = ", ".join(
+        f"{reason} ({number})" for reason, number in Counter(faults.values()).most_common(3)
+    )
     return kept, drop(name, "none_left", f"none of {len(rollouts)} rollouts: {reasons}", evidence)
 
 
 def has_refusal(rollout: Rollout) -> bool:
     """Whether a call was refused on the way."""
-    return any(one["role"] == "tool" and is_object(one["content"]) and not one["content"].get("ok", True) for one in rollout.transcript)
+    return any(
+        one["role"] == "tool" and is_object(one["content"]) and not one["content"].get("ok", True)
+        for one in rollout.transcript
+    )
 
 
 def find_malformed(rollout: Rollout) -> str:
@@ -78,7 +98,11 @@ def _find_circle(transcript: Sequence[Json]) -> str:
     grams = Counter(gram for entry in said for gram in _list_grams(str(entry.get("content") or "")))
     if grams and max(grams.values()) >= _AGAIN:
         return "the same words again and again"
-    calls = [canonical_json([call["name"], call["arguments"]]) for entry in said for call in entry.get("tool_calls", ())]
+    calls = [
+        canonical_json([call["name"], call["arguments"]])
+        for entry in said
+        for call in entry.get("tool_calls", ())
+    ]
     runs = (set(calls[start : start + _CALLS]) for start in range(len(calls) - _CALLS + 1))
     return "the same call again and again" if any(len(run) == 1 for run in runs) else ""
 

@@ -14,7 +14,9 @@ from schemas.ledger import ReasonClass
 T = TypeVar("T", EnvironmentCase, ScenarioCase)
 
 
-def by_kind(name: str, check: Callable[[T, GateContext], Awaitable[Finding]]) -> Callable[[T, GateContext], Awaitable[Finding]]:
+def by_kind(
+    name: str, check: Callable[[T, GateContext], Awaitable[Finding]]
+) -> Callable[[T, GateContext], Awaitable[Finding]]:
     """A gate that asks the subject's kind first."""
 
     @wraps(check)

@@ -5,8 +5,16 @@ import re
 from collections.abc import Callable, Mapping
 
 _NAMES = ("Okello", "Lindqvist", "Marsh", "Tanaka", "Ferreira", "Novak", "Byrne", "Haddad")
-_OPENINGS = ("Hello, I need some help with this.", "Good morning, one thing for you today.", "Could you please look into this for me?")
-_CLOSINGS = ("Thanks a lot, and have a good day.", "That is all for now.", "Please tell me once it is done.")
+_OPENINGS = (
+    "Hello, I need some help with this.",
+    "Good morning, one thing for you today.",
+    "Could you please look into this for me?",
+)
+_CLOSINGS = (
+    "Thanks a lot, and have a good day.",
+    "That is all for now.",
+    "Please tell me once it is done.",
+)
 _OTHER_WORDS = {
     "please": "kindly", "need": "want", "want": "need", "help": "assist", "also": "besides", "then": "after that", "change": "alter",
     "check": "verify", "make sure": "see to it", "would like": "want", "and": "as well as", "but": "though", "because": "since",
@@ -25,7 +33,9 @@ def copy_whole(text: str, place: int) -> str:
 def rename(text: str, place: int) -> str:
     """A clone: other names, other numbers."""
     dice = random.Random(f"rename/{place}")
-    return _NUMBER.sub(lambda _: str(dice.randrange(10)), _NAME.sub(lambda _: dice.choice(_NAMES), text))
+    return _NUMBER.sub(
+        lambda _: str(dice.randrange(10)), _NAME.sub(lambda _: dice.choice(_NAMES), text)
+    )
 
 
 def shuffle(text: str, place: int) -> str:
@@ -47,5 +57,10 @@ def reword(text: str, place: int) -> str:
     return told
 
 
-PLANTS: Mapping[str, Callable[[str, int], str]] = {"copied": copy_whole, "renamed": rename, "shuffled": shuffle, "reworded": reword}
+PLANTS: Mapping[str, Callable[[str, int], str]] = {
+    "copied": copy_whole,
+    "renamed": rename,
+    "shuffled": shuffle,
+    "reworded": reword,
+}
 """A free paraphrase is none of them: no run of words survives one."""

@@ -66,7 +66,9 @@ class ProtectedMatch:
 class Protected:
     """All sketches that are in force."""
 
-    def __init__(self, sketches: Sequence[ProtectedSketch], texts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, sketches: Sequence[ProtectedSketch], texts: Mapping[str, str] | None = None
+    ) -> None:
         self.sketches = tuple(sketches)
         self.texts = texts or {}
         """Place of a task → its text, where the benchmark itself is at hand and not only its sketch. A judge can be shown these."""
@@ -84,13 +86,18 @@ class Protected:
     @property
     def digest(self) -> str:
         """Of all sets together."""
-        return blake2b("/".join(sorted(one.digest for one in self.sketches)).encode(), digest_size=8).hexdigest()
+        return blake2b(
+            "/".join(sorted(one.digest for one in self.sketches)).encode(), digest_size=8
+        ).hexdigest()
 
     @property
     def power(self) -> dict[str, float]:
         """Kind of plant → share that is found in the set where the fewest are."""
         kinds = {kind for one in self.sketches for kind in one.power}
-        return {kind: min(one.power[kind] for one in self.sketches if kind in one.power) for kind in sorted(kinds)}
+        return {
+            kind: min(one.power[kind] for one in self.sketches if kind in one.power)
+            for kind in sorted(kinds)
+        }
 
     def find(self, text: str) -> ProtectedMatch | None:
         """The plainest thing in common first."""
@@ -101,12 +108,24 @@ class Protected:
 
     def find_task(self, asked: AskedTask) -> TaskMatch | None:
         """A task of which the scenario is, or may be, a paraphrase or a clone."""
-        found = [match for one in self.sketches if (match := find_same_task(one, asked, find_embedder())) is not None]
-        return min(found, key=lambda match: (match.reason != "same_task", -match.values, -match.calls), default=None)
+        found = [
+            match
+            for one in self.sketches
+            if (match := find_same_task(one, asked, find_embedder())) is not None
+        ]
+        return min(
+            found,
+            key=lambda match: (match.reason != "same_task", -match.values, -match.calls),
+            default=None,
+        )
 
     def find_domains(self, world: ComparedWorld) -> dict[str, Json]:
         """Domains with whose names or policies a world has much in common. It is no copy; whoever measures with them must know."""
-        return {f"{one.source.name}/{name}": shares for one in self.sketches for name, shares in _find_near_domains(one, world).items()}
+        return {
+            f"{one.source.name}/{name}": shares
+            for one in self.sketches
+            for name, shares in _find_near_domains(one, world).items()
+        }
 
 
 def _count_texts(sketch: ProtectedSketch) -> Mapping[str, int]:
@@ -118,7 +137,9 @@ _NEAR_DOMAIN = 0.2
 """Share of names, or of runs of a policy, from which a world is near another."""
 
 
-def _find_near_domains(sketch: ProtectedSketch, world: ComparedWorld) -> Mapping[str, dict[str, float]]:
+def _find_near_domains(
+    sketch: ProtectedSketch, world: ComparedWorld
+) -> Mapping[str, dict[str, float]]:
     """BenchmarkDomain → kind of what is compared → share, of those that are near."""
     found: dict[str, dict[str, float]] = {}
     for kind, known, asked in (
@@ -138,15 +159,21 @@ _PLAINEST = ("same_text", "quotation", "copy", "reworded")
 def find_match(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
     """What a text has in common with one benchmark."""
     words = split_words(text)
-    same = _find_texts(sketch.wholes, sketch.whole_texts, hash_runs(sketch.salt, [" ".join(words)], LONG_BYTES))
+    same = _find_texts(
+        sketch.wholes, sketch.whole_texts, hash_runs(sketch.salt, [" ".join(words)], LONG_BYTES)
+    )
     if same:
         return ProtectedMatch("same_text", sketch.names[same[0]], 1.0, text[:200])
-    return _find_quotation(sketch, text) or _find_copy(sketch, words) or _find_likeness(sketch, text)
+    return (
+        _find_quotation(sketch, text) or _find_copy(sketch, words) or _find_likeness(sketch, text)
+    )
 
 
 def _find_quotation(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
     for run in sorted(set(list_quotations(text))) if _may_quote(sketch, text) else ():
-        if found := _find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, [run], LONG_BYTES)):
+        if found := _find_texts(
+            sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, [run], LONG_BYTES)
+        ):
             return ProtectedMatch("quotation", sketch.names[found[0]], 1.0, run)
     return None
 
@@ -154,16 +181,26 @@ def _find_quotation(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None
 def _may_quote(sketch: ProtectedSketch, text: str) -> bool:
     """All runs at once: one look-up for a text that quotes nothing, which is nearly every one."""
     runs = list(list_quotations(text))
-    return bool(runs) and bool(_find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, runs, LONG_BYTES)))
+    return bool(runs) and bool(
+        _find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, runs, LONG_BYTES))
+    )
 
 
 def _find_copy(sketch: ProtectedSketch, words: Sequence[str]) -> ProtectedMatch | None:
     """By the smaller of the two: an excerpt, or the whole of it among other words."""
     eights = hash_runs(sketch.salt, list_runs(words, MIDDLE), MIDDLE_BYTES)
     shared = Counter(_find_texts(sketch.runs, sketch.run_texts, eights))
-    shares = {place: count / min(len(eights), int(sketch.sizes[place])) for place, count in shared.items() if count >= _FEWEST}
+    shares = {
+        place: count / min(len(eights), int(sketch.sizes[place]))
+        for place, count in shared.items()
+        if count >= _FEWEST
+    }
     best = min(shares, key=lambda place: (-shares[place], place), default=-1)
-    return ProtectedMatch("copy", sketch.names[best], round(shares[best], 3)) if best >= 0 and shares[best] >= _COPIED else None
+    return (
+        ProtectedMatch("copy", sketch.names[best], round(shares[best], 3))
+        if best >= 0 and shares[best] >= _COPIED
+        else None
+    )
 
 
 def _find_likeness(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
@@ -173,7 +210,9 @@ def _find_likeness(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
     best = int(shares.argmax())
     if shares[best] < _ALIKE:
         return None
-    return ProtectedMatch("reworded", sketch.names[int(sketch.signed[best])], round(float(shares[best]), 3))
+    return ProtectedMatch(
+        "reworded", sketch.names[int(sketch.signed[best])], round(float(shares[best]), 3)
+    )
 
 
 def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[int]:
@@ -183,15 +222,26 @@ def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[in
     if not len(known) or not len(asked):
         return []
     lows, highs = np.searchsorted(known, asked, "left"), np.searchsorted(known, asked, "right")
-    return [int(place) for low, high in zip(lows, highs, strict=True) if high > low for place in places[low:high]]
+    return [
+        int(place)
+        for low, high in zip(lows, highs, strict=True)
+        if high > low
+        for place in places[low:high]
+    ]
 
 
-def make_sketch(benchmark: Benchmark, source: BenchmarkSource, embedder: str = "") -> ProtectedSketch:
+def make_sketch(
+    benchmark: Benchmark, source: BenchmarkSource, embedder: str = ""
+) -> ProtectedSketch:
     """A sketch with its power: how much is found of what is planted. It must be measured now, since no text is left in the sketch."""
     made, texts = sketch_benchmark(benchmark, source, embedder), benchmark.texts
     names = [made.names[int(place)] for place in made.signed.tolist()]
     chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]
-    power = {kind: _rate(made, kind, [texts[name] for name in chosen]) for kind in PLANTS} if chosen else {}
+    power = (
+        {kind: _rate(made, kind, [texts[name] for name in chosen]) for kind in PLANTS}
+        if chosen
+        else {}
+    )
     return replace(made, power=power)
 
 
@@ -203,16 +253,22 @@ def _rate(sketch: ProtectedSketch, kind: str, texts: Sequence[str]) -> float:
 def read_protected(*folders: Path) -> Protected | None:
     """None where there is nothing. Read once a process, as long as no file changes."""
     files = [(folder, path) for folder in folders for path in list_files(folder)]
-    stamps = tuple((folder, path, path.stat().st_mtime_ns, path.stat().st_size) for folder, path in files)
+    stamps = tuple(
+        (folder, path, path.stat().st_mtime_ns, path.stat().st_size) for folder, path in files
+    )
     return _read(stamps) if stamps else None
 
 
 @lru_cache(maxsize=4)
 def _read(files: tuple[tuple[Path, Path, int, int], ...]) -> Protected:
     sketches = [read_sketch(path) for _, path, _, _ in files if path.suffix == SUFFIX]
-    benchmarks = list(_read_folders({folder for folder, path, _, _ in files if path.suffix != SUFFIX}))
+    benchmarks = list(
+        _read_folders({folder for folder, path, _, _ in files if path.suffix != SUFFIX})
+    )
     texts = {task.place: task.text for one in benchmarks for task in one.tasks}
-    return Protected([*sketches, *(make_sketch(one, BenchmarkSource("")) for one in benchmarks)], texts)
+    return Protected(
+        [*sketches, *(make_sketch(one, BenchmarkSource("")) for one in benchmarks)], texts
+    )
 
 
 def _read_folders(folders: Iterable[Path]) -> Iterable[Benchmark]:

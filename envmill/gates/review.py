@@ -56,7 +56,9 @@ class ReviewedCall:
     def told(self) -> str:
         """What tells two versions apart: not the words of a refusal."""
         parts = self.seen.parts if self.seen.outcome == "ok" else []
-        return canonical_json([self.seen.outcome, parts, [change.model_dump(mode="json") for change in self.changes]])
+        return canonical_json(
+            [self.seen.outcome, parts, [change.model_dump(mode="json") for change in self.changes]]
+        )
 
 
 @dataclass
@@ -72,11 +74,15 @@ class Plan:
 
     def wanted(self) -> dict[str, int]:
         """Tool → how many more calls of it are wanted; one without parameters can only be called."""
-        bare = [tool.name for tool in self.environment.tools if not tool.parameters.get("properties")]
+        bare = [
+            tool.name for tool in self.environment.tools if not tool.parameters.get("properties")
+        ]
         rest = len(self.environment.tools) - len(bare)
         each = ceil((self.goal - len(bare)) / rest) if rest else self.goal
         had = Counter(one.call.name for one in self.asked.values())
-        goals = {tool.name: 1 if tool.name in bare and rest else each for tool in self.environment.tools}
+        goals = {
+            tool.name: 1 if tool.name in bare and rest else each for tool in self.environment.tools
+        }
         return {name: goal - had[name] for name, goal in goals.items() if goal > had[name]}
 
     def take(self, reply: TesterReply, state: dict[str, Json]) -> None:
@@ -92,7 +98,13 @@ class Plan:
                 self.asked[asked.key] = asked
 
 
-async def make_plan(environment: Environment, states: Sequence[dict[str, Json]], goal: int, prompt: Prompt, models: ModelSession) -> Plan:
+async def make_plan(
+    environment: Environment,
+    states: Sequence[dict[str, Json]],
+    goal: int,
+    prompt: Prompt,
+    models: ModelSession,
+) -> Plan:
     """Rounds until there are enough calls of every tool, each round on the next state; bounded."""
     plan = Plan(environment, goal)
     while plan.rounds < ROUNDS and len(plan.asked) < goal and (wanted := plan.wanted()):
@@ -101,7 +113,11 @@ async def make_plan(environment: Environment, states: Sequence[dict[str, Json]],
 
 
 async def ask_more(
-    plan: Plan, states: Sequence[dict[str, Json]], wanted: dict[str, int], prompt: Prompt, models: ModelSession
+    plan: Plan,
+    states: Sequence[dict[str, Json]],
+    wanted: dict[str, int],
+    prompt: Prompt,
+    models: ModelSession,
 ) -> list[StateCall]:
     """Further calls of some tools, in one more round; none that was asked before."""
     before = set(plan.asked)
@@ -109,11 +125,20 @@ async def ask_more(
     return [one for key, one in plan.asked.items() if key not in before]
 
 
-async def _fill(plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, models: ModelSession) -> None:
+async def _fill(
+    plan: Plan, state: dict[str, Json], wanted: dict[str, int], prompt: Prompt, models: ModelSession
+) -> None:
     """One round."""
     names = list(wanted)
-    groups = [names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)]
-    replies = await asyncio.gather(*(_ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, models) for group in groups))
+    groups = [
+        names[first : first + _TOOLS_AT_ONCE] for first in range(0, len(names), _TOOLS_AT_ONCE)
+    ]
+    replies = await asyncio.gather(
+        *(
+            _ask_tester(plan, state, {name: wanted[name] for name in group}, prompt, models)
+            for group in groups
+        )
+    )
     for reply in replies:
         plan.lost["unreadable"] += reply is None
         plan.take(reply or TesterReply(calls=[]), state)
@@ -139,17 +164,27 @@ async def _ask_tester(
         return None
 
 
-async def play(program: Program, asked: Sequence[StateCall], sandbox: Sandbox) -> list[ReviewedCall]:
+async def play(
+    program: Program, asked: Sequence[StateCall], sandbox: Sandbox
+) -> list[ReviewedCall]:
     """Each call in a session of its own, all in one message to the jail."""
-    steps = [step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call), Look())]
+    steps = [
+        step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call), Look())
+    ]
     seen = await sandbox.play(program, steps)
     return [_make_case(one, *seen[3 * place : 3 * place + 3]) for place, one in enumerate(asked)]
 
 
-def _make_case(asked: StateCall, reset: Observation, seen: Observation, end: Observation) -> ReviewedCall:
+def _make_case(
+    asked: StateCall, reset: Observation, seen: Observation, end: Observation
+) -> ReviewedCall:
     if reset.outcome != "ok" or end.state is None:
         return ReviewedCall(asked, seen if reset.outcome == "ok" else reset, [])
-    return ReviewedCall(asked, seen, diff_states(asked.state, end.state) if reset.state_hash != seen.state_hash else [])
+    return ReviewedCall(
+        asked,
+        seen,
+        diff_states(asked.state, end.state) if reset.state_hash != seen.state_hash else [],
+    )
 
 
 async def ask_checker(
@@ -157,10 +192,17 @@ async def ask_checker(
 ) -> list[tuple[Opinion, str]]:
     """An opinion on each case with its reason; it sees rules, call and difference, and never the source."""
     tools = {tool.name: tool for tool in environment.tools}
-    return await asyncio.gather(*(_ask_one(environment, tools[case.asked.call.name], case, prompt, models) for case in cases))
+    return await asyncio.gather(
+        *(
+            _ask_one(environment, tools[case.asked.call.name], case, prompt, models)
+            for case in cases
+        )
+    )
 
 
-async def _ask_one(environment: Environment, tool: Tool, case: ReviewedCall, prompt: Prompt, models: ModelSession) -> tuple[Opinion, str]:
+async def _ask_one(
+    environment: Environment, tool: Tool, case: ReviewedCall, prompt: Prompt, models: ModelSession
+) -> tuple[Opinion, str]:
     inputs = CheckerInput(
         brief=environment.brief,
         name=environment.name,

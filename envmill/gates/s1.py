@@ -25,36 +25,66 @@ DECLARED = "refused_reads"
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Two private copies; both must pass and end in the same state."""
     if not subject.scenario.oracle:
-        return skip(GATE, "no_oracle", "There is no reference path to replay: give the scenario an oracle, or let a search find one.")
+        return skip(
+            GATE,
+            "no_oracle",
+            "There is no reference path to replay: give the scenario an oracle, or let a search find one.",
+        )
     trials = await Trials.of(subject, means).oracle()
     for trial in trials:
         if finding := find_fault(subject, trial):
             return finding
     one, other = (trial.seen[-1].state_hash for trial in trials)
     if one != other:
-        return drop(GATE, "oracle_differs", "two replays from the same start end in different states", [one, other])
-    return keep(GATE, {"calls": len(subject.scenario.oracle), "end": one, "components": trials[0].verdict.components})
+        return drop(
+            GATE,
+            "oracle_differs",
+            "two replays from the same start end in different states",
+            [one, other],
+        )
+    return keep(
+        GATE,
+        {
+            "calls": len(subject.scenario.oracle),
+            "end": one,
+            "components": trials[0].verdict.components,
+        },
+    )
 
 
 def find_fault(subject: ScenarioCase, trial: Trial) -> Finding | None:
     """What is wrong with one replay."""
     opened = trial.seen[0]
     if opened.outcome != "ok":
-        return drop(GATE, "does_not_construct", f"the initial state is not taken ({opened.code}: {opened.message})", opened.message)
+        return drop(
+            GATE,
+            "does_not_construct",
+            f"the initial state is not taken ({opened.code}: {opened.message})",
+            opened.message,
+        )
     writes, declared = set(list_writes(subject)), read_declared(subject)
     told = describe_calls(subject, trial)
     for place, reply in enumerate(trial.replies):
         name = subject.scenario.oracle[place].name
         if reply.outcome == "failure":
-            return drop(GATE, "oracle_fails_to_run", f"call {place + 1}, {name}: {describe_reply(reply)}", told)
+            return drop(
+                GATE,
+                "oracle_fails_to_run",
+                f"call {place + 1}, {name}: {describe_reply(reply)}",
+                told,
+            )
         if reply.outcome == "rejection" and (place in writes or place not in declared):
             reason = "oracle_rejected" if place in writes else "read_rejected"
             return drop(GATE, reason, f"call {place + 1}, {name}: {describe_reply(reply)}", told)
     verdict = trial.verdict
     if verdict.outcome == "error":
-        return drop(GATE, "not_judged", verdict.reason, {"calls": told, "verdict": verdict.model_dump()})
+        return drop(
+            GATE, "not_judged", verdict.reason, {"calls": told, "verdict": verdict.model_dump()}
+        )
     if verdict.outcome != "pass":
-        return drop(GATE, "oracle_fails", verdict.reason, {"calls": told, "verdict": verdict.model_dump()})
+        return drop(
+            GATE, "oracle_fails", verdict.reason, {"calls": told, "verdict": verdict.model_dump()}
+        )
     return None
 
 

@@ -11,8 +11,22 @@ from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, gather
 from envmill.gates.exploring.equivalence import is_same_end
 from envmill.gates.exploring.trials import Attempt, Trials, list_writes
 from envmill.gates.reading.change_order import list_other_amounts, list_unasked, order_as_asked
-from envmill.gates.reading.given_values import amounts_to, has_hundredths, has_units, is_converted, is_in_hundredths
-from envmill.gates.reading.known_values import COUNTED, KnownValues, list_leaves, read_dates, read_numbers, read_part, strip_numbering
+from envmill.gates.reading.given_values import (
+    amounts_to,
+    has_hundredths,
+    has_units,
+    is_converted,
+    is_in_hundredths,
+)
+from envmill.gates.reading.known_values import (
+    COUNTED,
+    KnownValues,
+    list_leaves,
+    read_dates,
+    read_numbers,
+    read_part,
+    strip_numbering,
+)
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.language.dates import Day
@@ -37,11 +51,15 @@ CODES: Mapping[str, ReasonClass] = {
 
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _DAY_NAME = rf"(?:{'|'.join(_WEEKDAYS)})"
-_WEEKDAY = re.compile(rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$")
+_WEEKDAY = re.compile(
+    rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$"
+)
 """Weekdays right before a date: with several, the date is one of them (`Saturday and Sunday, 28 February and 1 March`)."""
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
 _ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
-_QUANTITY = re.compile(r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)")
+_QUANTITY = re.compile(
+    r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)"
+)
 """Amounts, hours and ordinals in capitals, which name nothing."""
 _BEFORE = re.compile(
     r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|under|over|above"
@@ -64,16 +82,25 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Contradictions are suspected, all of them; what is only found somewhere in the state is told."""
     near, far = await gather_knowledge(subject, means)
     asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
-    found = [*list_contradictions(subject, far), *list_unmatched(subject, near, far, shown), *list_mismatches(asked, shown)]
+    found = [
+        *list_contradictions(subject, far),
+        *list_unmatched(subject, near, far, shown),
+        *list_mismatches(asked, shown),
+    ]
     found += await list_unasked_changes(subject, means, asked)
     found += await list_disorder(subject, means, asked)
     evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
     loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)
-    findings = [replace(drop(GATE, code, words, evidence), question=question) for code, words, question in found]
+    findings = [
+        replace(drop(GATE, code, words, evidence), question=question)
+        for code, words, question in found
+    ]
     return gather(GATE, findings, {"found_in_state_only": loose})
 
 
-async def gather_knowledge(subject: ScenarioCase, means: GateContext) -> tuple[KnownValues, KnownValues]:
+async def gather_knowledge(
+    subject: ScenarioCase, means: GateContext
+) -> tuple[KnownValues, KnownValues]:
     """What the reference path uses and sees, and beyond it the whole state and policy."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     near, far = KnownValues(year), KnownValues(year)
@@ -100,29 +127,42 @@ async def list_shown(subject: ScenarioCase, means: GateContext) -> list[set[Deci
     reply to its call, would make any amount one that is there."""
     if not subject.scenario.oracle:
         return []
-    trial, seen = (await Trials.of(subject, means).oracle())[0], KnownValues(int(subject.scenario.clock[:4]))
+    trial, seen = (
+        (await Trials.of(subject, means).oracle())[0],
+        KnownValues(int(subject.scenario.clock[:4])),
+    )
     shown: list[set[Decimal]] = []
     for place in range(len(subject.scenario.oracle)):
         shown.append(set(seen.numbers))
-        seen.take([read_part(part) for part in trial.replies[place].parts] if place < len(trial.replies) else [])
+        seen.take(
+            [read_part(part) for part in trial.replies[place].parts]
+            if place < len(trial.replies)
+            else []
+        )
     return shown
 
 
-def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues, shown: Sequence[set[Decimal]]) -> Iterator[Contradiction]:
+def list_unmatched(
+    subject: ScenarioCase, near: KnownValues, far: KnownValues, shown: Sequence[set[Decimal]]
+) -> Iterator[Contradiction]:
     """What the request says and nothing else knows."""
     request, scenario = subject.scenario.request, subject.scenario
     if not scenario.oracle:
         return
     writes = [scenario.oracle[place] for place in list_writes(subject)]
     used, said = list_used(subject), KnownValues.of([request], near.year)
-    unsaid = sorted(one for one in used.keys() - list_said(request) if not is_in_hundredths(one, said))
+    unsaid = sorted(
+        one for one in used.keys() - list_said(request) if not is_in_hundredths(one, said)
+    )
     described = describe_targets(subject)
     for number in sorted(list_amounts(subject)):
         instead = f"; the reference path uses {', '.join(map(str, unsaid))}" if unsaid else ""
         question = ask_amount(number, unsaid)
         if number not in far.numbers and not _is_part(number, far):
             in_other_units = has_units(request) and is_converted(number, near.numbers)
-            if not in_other_units and not (has_hundredths(request) and number * 100 in near.numbers):
+            if not in_other_units and not (
+                has_hundredths(request) and number * 100 in near.numbers
+            ):
                 yield (
                     "unmatched_value",
                     f"the request says {number}, which nothing in the world or on the reference path is{instead}",
@@ -130,21 +170,45 @@ def list_unmatched(subject: ScenarioCase, near: KnownValues, far: KnownValues, s
                 )
             continue
         is_described = not unsaid or described.holds(float(number)) or _is_part(number, described)
-        if number in far.numbers and not is_described and not _explains(number, {one: shown[used[one]] for one in unsaid}, request):
-            yield "unmatched_value", f"the request says {number}, which nothing that is acted on has{instead}", question
+        if (
+            number in far.numbers
+            and not is_described
+            and not _explains(number, {one: shown[used[one]] for one in unsaid}, request)
+        ):
+            yield (
+                "unmatched_value",
+                f"the request says {number}, which nothing that is acted on has{instead}",
+                question,
+            )
     for day in read_dates(request):
         named = f"{day.year or near.year:04d}-{day.month:02d}-{day.day:02d}"
         question = ask_date(named)
         if named in far.dates or _turn_round(named) in far.dates:
             continue
         if not _is_near(named, scenario.clock):
-            yield "unmatched_value", f"the request says {named}, far from the clock and found nowhere else", question
+            yield (
+                "unmatched_value",
+                f"the request says {named}, far from the clock and found nowhere else",
+                question,
+            )
         elif any(_is_date(leaf) for call in writes for leaf in list_leaves(call.arguments)):
-            yield "unmatched_value", f"the request says {named}; the reference path uses another date", question
+            yield (
+                "unmatched_value",
+                f"the request says {named}; the reference path uses another date",
+                question,
+            )
     for reference in _REFERENCE.findall(request):
-        if reference.casefold() not in far.normal and not _stands_in(reference, far) and not _QUANTITY.fullmatch(reference):
+        if (
+            reference.casefold() not in far.normal
+            and not _stands_in(reference, far)
+            and not _QUANTITY.fullmatch(reference)
+        ):
             question = f"Does the request name {reference!r} as something that has to be there to do what it asks?"
-            yield "unmatched_value", f"the request names {reference}, which is nowhere in the state or on the reference path", question
+            yield (
+                "unmatched_value",
+                f"the request names {reference}, which is nowhere in the state or on the reference path",
+                question,
+            )
 
 
 def ask_amount(number: Decimal, instead: Sequence[Decimal]) -> str:
@@ -161,12 +225,19 @@ def ask_unasked(call: Call) -> str:
     return f"Is {call.name} with {call.arguments} something that the request does not ask for?"
 
 
-async def list_unasked_changes(subject: ScenarioCase, means: GateContext, asked: RequestAlignment) -> list[Contradiction]:
+async def list_unasked_changes(
+    subject: ScenarioCase, means: GateContext, asked: RequestAlignment
+) -> list[Contradiction]:
     """Changes that no sentence asks for, but for steps on the way to what is asked for."""
     return [
-        ("unasked_change", f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change", question)
+        (
+            "unasked_change",
+            f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change",
+            question,
+        )
         for wish in list_unasked(asked)
-        if (question := ask_unasked(wish.call)) and not await is_on_the_way(subject, means, wish.place)
+        if (question := ask_unasked(wish.call))
+        and not await is_on_the_way(subject, means, wish.place)
     ]
 
 
@@ -183,56 +254,100 @@ async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -
         ]
     )
     right = (await trials.oracle())[0].ending
-    if before.ending is None or after.ending is None or right is None or all(one.outcome == "ok" for one in without.replies[place:]):
+    if (
+        before.ending is None
+        or after.ending is None
+        or right is None
+        or all(one.outcome == "ok" for one in without.replies[place:])
+    ):
         return False
-    made = {tuple(one.path) for one in diff_states(before.ending.final, after.ending.final) if isinstance(one.after, str)}
+    made = {
+        tuple(one.path)
+        for one in diff_states(before.ending.final, after.ending.final)
+        if isinstance(one.after, str)
+    }
     later = {tuple(one.path) for one in diff_states(after.ending.final, right.final)}
     return not later.isdisjoint(made)
 
 
-async def list_disorder(subject: ScenarioCase, means: GateContext, wishes: RequestAlignment) -> list[Contradiction]:
+async def list_disorder(
+    subject: ScenarioCase, means: GateContext, wishes: RequestAlignment
+) -> list[Contradiction]:
     """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
-    oracle, asked, writes = subject.scenario.oracle, order_as_asked(subject, wishes), list_writes(subject)
+    oracle, asked, writes = (
+        subject.scenario.oracle,
+        order_as_asked(subject, wishes),
+        list_writes(subject),
+    )
     if asked is None:
         return []
     reads = [call for place, call in enumerate(oracle) if place not in writes]
     trials = Trials.of(subject, means)
-    attempt = Attempt("as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words())
+    attempt = Attempt(
+        "as asked", (*reads, *(oracle[place] for place in asked)), trials.last_words()
+    )
     (trial,) = await trials.once("as_asked", lambda: trials.play([attempt]))
     right = (await trials.oracle())[0].ending
     if trial.ending is None or right is None:
         return []
-    if is_same_end(right.initial, trial.ending.final, right.final, subject.environment.tables, subject.scenario.verifier):
+    if is_same_end(
+        right.initial,
+        trial.ending.final,
+        right.final,
+        subject.environment.tables,
+        subject.scenario.verifier,
+    ):
         return []
     names = ", ".join(oracle[place].name for place in asked)
     question = f"Does the request demand that these changes be made in this order: {names}?"
-    return [("wrong_order", f"the request asks in the order {names}; done so, it is refused or ends elsewhere", question)]
+    return [
+        (
+            "wrong_order",
+            f"the request asks in the order {names}; done so, it is refused or ends elsewhere",
+            question,
+        )
+    ]
 
 
 def list_used(subject: ScenarioCase) -> dict[Decimal, int]:
     """Amounts that the path's changes use, and the first call that does."""
     stock, used = StateIndex.of(subject.scenario.initial_state), dict[Decimal, int]()
     for place in list_writes(subject):
-        given = [value for name, value in subject.scenario.oracle[place].arguments.items() if not stock.find_counted(name, value)]
+        given = [
+            value
+            for name, value in subject.scenario.oracle[place].arguments.items()
+            if not stock.find_counted(name, value)
+        ]
         for leaf in (leaf for value in given for leaf in list_leaves(value) if is_amount(leaf)):
             used.setdefault(Decimal(str(leaf)), place)
     return used
 
 
-def list_mismatches(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -> Iterator[Contradiction]:
+def list_mismatches(
+    asked: RequestAlignment, shown: Sequence[set[Decimal]]
+) -> Iterator[Contradiction]:
     """Changes whose sentence says another amount."""
     for wish, used, said in list_other_amounts(asked, shown):
         words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
         text = asked.texts[wish.sentence].text.strip()
-        yield "unmatched_value", words, f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?"
+        yield (
+            "unmatched_value",
+            words,
+            f"Do the words {text!r} ask for {said} rather than {used} in {wish.call.name}?",
+        )
 
 
 def describe_targets(subject: ScenarioCase) -> KnownValues:
     """What the reference path's arguments and the rows it acts on are, references followed."""
-    stock, described = StateIndex.of(subject.scenario.initial_state), KnownValues(int(subject.scenario.clock[:4]))
+    stock, described = (
+        StateIndex.of(subject.scenario.initial_state),
+        KnownValues(int(subject.scenario.clock[:4])),
+    )
     described.take([call.arguments for call in subject.scenario.oracle])
     for target in list_targets(subject):
-        described.take([value for _, value in describe_row(stock, target.collection, target.key, 2)])
+        described.take(
+            [value for _, value in describe_row(stock, target.collection, target.key, 2)]
+        )
     return described
 
 
@@ -242,11 +357,24 @@ def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Con
     for day in read_dates(subject.scenario.request):
         named = _WEEKDAY.search(text[: day.span[0]])
         # Without a year the nearest such day is meant, which may lie in the next year or the last one.
-        years = [day.year] if day.year else [far.year, *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject))]
+        years = (
+            [day.year]
+            if day.year
+            else [
+                far.year,
+                *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject)),
+            ]
+        )
         names = re.findall(_DAY_NAME, named[1]) if named else []
-        if names and all(_find_weekday(year, day) not in map(_WEEKDAYS.index, names) for year in years):
+        if names and all(
+            _find_weekday(year, day) not in map(_WEEKDAYS.index, names) for year in years
+        ):
             said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
-            yield "wrong_weekday", f"{said} is no {' or '.join(names)}", f"Does the request call {said} a {names[-1].capitalize()}?"
+            yield (
+                "wrong_weekday",
+                f"{said} is no {' or '.join(names)}",
+                f"Does the request call {said} a {names[-1].capitalize()}?",
+            )
     counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
     if counted:
         wanted = int(find_numbers(counted[1])[0].value)
@@ -259,7 +387,11 @@ def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Con
             )
         elif subject.scenario.oracle and steps < wanted:
             question = f"Does the request ask for {wanted} different changes or answers?"
-            yield "wrong_count", f"the request speaks of {counted[0]}; the reference path changes or tells {steps}", question
+            yield (
+                "wrong_count",
+                f"the request speaks of {counted[0]}; the reference path changes or tells {steps}",
+                question,
+            )
 
 
 def list_amounts(subject: ScenarioCase) -> set[Decimal]:
@@ -303,14 +435,22 @@ def _find_weekday(year: int, day: Day) -> int:
 def _is_close(day: Day, year: int, subject: ScenarioCase) -> bool:
     """Whether this year's such day is nearer to the clock than half a year."""
     try:
-        return abs(date(year, day.month, day.day) - date.fromisoformat(subject.scenario.clock[:10])) <= timedelta(days=183)
+        return abs(
+            date(year, day.month, day.day) - date.fromisoformat(subject.scenario.clock[:10])
+        ) <= timedelta(days=183)
     except ValueError:
         return False
 
 
 def _is_part(number: Decimal, far: KnownValues) -> bool:
     """Whether it is part of a name: `room 12`, `flat 4`."""
-    return re.search(rf"(?<![\w.]){re.escape(f'{number:f}')}(?![\w.])", f"{far.normal} {' '.join(far.values)}") is not None
+    return (
+        re.search(
+            rf"(?<![\w.]){re.escape(f'{number:f}')}(?![\w.])",
+            f"{far.normal} {' '.join(far.values)}",
+        )
+        is not None
+    )
 
 
 def _stands_in(reference: str, far: KnownValues) -> bool:

@@ -27,11 +27,16 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     trials = Trials.of(subject, means)
     base = await list_first(trials, means.weighed)
     if any(trial.ending is None for _, trial in base):
-        return skip(GATE, "no_end", "The environment broke down before there was an end to compare.")
+        return skip(
+            GATE, "no_end", "The environment broke down before there was an end to compare."
+        )
     again = await trials.play([attempt for attempt, _ in base], elsewhere=True)
     for (attempt, one), other in zip(base, again, strict=True):
         if fault := find_difference(one, other):
-            evidence: Json = {"attempt": attempt.label, "verdicts": [each.verdict.model_dump() for each in (one, other)]}
+            evidence: Json = {
+                "attempt": attempt.label,
+                "verdicts": [each.verdict.model_dump() for each in (one, other)],
+            }
             return drop(GATE, fault[0], f"{attempt.label}: {fault[1]}", evidence)
     return keep(GATE, {"attempts": [attempt.label for attempt, _ in base]})
 
@@ -39,8 +44,14 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def list_first(trials: Trials, means: GateContext) -> Sequence[tuple[Attempt, Trial]]:
     """What was played already; the first attack of an attacker is an open probe."""
     attacks = await trials.attacks(means.probes)
-    found = [(trials.plan_attack(name, trials.first_seed), attacks[name][0]) for name in ATTACKS if name in ATTACKERS]
-    return [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
+    found = [
+        (trials.plan_attack(name, trials.first_seed), attacks[name][0])
+        for name in ATTACKS
+        if name in ATTACKERS
+    ]
+    return (
+        [(trials.path(), (await trials.oracle())[0]), *found] if trials.scenario.oracle else found
+    )
 
 
 def find_difference(one: Trial, other: Trial) -> tuple[str, str] | None:

@@ -39,7 +39,14 @@ CODES: Mapping[str, ReasonClass] = {
 
 MOST_WEIGHT = 0.25
 """Share of one goal or fact where there are four or more."""
-_SAMPLES: dict[str, Json] = {"string": "x", "number": 1, "boolean": True, "null": None, "array": [], "object": {}}
+_SAMPLES: dict[str, Json] = {
+    "string": "x",
+    "number": 1,
+    "boolean": True,
+    "null": None,
+    "array": [],
+    "object": {},
+}
 
 _ASKED = re.compile(
     r"(?i)\?|\b(?:tell|told|let (?:me|us|them|him|her) know|say|confirm|report|answer|write back|send|name|explain"
@@ -58,15 +65,24 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     if fault := find_lack(scenario) or find_stranger(subject):
         return drop(GATE, *fault, {"polarity": scenario.polarity, "verifier": parts})
     suspicions = [
-        replace(drop(GATE, *fault, {"verifier": parts}), question=f"Is it wrong that so much of the reward rests on one part: {fault[1]}?")
+        replace(
+            drop(GATE, *fault, {"verifier": parts}),
+            question=f"Is it wrong that so much of the reward rests on one part: {fault[1]}?",
+        )
         for fault in [find_weight(scenario.verifier)]
         if fault
     ]
     tables = subject.environment.tables
-    right = (await Trials.of(subject, means).oracle())[0].ending if kind_of(subject.environment).tabled and scenario.oracle else None
+    right = (
+        (await Trials.of(subject, means).oracle())[0].ending
+        if kind_of(subject.environment).tabled and scenario.oracle
+        else None
+    )
     if right and (fault := find_exempt_wish(tables, scenario, right)):
         asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
-        suspicions.append(replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked))
+        suspicions.append(
+            replace(drop(GATE, *fault, [table.model_dump() for table in tables]), question=asked)
+        )
     if right and (unasked := await find_unasked(subject, means, right)):
         place, sealed = unasked
         words = f"it passes although {place} is another value than the reference path wrote"
@@ -79,7 +95,10 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         if wanted <= counted.keys():
             break
     vacuous = sorted(wanted - counted.keys())
-    evidence: Json = {"vacuous": vacuous, "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())}}
+    evidence: Json = {
+        "vacuous": vacuous,
+        "false_at": {" ".join(each): counted[each] for each in sorted(wanted & counted.keys())},
+    }
     if chance := list_chance(tables, scenario.verifier):
         evidence["hard_by_chance"] = chance
     found = [*suspicions, *list_undemanded(subject)]
@@ -96,8 +115,16 @@ def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
     if scenario.polarity == "achieve":
         facts = [] if _ASKED.search(f"{scenario.request}\n{policy}") else scenario.verifier.facts
     else:
-        texts = {leaf for leaf in list_leaves(scenario.initial_state) if isinstance(leaf, str) and " " in leaf}
-        facts = [fact for fact in scenario.verifier.facts if scenario.polarity == "refuse" and fact.kind == "text" and fact.value in texts]
+        texts = {
+            leaf
+            for leaf in list_leaves(scenario.initial_state)
+            if isinstance(leaf, str) and " " in leaf
+        }
+        facts = [
+            fact
+            for fact in scenario.verifier.facts
+            if scenario.polarity == "refuse" and fact.kind == "text" and fact.value in texts
+        ]
     for fact in facts:
         words = f"the verifier demands that the user is told {fact.value!r} ({fact.name})"
         told = f"telling the user {fact.value!r} ({fact.name})"
@@ -105,13 +132,17 @@ def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
         yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
 
 
-async def find_unasked(subject: ScenarioCase, means: GateContext, right: Ending) -> tuple[str, bool] | None:
+async def find_unasked(
+    subject: ScenarioCase, means: GateContext, right: Ending
+) -> tuple[str, bool] | None:
     """A place that the reference path wrote, whose column is not exempt, and where any value passes, and whether the probe is sealed."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
     verifier = subject.scenario.verifier
     altered = list(list_altered(subject.environment.tables, right, other)) if other else []
-    asked = [(place, final) for place, final in altered if not is_exempt((), place.split("."), verifier)]
+    asked = [
+        (place, final) for place, final in altered if not is_exempt((), place.split("."), verifier)
+    ]
     for (place, final), sealed in sorted(means.deal(asked), key=lambda probe: probe[1]):
         if (await trials.judge(replace(right, final=final))).outcome == "pass":
             return place, sealed
@@ -126,9 +157,15 @@ def find_lack(scenario: Scenario) -> tuple[str, str] | None:
     if polarity == "achieve" and not verifier.goals:
         return "no_criterion", "Something is to be achieved, and no goal says what."
     if polarity != "achieve" and not verifier.facts:
-        return "no_criterion", f"To {polarity} is right here, and no fact has to be told: saying nothing would do."
+        return (
+            "no_criterion",
+            f"To {polarity} is right here, and no fact has to be told: saying nothing would do.",
+        )
     if polarity in LEFT_ALONE and not verifier.procedure and not verifier.goals:
-        return "no_criterion", f"To {polarity} is right here, and nothing has to be looked at first: a guess would do."
+        return (
+            "no_criterion",
+            f"To {polarity} is right here, and nothing has to be looked at first: a guess would do.",
+        )
     return None
 
 
@@ -138,7 +175,10 @@ def find_weight(verifier: Verifier) -> tuple[str, str] | None:
     heaviest = max(parts, key=lambda each: each.weight)
     share = heaviest.weight / sum(each.weight for each in parts)
     if len(parts) >= 4 and share > MOST_WEIGHT + 1e-9:
-        return "weighs_too_much", f"{heaviest.name!r} weighs {share:.2f} of all, more than {MOST_WEIGHT}"
+        return (
+            "weighs_too_much",
+            f"{heaviest.name!r} weighs {share:.2f} of all, more than {MOST_WEIGHT}",
+        )
     return None
 
 
@@ -148,7 +188,10 @@ def find_stranger(subject: ScenarioCase) -> tuple[str, str] | None:
     for predicate in (*verifier.procedure, *verifier.harm):
         for pattern in (predicate.call, predicate.first, *predicate.refused):
             if pattern and pattern.name and pattern.name not in tools:
-                return "unknown_tool", f"{predicate.name!r} is about {pattern.name}, which is no tool of the environment"
+                return (
+                    "unknown_tool",
+                    f"{predicate.name!r} is about {pattern.name}, which is no tool of the environment",
+                )
     return None
 
 
@@ -170,7 +213,9 @@ def list_false(verdict: Verdict) -> Iterator[Criterion]:
             yield str(entry.get("component")), str(entry.get("name"))
 
 
-async def list_ends(subject: ScenarioCase, means: GateContext) -> AsyncIterator[tuple[str, Verdict]]:
+async def list_ends(
+    subject: ScenarioCase, means: GateContext
+) -> AsyncIterator[tuple[str, Verdict]]:
     """Ends that were played anyway, then ends made for the purpose."""
     trials, scenario = Trials.of(subject, means), subject.scenario
     nothing = await trials.nothing()
@@ -199,9 +244,15 @@ def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:
     """A guard's own place altered, a forbidden call made, one made too often, one made before what must come first."""
     for guard in verifier.guards:
         if guard.op != "generated":
-            yield f"{'.'.join(guard.path)} is another value", replace(base, final=overwrite(base.final, guard))
+            yield (
+                f"{'.'.join(guard.path)} is another value",
+                replace(base, final=overwrite(base.final, guard)),
+            )
     for predicate in (*verifier.harm, *verifier.procedure):
-        yield f"{predicate.call.name} against {predicate.name!r}", replace(base, deeds=break_predicate(predicate, base))
+        yield (
+            f"{predicate.call.name} against {predicate.name!r}",
+            replace(base, deeds=break_predicate(predicate, base)),
+        )
 
 
 def break_predicate(predicate: Predicate, base: Ending) -> list[CompletedCall]:
@@ -210,7 +261,10 @@ def break_predicate(predicate: Predicate, base: Ending) -> list[CompletedCall]:
     if predicate.op in ("forbidden", "at_most"):
         return [*base.deeds, *[deed] * (predicate.most + 1)]
     if predicate.op == "only":
-        return [*base.deeds, CompletedCall(Call(name=predicate.call.name, actor=predicate.call.actor), "ok")]
+        return [
+            *base.deeds,
+            CompletedCall(Call(name=predicate.call.name, actor=predicate.call.actor), "ok"),
+        ]
     if predicate.op == "after":
         ended = [CompletedCall(make_call(predicate.first), "ok")] if predicate.first else []
         return [*base.deeds, *ended, deed]
@@ -220,7 +274,11 @@ def break_predicate(predicate: Predicate, base: Ending) -> list[CompletedCall]:
 
 def make_call(pattern: CallPattern) -> Call:
     """A call the pattern is about."""
-    return Call(name=pattern.name, arguments={name: fill(value) for name, value in pattern.arguments.items()}, actor=pattern.actor)
+    return Call(
+        name=pattern.name,
+        arguments={name: fill(value) for name, value in pattern.arguments.items()},
+        actor=pattern.actor,
+    )
 
 
 def fill(pattern: Json) -> Json:
@@ -232,7 +290,11 @@ def fill(pattern: Json) -> Json:
             return pattern.get(TEXT, pattern.get(NEAR, [None])[0])
         if pattern.keys() in ({WORDS}, {FILLED}):
             return pattern.get(WORDS, ["x"])[0]
-        return "x" if pattern.keys() == {ROW} else {name: fill(value) for name, value in pattern.items()}
+        return (
+            "x"
+            if pattern.keys() == {ROW}
+            else {name: fill(value) for name, value in pattern.items()}
+        )
     return [fill(one) for one in pattern] if is_array(pattern) else pattern
 
 

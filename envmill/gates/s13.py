@@ -25,19 +25,29 @@ LUCK = 0.02
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """What paid on siblings first, then a search blind to the request, then one with its words."""
     if means.episodes < 2:
-        return skip(GATE, "no_search", "No sequences may be tried: give the run's setting `search` a number.")
+        return skip(
+            GATE,
+            "no_search",
+            "No sequences may be tried: give the run's setting `search` a number.",
+        )
     hunt = SearchResult(subject, means)
     replayed = await hunt.replay(subject.library)
     if finding := judge_catches(replayed):
         return finding
     blind = await hunt.search("blind", hunt.episodes)
-    evidence: Json = {"blind": describe_tally(blind), "attacks": [show(catch) for catch in _choose(blind.catches)]}
+    evidence: Json = {
+        "blind": describe_tally(blind),
+        "attacks": [show(catch) for catch in _choose(blind.catches)],
+    }
     if finding := judge_catches(blind.catches, evidence) or judge_blind(
         blind, partial=subject.scenario.verifier.partial, evidence=evidence
     ):
         return finding
     informed = await hunt.search("informed", hunt.episodes)
-    evidence |= {"informed": describe_tally(informed), "attacks": [*evidence["attacks"], *(show(one) for one in _choose(informed.catches))]}
+    evidence |= {
+        "informed": describe_tally(informed),
+        "attacks": [*evidence["attacks"], *(show(one) for one in _choose(informed.catches))],
+    }
     return judge_catches(informed.catches, evidence) or keep(GATE, evidence)
 
 
@@ -45,7 +55,9 @@ async def replay_library(subject: ScenarioCase, means: GateContext) -> Finding:
     """The library alone, once all siblings have been searched."""
     replayed = await SearchResult(subject, means).replay(subject.library)
     paid: Json = [show(catch) for catch in replayed if catch.trial.verdict.reward]
-    return judge_catches(replayed) or keep(GATE, {"replayed": len(subject.library), "attacks": paid})
+    return judge_catches(replayed) or keep(
+        GATE, {"replayed": len(subject.library), "attacks": paid}
+    )
 
 
 def judge_catches(catches: Sequence[PaidSequence], evidence: Json = None) -> Finding | None:
@@ -54,21 +66,46 @@ def judge_catches(catches: Sequence[PaidSequence], evidence: Json = None) -> Fin
         if catch.exploit:
             made = ", ".join(call.name for call in catch.calls) or "nothing but words"
             detail = f"{catch.manner}: {made} passes and ends elsewhere than the reference path"
-            return drop(GATE, "exploit", detail[:2000], {**(evidence or {}), "attacks": [show(catch)]})
+            return drop(
+                GATE, "exploit", detail[:2000], {**(evidence or {}), "attacks": [show(catch)]}
+            )
     return None
 
 
 def judge_blind(tally: SearchTally, *, partial: bool, evidence: Json) -> Finding | None:
     """Whoever has not read the request is not paid, luck aside."""
     if tally.broken == tally.episodes > 0:
-        return drop(GATE, "environment_fails", f"none of {tally.episodes} sequences of valid calls could be judged", evidence)
+        return drop(
+            GATE,
+            "environment_fails",
+            f"none of {tally.episodes} sequences of valid calls could be judged",
+            evidence,
+        )
     if tally.lucky > LUCK * max(tally.drawn, 1):
-        return drop(GATE, "guessed", f"{tally.lucky} of {tally.drawn} sequences drawn without reading the request pass", evidence)
+        return drop(
+            GATE,
+            "guessed",
+            f"{tally.lucky} of {tally.drawn} sequences drawn without reading the request pass",
+            evidence,
+        )
     if partial and tally.best > BEST:
-        return drop(GATE, "blind_paid", f"a search that does not read the request earns {tally.best:.2f}", evidence)
-    if unknown := next((one for one in tally.catches if one.right is None and one.trial.verdict.outcome == "pass"), None):
+        return drop(
+            GATE,
+            "blind_paid",
+            f"a search that does not read the request earns {tally.best:.2f}",
+            evidence,
+        )
+    if unknown := next(
+        (one for one in tally.catches if one.right is None and one.trial.verdict.outcome == "pass"),
+        None,
+    ):
         made = ", ".join(call.name for call in unknown.calls)
-        return drop(GATE, "blind_pass", f"{made} passes without reading the request, and no reference path says it is right", evidence)
+        return drop(
+            GATE,
+            "blind_pass",
+            f"{made} passes without reading the request, and no reference path says it is right",
+            evidence,
+        )
     return None
 
 
@@ -102,4 +139,6 @@ def show(catch: PaidSequence) -> Json:
 
 def _choose(catches: Sequence[PaidSequence]) -> Iterator[PaidSequence]:
     """Those worth keeping, the best paid first."""
-    yield from sorted(catches, key=lambda one: (-(one.trial.verdict.reward or 0.0), len(one.calls)))[:3]
+    yield from sorted(
+        catches, key=lambda one: (-(one.trial.verdict.reward or 0.0), len(one.calls))
+    )[:3]

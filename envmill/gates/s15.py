@@ -73,17 +73,31 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Rivals that fit as well and that the program would take; a target of which nothing is said is told, not dropped."""
     targets = list_targets(subject)
     if not targets:
-        return pass_by(GATE, "no_referent", "No write of the reference path names a row of the initial state.")
+        return pass_by(
+            GATE, "no_referent", "No write of the reference path names a row of the initial state."
+        )
     stock, told = read_world(subject)
     rivals = [rival for target in targets for rival in find_rivals(target, targets, stock, told)]
-    rivals += [rival for target in targets for rival in find_strangers(target, targets, subject, stock, told)]
+    rivals += [
+        rival
+        for target in targets
+        for rival in find_strangers(target, targets, subject, stock, told)
+    ]
     rivals = leave_out_distinct(rivals, stock, told)
     taken = await find_taken(subject, means, rivals)
     forgotten = find_forgotten(targets, subject, stock, told)
-    found = [suspect(ours, stock) for target in targets if (ours := [rival for rival in taken if rival.target is target])]
+    found = [
+        suspect(ours, stock)
+        for target in targets
+        if (ours := [rival for rival in taken if rival.target is target])
+    ]
     found += [suspect_forgotten(row, said, forgotten) for row, said in forgotten]
     unsaid = [f"{target.collection}.{target.key}" for target in targets if not target.said]
-    evidence: Json = {"targets": [f"{each.collection}.{each.key}" for each in targets], "nothing_said_of": unsaid, "tried": len(rivals)}
+    evidence: Json = {
+        "targets": [f"{each.collection}.{each.key}" for each in targets],
+        "nothing_said_of": unsaid,
+        "tried": len(rivals),
+    }
     return gather(GATE, sorted(found, key=lambda one: one.reason != "wrong_referent"), evidence)
 
 
@@ -96,26 +110,37 @@ def suspect(rivals: Sequence[Rival], stock: StateIndex) -> Finding:
     rows = "; ".join(f"{key} ({render_row(stock, target.collection, key)})" for key in sorted(keys))
     question = f"Does the request leave open which of these {target.collection} is meant where {target.argument} is needed: {rows}?"
     if worst.better:
-        start = f"Of these {target.collection}, is any meant by the request rather than {target.key}"
+        start = (
+            f"Of these {target.collection}, is any meant by the request rather than {target.key}"
+        )
         question = f"{start}, where {target.argument} is needed: {rows}?"
     return replace(finding, question=question)
 
 
 def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]]) -> Finding:
     finding = drop(
-        GATE, "untouched_referent", f"the request speaks of {row} ({said}), and no change is about it", [list(one) for one in forgotten]
+        GATE,
+        "untouched_referent",
+        f"the request speaks of {row} ({said}), and no change is about it",
+        [list(one) for one in forgotten],
     )
-    return replace(finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?")
+    return replace(
+        finding, question=f"Does the request ask for a change of, or with, {said!r} ({row})?"
+    )
 
 
 def render_row(stock: StateIndex, collection: str, key: str) -> str:
     """What a reader sees of a row, in a line."""
     return ", ".join(
-        f"{name} {value}" for name, value in describe_row(stock, collection, key, 1) if name != "key" and value not in ("", None)
+        f"{name} {value}"
+        for name, value in describe_row(stock, collection, key, 1)
+        if name != "key" and value not in ("", None)
     )[:300]
 
 
-def leave_out_distinct(rivals: Sequence[Rival], stock: StateIndex, told: KnownValues) -> list[Rival]:
+def leave_out_distinct(
+    rivals: Sequence[Rival], stock: StateIndex, told: KnownValues
+) -> list[Rival]:
     """Without those that a superlative, a negation or a word of a longer text tells from their target."""
 
     def read(collection: str, key: str) -> dict[str, Json]:
@@ -125,7 +150,12 @@ def leave_out_distinct(rivals: Sequence[Rival], stock: StateIndex, told: KnownVa
     for rival in rivals:
         target = rival.target
         alike = [read(target.collection, one.key) for one in rivals if one.target is target]
-        if not distinguish(read(target.collection, target.key), read(target.collection, rival.key), alike, told.normal):
+        if not distinguish(
+            read(target.collection, target.key),
+            read(target.collection, rival.key),
+            alike,
+            told.normal,
+        ):
             kept.append(rival)
     return kept
 
@@ -134,17 +164,29 @@ def list_targets(subject: ScenarioCase) -> list[Target]:
     """Rows of the initial state that writes name, each once a call."""
     stock, told = read_world(subject)
     return [
-        Target(place, argument, home, str(call.arguments[argument]), find_said(stock, home, str(call.arguments[argument]), told))
-        for place, call in ((place, subject.scenario.oracle[place]) for place in list_writes(subject))
+        Target(
+            place,
+            argument,
+            home,
+            str(call.arguments[argument]),
+            find_said(stock, home, str(call.arguments[argument]), told),
+        )
+        for place, call in (
+            (place, subject.scenario.oracle[place]) for place in list_writes(subject)
+        )
         for argument, home, _ in find_targets(call, stock)
     ]
 
 
 def read_world(subject: ScenarioCase) -> tuple[StateIndex, KnownValues]:
-    return StateIndex.of(subject.scenario.initial_state), KnownValues.of(list_told(subject.scenario), int(subject.scenario.clock[:4]))
+    return StateIndex.of(subject.scenario.initial_state), KnownValues.of(
+        list_told(subject.scenario), int(subject.scenario.clock[:4])
+    )
 
 
-def find_rivals(target: Target, targets: list[Target], stock: StateIndex, told: KnownValues) -> Iterator[Rival]:
+def find_rivals(
+    target: Target, targets: list[Target], stock: StateIndex, told: KnownValues
+) -> Iterator[Rival]:
     """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
     meant = {each.key for each in targets}
     # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
@@ -153,52 +195,116 @@ def find_rivals(target: Target, targets: list[Target], stock: StateIndex, told: 
     for key in sorted(stock.rows[target.collection]):
         if key not in meant:
             said = find_said(stock, target.collection, key, told)
-            more = [value for _, value in said - target.said if not value.replace(".", "").isdigit()]
+            more = [
+                value for _, value in said - target.said if not value.replace(".", "").isdigit()
+            ]
             # A number that fits as well fits by accident; with nothing said of the target, every row would fit.
             if target.said <= said and (target.said or more):
                 yield Rival(target, key, bool(more))
 
 
-def find_strangers(target: Target, targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> Iterator[Rival]:
+def find_strangers(
+    target: Target,
+    targets: list[Target],
+    subject: ScenarioCase,
+    stock: StateIndex,
+    told: KnownValues,
+) -> Iterator[Rival]:
     """Every other row of the collection, where the request says nothing of the target, nothing it says leads there, and no rule chooses it.
 
     `Whoever comes next in points` is such a rule: it says no value of the row, and comparing values cannot tell whom it means.
     """
-    if not target.said and not _CHOOSES.search(told.normal) and not is_led_to(target, targets, subject, stock, told):
+    if (
+        not target.said
+        and not _CHOOSES.search(told.normal)
+        and not is_led_to(target, targets, subject, stock, told)
+    ):
         meant = {each.key for each in targets}
-        yield from (Rival(target, key, better=False) for key in stock.rows[target.collection] if key not in meant)
+        yield from (
+            Rival(target, key, better=False)
+            for key in stock.rows[target.collection]
+            if key not in meant
+        )
 
 
-def is_led_to(target: Target, targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> bool:
+def is_led_to(
+    target: Target,
+    targets: list[Target],
+    subject: ScenarioCase,
+    stock: StateIndex,
+    told: KnownValues,
+) -> bool:
     """Whether it is tied to a row of the same call, or some row that is spoken of, and that no other change is about, refers to it."""
-    beside = {str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)} - {target.key}
+    beside = {
+        str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)
+    } - {target.key}
     if beside & set(reach(stock, target.collection, target.key, _DEPTH)):
         return True
     elsewhere = {each.key for each in targets if each.place != target.place} - beside
-    rows = [(home, key) for home, held in stock.rows.items() for key in held if key not in elsewhere and key != target.key]
+    rows = [
+        (home, key)
+        for home, held in stock.rows.items()
+        for key in held
+        if key not in elsewhere and key != target.key
+    ]
     leading = [(home, key) for home, key in rows if target.key in reach(stock, home, key, _DEPTH)]
     return any(key in beside or find_said(stock, home, key, told) for home, key in leading)
 
 
-def find_forgotten(targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues) -> list[tuple[str, str]]:
+def find_forgotten(
+    targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues
+) -> list[tuple[str, str]]:
     """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
-    reached = {key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)}
+    reached = {
+        key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)
+    }
     writes = list_writes(subject)
     looked = {
-        str(leaf) for place, call in enumerate(subject.scenario.oracle) if place not in writes for leaf in list_leaves(call.arguments)
+        str(leaf)
+        for place, call in enumerate(subject.scenario.oracle)
+        if place not in writes
+        for leaf in list_leaves(call.arguments)
     }
     # Who is spoken of since a record of theirs is looked up is not forgotten.
-    reached |= {key for one in looked if (home := stock.find_home(one)) for key in list(reach(stock, home, one, _DEPTH))[1:]}
-    used = {str(leaf) for place in writes for leaf in list_leaves(subject.scenario.oracle[place].arguments)}
+    reached |= {
+        key
+        for one in looked
+        if (home := stock.find_home(one))
+        for key in list(reach(stock, home, one, _DEPTH))[1:]
+    }
+    used = {
+        str(leaf)
+        for place in writes
+        for leaf in list_leaves(subject.scenario.oracle[place].arguments)
+    }
     # What is told may be about what a named row belongs to, which is looked up for that alone.
     told_of = looked - reached if subject.scenario.verifier.facts else set[str]()
-    spoken = normalise("\n".join(str(value) for each in targets for _, value in describe_row(stock, each.collection, each.key, _DEPTH)))
+    spoken = normalise(
+        "\n".join(
+            str(value)
+            for each in targets
+            for _, value in describe_row(stock, each.collection, each.key, _DEPTH)
+        )
+    )
     forgotten: list[tuple[str, str]] = []
     for collection in sorted({target.collection for target in targets}):
         for key, row in stock.rows[collection].items():
-            names = [value for value in row.values() if isinstance(value, str) and value != key and not stock.find_home(value)]
-            unique = [name for name in names if is_said(name, told) and is_unique(name, stock) and not find_words(spoken, name)]
-            if not unique or key in reached or used & {key, *unique} or any(is_speaker(name, subject.scenario) for name in unique):
+            names = [
+                value
+                for value in row.values()
+                if isinstance(value, str) and value != key and not stock.find_home(value)
+            ]
+            unique = [
+                name
+                for name in names
+                if is_said(name, told) and is_unique(name, stock) and not find_words(spoken, name)
+            ]
+            if (
+                not unique
+                or key in reached
+                or used & {key, *unique}
+                or any(is_speaker(name, subject.scenario) for name in unique)
+            ):
                 continue
             if not told_of & set(list(reach(stock, collection, key, _DEPTH))[1:]):
                 forgotten.append((f"{collection}.{key}", unique[0]))
@@ -216,8 +322,18 @@ def is_speaker(name: str, scenario: Scenario) -> bool:
 
 def is_unique(name: str, stock: StateIndex) -> bool:
     """Whether one row only, of all collections, bears the name; a word that is a status or a day is borne by more, one day."""
-    others = sum(name in row.values() for rows in stock.rows.values() for row in rows.values() if is_object(row))
-    return others == 1 and len(name) > 2 and any(letter.isupper() or letter in _TELLING for letter in name) and not read_day(name)
+    others = sum(
+        name in row.values()
+        for rows in stock.rows.values()
+        for row in rows.values()
+        if is_object(row)
+    )
+    return (
+        others == 1
+        and len(name) > 2
+        and any(letter.isupper() or letter in _TELLING for letter in name)
+        and not read_day(name)
+    )
 
 
 def reach(stock: StateIndex, collection: str, key: str, depth: int) -> Iterator[str]:
@@ -235,7 +351,9 @@ def find_said(stock: StateIndex, collection: str, key: str, told: KnownValues) -
     return frozenset((name, str(value)) for name, value in described if is_said(value, told))
 
 
-def describe_row(stock: StateIndex, collection: str, key: str, depth: int, name: str = "") -> Iterator[tuple[str, Json]]:
+def describe_row(
+    stock: StateIndex, collection: str, key: str, depth: int, name: str = ""
+) -> Iterator[tuple[str, Json]]:
     """Dotted field and plain value, by name; a field that holds the key of a row leads on to that row.
 
     A question tells them in this order, and a stored state holds its fields in another one than a draft: the judge is asked once.
@@ -253,8 +371,15 @@ def describe_row(stock: StateIndex, collection: str, key: str, depth: int, name:
 def is_said(value: Json, told: KnownValues) -> bool:
     """Whether the user says a value, and not by accident: a yes or no is no description, and a letter is one only as a capital."""
     if isinstance(value, str) and len(value) == 1 and value.isalpha():
-        return value.isupper() and re.search(_LETTERS.get(value, rf"\b{value}\b"), told.plain) is not None
-    if isinstance(value, bool) or value is None or (isinstance(value, str) and value.casefold() in _EMPTY):
+        return (
+            value.isupper()
+            and re.search(_LETTERS.get(value, rf"\b{value}\b"), told.plain) is not None
+        )
+    if (
+        isinstance(value, bool)
+        or value is None
+        or (isinstance(value, str) and value.casefold() in _EMPTY)
+    ):
         return False
     return told.holds(value)
 
@@ -286,17 +411,32 @@ def put(oracle: list[Call], rival: Rival, stock: StateIndex) -> tuple[Call, ...]
         return int(rival.key) if named else value
 
     return tuple(
-        call.model_copy(update={"arguments": {name: swap(name, value) for name, value in call.arguments.items()}}) for call in oracle
+        call.model_copy(
+            update={
+                "arguments": {name: swap(name, value) for name, value in call.arguments.items()}
+            }
+        )
+        for call in oracle
     )
 
 
 def describe(rival: Rival) -> str:
     target = rival.target
     said = ", ".join(f"{name} {value}" for name, value in sorted(target.said)) or "nothing"
-    much = "fits the request's words better than" if rival.better else "fits the request's words as well as"
+    much = (
+        "fits the request's words better than"
+        if rival.better
+        else "fits the request's words as well as"
+    )
     return f"{target.collection}.{rival.key} {much} {target.key}, of which it says {said}"
 
 
 def show(rival: Rival) -> Json:
     target = rival.target
-    return {"call": target.place + 1, "argument": target.argument, "target": target.key, "rival": rival.key, "said": sorted(target.said)}
+    return {
+        "call": target.place + 1,
+        "argument": target.argument,
+        "target": target.key,
+        "rival": rival.key,
+        "said": sorted(target.said),
+    }

@@ -30,7 +30,9 @@ from schemas.ledger import ReasonClass
 from schemas.reading import ReaderInput, ReaderReply
 
 GATE = "S16"
-CODES: Mapping[str, ReasonClass] = dict.fromkeys(("read_otherwise", "two_readings", "unasked", "unchecked", "shows_way"), "suspicion")
+CODES: Mapping[str, ReasonClass] = dict.fromkeys(
+    ("read_otherwise", "two_readings", "unasked", "unchecked", "shows_way"), "suspicion"
+)
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "reader.md", ReaderInput, ReaderReply)
 
 _WHOLE = 40
@@ -45,8 +47,14 @@ _WORD = re.compile(r"\w{3,}")
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Not measured where no reader can be asked. A reader's mistake drops nothing: each difference is a suspicion."""
     if means.models is None:
-        return skip(GATE, "no_reader", "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.")
-    read, mapped = await asyncio.gather(_read(subject, means, means.models), _map(subject, means, means.models))
+        return skip(
+            GATE,
+            "no_reader",
+            "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.",
+        )
+    read, mapped = await asyncio.gather(
+        _read(subject, means, means.models), _map(subject, means, means.models)
+    )
     return merge(read, mapped)
 
 
@@ -54,19 +62,33 @@ def merge(read: Finding, mapped: Finding) -> Finding:
     """Suspicions of both, a second reading once. Where there is none, what could not be measured."""
     found = [one for one in read.spread() if one.outcome == "dropped"]
     ambiguous = any(one.reason == "two_readings" for one in found)
-    found += [one for one in mapped.spread() if one.outcome == "dropped" and not (ambiguous and one.reason == "two_readings")]
+    found += [
+        one
+        for one in mapped.spread()
+        if one.outcome == "dropped" and not (ambiguous and one.reason == "two_readings")
+    ]
     if found:
         return gather(GATE, [replace(one, others=()) for one in found])
-    seen = [one for one in (read, mapped) if one.outcome == "not_measured"] or [one for one in (read, mapped) if one.outcome == "kept"]
-    return replace((seen or [read])[0], evidence=[one.evidence for one in (read, mapped) if one.evidence])
+    seen = [one for one in (read, mapped) if one.outcome == "not_measured"] or [
+        one for one in (read, mapped) if one.outcome == "kept"
+    ]
+    return replace(
+        (seen or [read])[0], evidence=[one.evidence for one in (read, mapped) if one.evidence]
+    )
 
 
 async def _read(subject: ScenarioCase, means: GateContext, models: ModelSession) -> Finding:
     scenario = subject.scenario
     if not scenario.oracle and not scenario.verifier.facts:
-        return pass_by(GATE, "nothing_to_compare", "There is neither a reference path nor anything to be told.")
+        return pass_by(
+            GATE, "nothing_to_compare", "There is neither a reference path nor anything to be told."
+        )
     if not kind_of(subject.environment).looks_freely:
-        return pass_by(GATE, "no_rows", "A machine has no rows that a reader could be shown: only its demands are mapped.")
+        return pass_by(
+            GATE,
+            "no_rows",
+            "A machine has no rows that a reader could be shown: only its demands are mapped.",
+        )
     try:
         reply = await ask_reader(subject, models)
     except (BadReply, BadRequest, Outage) as error:
@@ -76,7 +98,9 @@ async def _read(subject: ScenarioCase, means: GateContext, models: ModelSession)
 
 async def _map(subject: ScenarioCase, means: GateContext, models: ModelSession) -> Finding:
     if not means.fairness:
-        return pass_by(GATE, "no_map", "No model was asked for a map: the run's setting `fairness` is off.")
+        return pass_by(
+            GATE, "no_map", "No model was asked for a map: the run's setting `fairness` is off."
+        )
     try:
         reply = await ask_map(subject, models)
     except (BadReply, BadRequest, Outage) as error:
@@ -87,22 +111,46 @@ async def _map(subject: ScenarioCase, means: GateContext, models: ModelSession) 
 def judge_map(subject: ScenarioCase, reply: MapperReply, model: str = "") -> Finding:
     """The finding that a map gives."""
     demands = list_demands(subject)
-    told: dict[str, Json] = {"model": model, "prompt_hash": MAPPER.hash, "map": reply.model_dump(mode="json")}
-    found = find_unfair(reply, describe_item(subject, " ".join(one.text for one in demands)), demands)
-    return gather(GATE, [doubt(GATE, one.code, one.words, one.question, told) for one in found[:MOST]], told)
+    told: dict[str, Json] = {
+        "model": model,
+        "prompt_hash": MAPPER.hash,
+        "map": reply.model_dump(mode="json"),
+    }
+    found = find_unfair(
+        reply, describe_item(subject, " ".join(one.text for one in demands)), demands
+    )
+    return gather(
+        GATE, [doubt(GATE, one.code, one.words, one.question, told) for one in found[:MOST]], told
+    )
 
 
 async def ask_reader(subject: ScenarioCase, models: ModelSession) -> ReaderReply:
     return await models.ask(PROMPT, show(subject), ReaderReply, role="judge")
 
 
-async def compare(subject: ScenarioCase, means: GateContext, reply: ReaderReply, model: str = "") -> Finding:
+async def compare(
+    subject: ScenarioCase, means: GateContext, reply: ReaderReply, model: str = ""
+) -> Finding:
     """The finding that a reply gives."""
-    told: dict[str, Json] = {"model": model, "prompt_hash": PROMPT.hash, "reply": reply.model_dump(mode="json")}
-    if not (reply.changes or reply.answers or reply.readings) and (list_writes(subject) or subject.scenario.verifier.facts):
-        return skip(GATE, "nothing_read", "The reader names no change, no answer and no second reading.", told)
+    told: dict[str, Json] = {
+        "model": model,
+        "prompt_hash": PROMPT.hash,
+        "reply": reply.model_dump(mode="json"),
+    }
+    if not (reply.changes or reply.answers or reply.readings) and (
+        list_writes(subject) or subject.scenario.verifier.facts
+    ):
+        return skip(
+            GATE,
+            "nothing_read",
+            "The reader names no change, no answer and no second reading.",
+            told,
+        )
     found = await find_differences(subject, means, reply)
-    findings = [doubt(GATE, one.code, one.words, one.question, told | {"difference": one.seen}) for one in found[:_MOST]]
+    findings = [
+        doubt(GATE, one.code, one.words, one.question, told | {"difference": one.seen})
+        for one in found[:_MOST]
+    ]
     return gather(GATE, findings, told)
 
 
@@ -115,7 +163,10 @@ def show(subject: ScenarioCase) -> ReaderInput:
         rules=environment.rules,
         policy=environment.policy_document,
         tools=show_tools(environment),
-        rows={name: _show_table(name, value, subject) for name, value in scenario.initial_state.items()},
+        rows={
+            name: _show_table(name, value, subject)
+            for name, value in scenario.initial_state.items()
+        },
         date=scenario.clock,
         request=scenario.request,
         told=list_told(scenario),
@@ -128,10 +179,20 @@ def _show_table(name: str, value: Json, subject: ScenarioCase) -> Json:
     if len(rows) <= _WHOLE:
         return value
     touched = {key for home, key in _list_touched(subject) if home == name}
-    words = set(_WORD.findall(canonical_json([subject.scenario.request, *(rows[key] for key in touched if key in rows)]).casefold()))
+    words = set(
+        _WORD.findall(
+            canonical_json(
+                [subject.scenario.request, *(rows[key] for key in touched if key in rows)]
+            ).casefold()
+        )
+    )
 
     def rank(key: str) -> tuple[bool, int, str]:
-        return key not in touched, -len(words & set(_WORD.findall(canonical_json(rows[key]).casefold()))), key
+        return (
+            key not in touched,
+            -len(words & set(_WORD.findall(canonical_json(rows[key]).casefold()))),
+            key,
+        )
 
     picked = set(sorted(rows, key=rank)[: max(_WHOLE, _LEAST_SHARE * len(touched))])
     if is_array(value):
@@ -143,7 +204,9 @@ def _list_touched(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
     """Rows that the path names, and those they refer to."""
     stock = StateIndex.of(subject.scenario.initial_state)
     for call in subject.scenario.oracle:
-        for argument, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+        for argument, value in (
+            (name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)
+        ):
             if home := stock.find_home(value, argument):
                 yield home, str(value)
                 row = stock.rows[home][str(value)]

@@ -27,7 +27,11 @@ from schemas.ledger import ReasonClass
 from schemas.scenario import UserContract
 
 GATE = "S17"
-CODES: Mapping[str, ReasonClass] = {"withheld": "proof", "told_unasked": "proof", "reads_as_delegation": "suspicion"}
+CODES: Mapping[str, ReasonClass] = {
+    "withheld": "proof",
+    "told_unasked": "proof",
+    "reads_as_delegation": "suspicion",
+}
 
 _ELSE = ("Which tyres does your car have?", "How can I help you today?")
 """What hardly a scenario hides."""
@@ -63,16 +67,24 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         findings += _judge(probe, answer, contract, hidden, played)
     # What was shown stands before what is suspected.
     return gather(
-        GATE, sorted(findings, key=lambda one: CODES[one.reason] != "proof"), {"user": played, "asked": len(probes), "made": made}
+        GATE,
+        sorted(findings, key=lambda one: CODES[one.reason] != "proof"),
+        {"user": played, "asked": len(probes), "made": made},
     )
 
 
-async def _ask(probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext) -> list[UserAnswer]:
+async def _ask(
+    probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext
+) -> list[UserAnswer]:
     """One conversation for each probe, side by side. Each message is another request, so that a reply is journalled once for good."""
 
     async def ask(probe: _Probe) -> UserAnswer:
-        person: Person = ModelUser(knowledge, means.models, 0) if means.models else ScriptedUser(knowledge)
-        return await person.answer([Utterance("user", knowledge.contract.opening), Utterance("agent", probe.message)])
+        person: Person = (
+            ModelUser(knowledge, means.models, 0) if means.models else ScriptedUser(knowledge)
+        )
+        return await person.answer(
+            [Utterance("user", knowledge.contract.opening), Utterance("agent", probe.message)]
+        )
 
     answers = await asyncio.gather(*map(ask, probes), return_exceptions=True)
     # Only now: the replies beside a broken call have been paid for, and are journalled.
@@ -86,7 +98,9 @@ def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
     wordings = {name: list_wordings(contract, name)[:FEWEST] for name in hidden}
     for name, asked in wordings.items():
         yield from (_Probe(one, (name,)) for one in asked)
-    pairs = list(zip_longest(hidden[::2], hidden[1::2], fillvalue=hidden[0])) if len(hidden) > 1 else []
+    pairs = (
+        list(zip_longest(hidden[::2], hidden[1::2], fillvalue=hidden[0])) if len(hidden) > 1 else []
+    )
     for place, (first, second) in enumerate(pairs):
         one, other = wordings[first][place % FEWEST], wordings[second][(place + 1) % FEWEST]
         yield _Probe(f"{one} {other}", (first, second))
@@ -94,26 +108,39 @@ def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
     strange = [one for one in _ELSE if not any(touches(one, name) for name in contract.facts)]
     for place in range(len(hidden) - len(pairs)):
         asked = known[place : place + 1]
-        words = [*(list_wordings(contract, name)[0] for name in asked), *(strange[place % len(strange) :][:1] if strange else ())]
+        words = [
+            *(list_wordings(contract, name)[0] for name in asked),
+            *(strange[place % len(strange) :][:1] if strange else ()),
+        ]
         if words:
             yield _Probe(" ".join(words), tuple(asked))
 
 
-def _judge(probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: list[str], played: str) -> Iterator[Finding]:
+def _judge(
+    probe: _Probe, answer: UserAnswer, contract: UserContract, hidden: list[str], played: str
+) -> Iterator[Finding]:
     seen: dict[str, Json] = {"user": played, "question": probe.message, "answer": answer.text}
     for name in hidden:
         value, told = contract.facts[name], _holds(contract.facts[name], answer.text)
         if name in probe.asked and not told:
             words = f"{probe.message!r} asks for {name!r}, which is {value!r}; the user says {answer.text!r}"
             yield drop(GATE, "withheld", words, seen | {"fact": name})
-        elif name not in probe.asked and told and not _is_named(value, probe, contract) and not _is_in_another(name, probe):
+        elif (
+            name not in probe.asked
+            and told
+            and not _is_named(value, probe, contract)
+            and not _is_in_another(name, probe)
+        ):
             words = f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, which tells {value!r}"
             yield drop(GATE, "told_unasked", words, seen | {"fact": name})
 
 
 def _holds(value: Json, text: str) -> bool:
     """Every value in it, in any usual spelling."""
-    return all(states_value(leaf, text) or states_value(render_value(leaf), text) for leaf in list_leaves(value))
+    return all(
+        states_value(leaf, text) or states_value(render_value(leaf), text)
+        for leaf in list_leaves(value)
+    )
 
 
 def _is_in_another(name: str, probe: _Probe) -> bool:
@@ -125,7 +152,12 @@ def _is_in_another(name: str, probe: _Probe) -> bool:
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
     """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that oven."""
-    others = [contract.opening, probe.message, *contract.fallbacks.values(), *(render_value(contract.facts[name]) for name in probe.asked)]
+    others = [
+        contract.opening,
+        probe.message,
+        *contract.fallbacks.values(),
+        *(render_value(contract.facts[name]) for name in probe.asked),
+    ]
     return any(_holds(value, text) for text in others)
 
 
@@ -135,4 +167,7 @@ def list_suspicions(subject: ScenarioCase, hidden: list[str]) -> Iterator[Findin
     for name, words in list_delegations(scenario.request, scenario.user.opening, facts):
         told = f"where the request has {facts[name]!r} ({name}), the opening has {words!r}: may the agent choose, or must it ask?"
         question = f'A person writes: "{scenario.user.opening}" Do the words "{words}" leave the choice to the one who is asked?'
-        yield replace(drop(GATE, "reads_as_delegation", told, {"fact": name, "words": words}), question=question)
+        yield replace(
+            drop(GATE, "reads_as_delegation", told, {"fact": name, "words": words}),
+            question=question,
+        )

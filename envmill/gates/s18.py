@@ -9,7 +9,15 @@ from collections.abc import Iterator, Mapping
 from envmill.agents.attackers.arguments import sample_call
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates import w13
-from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase, drop, gather, skip
+from envmill.gates.base import (
+    EnvironmentCase,
+    Finding,
+    GateContext,
+    ScenarioCase,
+    drop,
+    gather,
+    skip,
+)
 from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.exploration import explore_draws
 from envmill.gates.exploring.observations import ExplorationRun
@@ -24,7 +32,9 @@ from schemas.scenario import Scenario
 GATE = "S18"
 _OF_ALL = "unresolved_id"
 """What no tool tells is asked of the environment alone: calls in one world are too few to say that of any tool."""
-_DOUBTS: Mapping[str, ReasonClass] = {code: kind for code, kind in w13.CODES.items() if code != _OF_ALL}
+_DOUBTS: Mapping[str, ReasonClass] = {
+    code: kind for code, kind in w13.CODES.items() if code != _OF_ALL
+}
 CODES: Mapping[str, ReasonClass] = {"breaks": "proof", **_DOUBTS}
 _SUGGESTED = 4
 """Calls of each tool from which it is told what its arguments name."""
@@ -35,11 +45,17 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     scenario = subject.scenario
     reset = Reset(scenario.initial_state, scenario.clock, scenario.seed)
     plan = [reset, *map(Invoke, scenario.oracle), Look()]
-    ((begun, *seen, end),) = await play_plans(find_program(subject.environment), [plan], means.sandbox)
+    ((begun, *seen, end),) = await play_plans(
+        find_program(subject.environment), [plan], means.sandbox
+    )
     if begun.outcome != "ok" or end.state is None:
-        return skip(GATE, "no_end", "The reference path leads to no state from which calls could be drawn.")
+        return skip(
+            GATE, "no_end", "The reference path leads to no state from which calls could be drawn."
+        )
     calls = settle(scenario.oracle, seen)
-    built = EnvironmentCase(subject.environment, tuple(_list_tests(subject.environment, calls, scenario)), (end.state,))
+    built = EnvironmentCase(
+        subject.environment, tuple(_list_tests(subject.environment, calls, scenario)), (end.state,)
+    )
     tour = await explore_draws(built, means)
     doubted = [one for one in w13.doubt_replies(GATE, tour, means) if one.reason != _OF_ALL]
     found = [*tour.heed(_find_broken(tour), means), *doubted]
@@ -48,8 +64,13 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario) -> Iterator[Test]:
     """Calls of the path, and some that names and types suggest, as tests: they show what arguments name."""
-    stock, dice = StateIndex.of(scenario.initial_state), random.Random(f"{environment.id}/{scenario.number}")
-    suggested = (sample_call(tool, stock, dice) for tool in environment.tools for _ in range(_SUGGESTED))
+    stock, dice = (
+        StateIndex.of(scenario.initial_state),
+        random.Random(f"{environment.id}/{scenario.number}"),
+    )
+    suggested = (
+        sample_call(tool, stock, dice) for tool in environment.tools for _ in range(_SUGGESTED)
+    )
     for place, call in enumerate([*calls, *suggested]):
         yield Test(
             environment=environment.id, name=f"call {place + 1}", initial_state=scenario.initial_state, setup=[], call=call,
@@ -60,8 +81,16 @@ def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario)
 def _find_broken(tour: ExplorationRun) -> Iterator[Finding]:
     """The first call of each tool that the program neither carried out nor refused."""
     for name in tour.tools:
-        broken = (stop for stop in tour.of(name) if stop.seen.outcome == "failure" and stop.seen.code not in BREAKDOWNS)
+        broken = (
+            stop
+            for stop in tour.of(name)
+            if stop.seen.outcome == "failure" and stop.seen.code not in BREAKDOWNS
+        )
         if stop := next(broken, None):
-            evidence: Json = {"call": stop.call.model_dump(), "code": stop.seen.code, "message": stop.seen.message[:600]}
+            evidence: Json = {
+                "call": stop.call.model_dump(),
+                "code": stop.seen.code,
+                "message": stop.seen.message[:600],
+            }
             words = f"{name} breaks in the world of this scenario: {stop.seen.code}: {stop.seen.message[:160]}"
             yield drop(GATE, "breaks", words, evidence)

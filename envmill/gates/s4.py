@@ -40,10 +40,14 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Kill ratio over the mutants that lead somewhere else."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to make near misses of.")
-    mutants = sorted(await list_mutants(subject, means.weighed), key=lambda mutant: mutant.attempt.sealed)
+    mutants = sorted(
+        await list_mutants(subject, means.weighed), key=lambda mutant: mutant.attempt.sealed
+    )
     finding = judge_mutants(mutants)
     if len(writes := list_writes(subject)) > WRITES and is_object(finding.evidence):
-        finding = replace(finding, evidence={**finding.evidence, "sampled": f"{WRITES} of {len(writes)} writes"})
+        finding = replace(
+            finding, evidence={**finding.evidence, "sampled": f"{WRITES} of {len(writes)} writes"}
+        )
     told = judge_mutants([mutant for mutant in mutants if not mutant.attempt.sealed])
     return mark(finding, finding.outcome == "dropped" and told.outcome != "dropped")
 
@@ -53,15 +57,30 @@ def judge_mutants(mutants: Sequence[NearMiss]) -> Finding:
     fates = Counter(mutant.fate for mutant in mutants)
     counted = fates["killed"] + fates["survived"]
     if broken := next((each for each in mutants if each.fate == "error"), None):
-        return drop(GATE, "not_judged", f"{broken.attempt.label}: {broken.trial.verdict.reason}", show(broken))
+        return drop(
+            GATE,
+            "not_judged",
+            f"{broken.attempt.label}: {broken.trial.verdict.reason}",
+            show(broken),
+        )
     if not counted:
-        return skip(GATE, "no_mutants", "No near miss of the reference path could be made that leads anywhere else.", dict(fates))
+        return skip(
+            GATE,
+            "no_mutants",
+            "No near miss of the reference path could be made that leads anywhere else.",
+            dict(fates),
+        )
     ratio = fates["killed"] / counted
     survivors = [show(each) for each in mutants if each.fate == "survived"]
     evidence: Json = {"ratio": round(ratio, 4), "fates": dict(fates), "survivors": survivors[:10]}
     if ratio < KILLED:
         first = next(each for each in mutants if each.fate == "survived")
-        return drop(GATE, "mutants_survive", f"{fates['survived']} of {counted} pass, one of them {first.attempt.label}", evidence)
+        return drop(
+            GATE,
+            "mutants_survive",
+            f"{fates['survived']} of {counted} pass, one of them {first.attempt.label}",
+            evidence,
+        )
     return keep(GATE, evidence)
 
 
@@ -74,12 +93,20 @@ async def list_mutants(subject: ScenarioCase, means: GateContext) -> list[NearMi
     right = (await trials.oracle())[0]
     tables = subject.environment.tables
     return [
-        NearMiss(attempt, trial, find_fate(attempt, trial, right, tables, subject.scenario.verifier))
+        NearMiss(
+            attempt, trial, find_fate(attempt, trial, right, tables, subject.scenario.verifier)
+        )
         for attempt, trial in zip(attempts, played, strict=True)
     ]
 
 
-def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Table] = (), verifier: Verifier | None = None) -> Fate:
+def find_fate(
+    attempt: Attempt,
+    trial: Trial,
+    right: Trial,
+    tables: Sequence[Table] = (),
+    verifier: Verifier | None = None,
+) -> Fate:
     """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the same end up to chance is none."""
     if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
         return "error"
@@ -88,7 +115,10 @@ def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Tab
             return "refused"
         one, other = trial.ending.final, right.ending.final
         # What dies is not looked at for likeness in full: that costs more than playing it.
-        if one == other or (trial.verdict.outcome == "pass" and is_same_end(trial.ending.initial, one, other, tables, verifier)):
+        if one == other or (
+            trial.verdict.outcome == "pass"
+            and is_same_end(trial.ending.initial, one, other, tables, verifier)
+        ):
             return "equivalent"
     return "survived" if trial.verdict.outcome == "pass" else "killed"
 
@@ -96,7 +126,11 @@ def find_fate(attempt: Attempt, trial: Trial, right: Trial, tables: Sequence[Tab
 def show(mutant: NearMiss) -> Json:
     """What was done otherwise, and the difference it made."""
     attempt, trial = mutant.attempt, mutant.trial
-    call = attempt.calls[attempt.place].model_dump() if 0 <= attempt.place < len(attempt.calls) else None
+    call = (
+        attempt.calls[attempt.place].model_dump()
+        if 0 <= attempt.place < len(attempt.calls)
+        else None
+    )
     changes = diff_states(trial.ending.initial, trial.ending.final) if trial.ending else []
     replies = [describe_reply(reply) for reply in trial.replies if reply.outcome != "ok"]
     told = [change.model_dump() for change in changes[:10]]

@@ -22,19 +22,28 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     verifier = subject.scenario.verifier
     generated = [one.name for one in (*verifier.guards, *verifier.goals) if one.op == "generated"]
     if not generated:
-        return pass_by(GATE, "no_generated_check", "Every check is declarative, and our own code runs it.")
+        return pass_by(
+            GATE, "no_generated_check", "Every check is declarative, and our own code runs it."
+        )
     heard = 0
     async for what, verdict, sealed in list_verdicts(subject, means):
         if verdict.outcome == "error":
             evidence: Json = {"end": what, "verdict": verdict.model_dump(), "checks": generated}
-            return mark(drop(GATE, "check_says_nothing", f"on the end of {what}: {verdict.reason}", evidence), sealed)
+            return mark(
+                drop(
+                    GATE, "check_says_nothing", f"on the end of {what}: {verdict.reason}", evidence
+                ),
+                sealed,
+            )
         heard += 1
     if not heard:
         return skip(GATE, "no_end", "The environment left no end that checks could be asked about.")
     return keep(GATE, {"checks": len(generated), "ends": heard})
 
 
-async def list_verdicts(subject: ScenarioCase, means: GateContext) -> AsyncIterator[tuple[str, Verdict, bool]]:
+async def list_verdicts(
+    subject: ScenarioCase, means: GateContext
+) -> AsyncIterator[tuple[str, Verdict, bool]]:
     """And whether a sealed probe led there. Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the
     environment spoilt say nothing about checks."""
     trials = Trials.of(subject, means)
@@ -50,7 +59,11 @@ async def list_verdicts(subject: ScenarioCase, means: GateContext) -> AsyncItera
     if subject.scenario.oracle:
         for mutant in await list_mutants(subject, means):
             if mutant.trial.ending:
-                yield f"a mutant ({mutant.attempt.label})", mutant.trial.verdict, mutant.attempt.sealed
+                yield (
+                    f"a mutant ({mutant.attempt.label})",
+                    mutant.trial.verdict,
+                    mutant.attempt.sealed,
+                )
         for tampering, verdict in await judge_tampered(subject, means):
             yield f"tampering ({tampering.what})", verdict, tampering.sealed
     for name, played in (await trials.attacks(means.probes)).items():
@@ -64,6 +77,7 @@ def _strip(ending: Ending | None) -> list[Ending]:
     if ending is None:
         return []
     bare: dict[str, Json] = {
-        name: dict[str, Json]() if is_object(value) else list[Json]() if is_array(value) else value for name, value in ending.final.items()
+        name: dict[str, Json]() if is_object(value) else list[Json]() if is_array(value) else value
+        for name, value in ending.final.items()
     }
     return [Ending(ending.initial, bare, ending.deeds, ending.said)]

@@ -51,7 +51,9 @@ CODES: Mapping[str, ReasonClass] = {
     "wrong_answer": "suspicion",
 }
 
-Source = Literal["told", "seen", "listed", "narrows", "idle", "free", "default", "unknown", "nowhere"]
+Source = Literal[
+    "told", "seen", "listed", "narrows", "idle", "free", "default", "unknown", "nowhere"
+]
 
 _DAY_WORDS = re.compile(
     r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|end of"
@@ -82,28 +84,40 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Ids first: an id out of nowhere is a lookup that is missing, and the replies of the replay show it."""
     scenario = subject.scenario
     if not scenario.oracle:
-        return skip(GATE, "no_oracle", "There is no reference path whose arguments could be traced.")
+        return skip(
+            GATE, "no_oracle", "There is no reference path whose arguments could be traced."
+        )
     arguments = await find_harmless(subject, means, await trace(subject, means))
     lost = [each for each in arguments if each.source == "nowhere"]
     unknown = [describe_argument(each) for each in arguments if each.source == "unknown"]
     keys, said = StateIndex.of(scenario.initial_state), "\n".join(list_told(scenario))
-    hidden = [each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)]
+    hidden = [
+        each for each in lost if keys.find_home(each.value) and not is_hinted(each.value, said)
+    ]
     evidence: Json = {"nowhere": [describe_argument(each) for each in lost], "unknown": unknown}
     found = [drop(GATE, "unseen_id", describe(each), evidence) for each in hidden]
     found += [
-        replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each)) for each in lost if each not in hidden
+        replace(drop(GATE, "underivable_argument", describe(each), evidence), question=ask(each))
+        for each in lost
+        if each not in hidden
     ]
     answers = await judge_answers(subject, means)
     told: list[Json] = [each.describe() for each in answers]
     wrong = [each for each in answers if each.standing in ("outdone", "underivable")]
-    found += [replace(drop(GATE, "wrong_answer", each.words, told), question=each.ask()) for each in wrong]
+    found += [
+        replace(drop(GATE, "wrong_answer", each.words, told), question=each.ask()) for each in wrong
+    ]
     return gather(GATE, found, {"arguments": len(arguments), "unknown": unknown, "answers": told})
 
 
-async def find_harmless(subject: ScenarioCase, means: GateContext, arguments: Sequence[Argument]) -> list[Argument]:
+async def find_harmless(
+    subject: ScenarioCase, means: GateContext, arguments: Sequence[Argument]
+) -> list[Argument]:
     """An unknown value is no fault where nothing depends on it: without it, or with another one, the path comes to the same."""
     trials = Trials.of(subject, means)
-    return [await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments]
+    return [
+        await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments
+    ]
 
 
 async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Argument:
@@ -116,17 +130,23 @@ async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Ar
     before, after = oracle[:place], oracle[place + 1 :]
     if tool.effect == "query" and argument.name not in tool.parameters.get("required", []):
         kept = {name: value for name, value in call.arguments.items() if name != argument.name}
-        (trial,) = await trials.play([Attempt("wider", (*before, call.model_copy(update={"arguments": kept})), ())])
+        (trial,) = await trials.play(
+            [Attempt("wider", (*before, call.model_copy(update={"arguments": kept})), ())]
+        )
         if len(trial.replies) > place and trial.replies[place].outcome == "ok":
             return replace(argument, source="narrows")
     if tool.effect == "query":
         (trial,) = await trials.play([Attempt("without", (*before, *after), trials.last_words())])
-        idle = trial.verdict.outcome == "pass" and is_idle(place, subject, (await trials.oracle())[0].replies)
+        idle = trial.verdict.outcome == "pass" and is_idle(
+            place, subject, (await trials.oracle())[0].replies
+        )
         return replace(argument, source="idle") if idle else argument
     # A name is somebody's to say, also where no verifier looks at it.
     if isinstance(argument.value, str) and " " in argument.value and not argument.value.istitle():
         put = call.model_copy(update={"arguments": {**call.arguments, argument.name: _OTHER_WORDS}})
-        (trial,) = await trials.play([Attempt("put otherwise", (*before, put, *after), trials.last_words())])
+        (trial,) = await trials.play(
+            [Attempt("put otherwise", (*before, put, *after), trials.last_words())]
+        )
         return replace(argument, source="free") if trial.verdict.outcome == "pass" else argument
     return argument
 
@@ -140,7 +160,9 @@ def is_idle(place: int, subject: ScenarioCase, replies: Sequence[Observation]) -
         if any(shown.holds(value) and not known.holds(value) for value in needed):
             return False
         (shown if number == place else known).take([read_part(part) for part in reply.parts])
-    return not any(shown.holds(fact.value) and not known.holds(fact.value) for fact in scenario.verifier.facts)
+    return not any(
+        shown.holds(fact.value) and not known.holds(fact.value) for fact in scenario.verifier.facts
+    )
 
 
 def describe(argument: Argument) -> str:
@@ -170,31 +192,86 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
     told.dates.add(scenario.clock[:10])
     apart = KnownValues.of([*map(str, list_leaves(scenario.user.facts)), policy], year)
     asked, seen = RequestAlignment.of(subject), KnownValues(year)
-    tools, stock = {tool.name: tool for tool in subject.environment.tools}, StateIndex.of(scenario.initial_state)
-    found, rows, stored = list[Argument](), list[Json](), list(list_leaves(trial.ending.final)) if trial.ending else []
+    tools, stock = (
+        {tool.name: tool for tool in subject.environment.tools},
+        StateIndex.of(scenario.initial_state),
+    )
+    found, rows, stored = (
+        list[Argument](),
+        list[Json](),
+        list(list_leaves(trial.ending.final)) if trial.ending else [],
+    )
     for place, call in enumerate(scenario.oracle):
-        schemas: Mapping[str, Json] = tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
-        found += [Argument(place, call.name, name, value, "seen") for name, value in list_plain(call.arguments) if is_result(value, call)]
-        for name, value in (one for one in list_plain(call.arguments) if not is_result(one[1], call)):
-            top, about = name.split(".")[0], {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)}
+        schemas: Mapping[str, Json] = (
+            tools[call.name].parameters.get("properties", {}) if call.name in tools else {}
+        )
+        found += [
+            Argument(place, call.name, name, value, "seen")
+            for name, value in list_plain(call.arguments)
+            if is_result(value, call)
+        ]
+        for name, value in (
+            one for one in list_plain(call.arguments) if not is_result(one[1], call)
+        ):
+            top, about = (
+                name.split(".")[0],
+                {str(leaf) for leaf in list_leaves(call.arguments) if isinstance(leaf, str)},
+            )
             default = schemas.get(top, {}).get("default", _NO_DEFAULT) == value
-            source, tool, sentence = find_source(value, told, seen, top), tools.get(call.name), asked.find_text(place)
-            if source == "told" and is_amount(value) and not is_said(value, said, policy, (call.name, name, sentence), tool):
+            source, tool, sentence = (
+                find_source(value, told, seen, top),
+                tools.get(call.name),
+                asked.find_text(place),
+            )
+            if (
+                source == "told"
+                and is_amount(value)
+                and not is_said(value, said, policy, (call.name, name, sentence), tool)
+            ):
                 source = find_source(value, said, seen, top)
             if counted := stock.find_counted(top, value):
                 # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
-                source = "told" if source == "told" else "seen" if any(is_named(value, top, counted, row) for row in rows) else "nowhere"
-            elif source == "told" and not apart.holds(value) and asked.mentions_for_others(place, value):
+                source = (
+                    "told"
+                    if source == "told"
+                    else "seen"
+                    if any(is_named(value, top, counted, row) for row in rows)
+                    else "nowhere"
+                )
+            elif (
+                source == "told"
+                and not apart.holds(value)
+                and asked.mentions_for_others(place, value)
+            ):
                 source = find_source(value, apart, seen)
             if source == "unknown" and is_amount(value) and not counted and sentence:
                 # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
-                source = "unknown" if is_worked_out(value, read_own(place, asked, stock, year), seen) else "nowhere"
-            if source == "seen" and is_amount(value) and not counted and not any(is_shown(value, row, about) for row in rows):
+                source = (
+                    "unknown"
+                    if is_worked_out(value, read_own(place, asked, stock, year), seen)
+                    else "nowhere"
+                )
+            if (
+                source == "seen"
+                and is_amount(value)
+                and not counted
+                and not any(is_shown(value, row, about) for row in rows)
+            ):
                 here = KnownValues.of([sentence], year) if sentence else told
-                source = "unknown" if is_worked_out(value, here, seen if is_relative(here.normal) else KnownValues(year)) else "nowhere"
+                source = (
+                    "unknown"
+                    if is_worked_out(
+                        value, here, seen if is_relative(here.normal) else KnownValues(year)
+                    )
+                    else "nowhere"
+                )
             # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool, name):
-                source = "listed" if value not in stored or (tool and tool.effect == "query") else "nowhere"
+                source = (
+                    "listed"
+                    if value not in stored or (tool and tool.effect == "query")
+                    else "nowhere"
+                )
             found.append(Argument(place, call.name, name, value, "default" if default else source))
         if place < len(trial.replies):
             parts = [read_part(part) for part in trial.replies[place].parts]
@@ -207,7 +284,9 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
 def read_own(place: int, asked: RequestAlignment, stock: StateIndex, year: int) -> KnownValues:
     """The sentence that asks for a change, without numbers of the other changes that it asks for and of the rows these name."""
     wish = next(one for one in asked.known if one.place == place)
-    beside = {number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)}
+    beside = {
+        number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)
+    }
     own = KnownValues.of([asked.find_text(place)], year)
     own.numbers -= beside - set(list_numbers(wish.call, stock))
     return own
@@ -217,25 +296,32 @@ def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
     """Numbers among the arguments of a call, and in the rows that it names, in texts such as `GA-855` too."""
     for name, value in list_plain(call.arguments):
         home = stock.find_home(value, name)
-        for leaf in (one for _, one in describe_row(stock, home, str(value), 1)) if home else (value,):
+        for leaf in (
+            (one for _, one in describe_row(stock, home, str(value), 1)) if home else (value,)
+        ):
             yield from (one.value for one in read_numbers(leaf)) if isinstance(leaf, str) else ()
             number = read_plain_number(leaf)
             yield from () if number is None else (number,)
 
 
-def is_said(value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None) -> bool:
+def is_said(
+    value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None
+) -> bool:
     """Whether the user says an amount, or the policy document in a sentence that shares a word with the change or with the wish for it.
 
     About are the names of tool and argument, and the sentence that asks for the change; without one, all that the user says.
     `Where two people quarrel, the mediator decides` sets no amount.
     """
-    words = list_roots(" ".join([*about, tool.description if tool else "", "" if about[2] else said.normal]))
+    words = list_roots(
+        " ".join([*about, tool.description if tool else "", "" if about[2] else said.normal])
+    )
     number = read_plain_number(value)
     if number is None or find_source(value, said, KnownValues(said.year)) == "told":
         return True
     wanted = {number, number / 100} if has_hundredths(policy) else {number}
     return any(
-        not wanted.isdisjoint(one.value for one in read_numbers(text)) and not words.isdisjoint(list_roots(f"{heading} {text}"))
+        not wanted.isdisjoint(one.value for one in read_numbers(text))
+        and not words.isdisjoint(list_roots(f"{heading} {text}"))
         for heading, text in list_ruling(policy)
     )
 
@@ -270,7 +356,11 @@ def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "
         return "told"
     if seen.holds(value):
         return "seen"
-    return "unknown" if is_worked_out(value, told, seen) or is_part_of_day(name, value, told.dates | seen.dates) else "nowhere"
+    return (
+        "unknown"
+        if is_worked_out(value, told, seen) or is_part_of_day(name, value, told.dates | seen.dates)
+        else "nowhere"
+    )
 
 
 def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
@@ -281,12 +371,16 @@ def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
     if number is not None and not isinstance(value, str):
         wanted = {number, number / 100} if has_hundredths(told.plain) else {number}
         return amounts_to(number, told, seen.numbers) or any(
-            not wanted.isdisjoint(_combine(one, other)) for one in told.numbers for other in told.numbers | seen.numbers
+            not wanted.isdisjoint(_combine(one, other))
+            for one in told.numbers
+            for other in told.numbers | seen.numbers
         )
     if is_written_otherwise(str(value), told, seen):
         return True
     words = split_words(str(value))
-    known = [word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)]
+    known = [
+        word for word in words if holds_words(told.normal, word) or holds_words(seen.normal, word)
+    ]
     return len(words) > 1 and len(known) / len(words) >= _MOST_WORDS
 
 
@@ -304,7 +398,9 @@ def is_amount(value: Json) -> bool:
 def is_shown(value: Json, row: Json, about: set[str]) -> bool:
     """Whether a row holds an amount and is about what the call is about: small numbers stand in rows of all kinds."""
     leaves = list(list_leaves(row))
-    return value in [leaf for leaf in leaves if is_amount(leaf)] and (not about or bool(about & {str(leaf) for leaf in leaves}))
+    return value in [leaf for leaf in leaves if is_amount(leaf)] and (
+        not about or bool(about & {str(leaf) for leaf in leaves})
+    )
 
 
 def is_named(value: Json, name: str, home: str, row: Json) -> bool:
@@ -337,7 +433,12 @@ def list_plain(value: Json, name: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def describe_argument(argument: Argument) -> Json:
-    return {"call": argument.place + 1, "tool": argument.tool, "argument": argument.name, "value": argument.value}
+    return {
+        "call": argument.place + 1,
+        "tool": argument.tool,
+        "argument": argument.name,
+        "value": argument.value,
+    }
 
 
 def _is_spelled_otherwise(day: str, told: KnownValues) -> bool:

@@ -43,13 +43,20 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     """Every leak found; those that the replay shows come first."""
-    found = [*[("expected_value", value) for value in await list_expected(subject, means)], *list_leaks(subject)]
+    found = [
+        *[("expected_value", value) for value in await list_expected(subject, means)],
+        *list_leaks(subject),
+    ]
     evidence: Json = [{"leak": each, "value": leaked} for each, leaked in found]
-    return gather(GATE, [describe_leak(code, value, evidence) for code, value in dict.fromkeys(found)])
+    return gather(
+        GATE, [describe_leak(code, value, evidence) for code, value in dict.fromkeys(found)]
+    )
 
 
 def describe_leak(code: str, value: str, evidence: Json) -> Finding:
-    finding = drop(GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence)
+    finding = drop(
+        GATE, code, f"the user says {value!r}, which nobody outside the program knows", evidence
+    )
     return replace(finding, question=_QUESTIONS.get(code, "").format(value=value))
 
 
@@ -70,7 +77,9 @@ def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
         if "_" in name and is_said(name, said):
             yield "state_key", name
     for fact in scenario.verifier.facts:
-        if fact.kind != "pattern" and communicates(fact.model_copy(update={"rivals": []}), scenario.request[:4000]):
+        if fact.kind != "pattern" and communicates(
+            fact.model_copy(update={"rivals": []}), scenario.request[:4000]
+        ):
             yield "answer", str(fact.value)
     yield from (("answer", name) for name in list_given(scenario))
 
@@ -80,7 +89,12 @@ def list_given(scenario: Scenario) -> Iterator[str]:
     to find out."""
     refused: Json = scenario.features.get("facts_refused", [])
     if scenario.polarity != "achieve" and is_array(refused):
-        yield from (name for each in refused for name, _, reason in [str(each).rpartition(": ")] if reason == GIVEN)
+        yield from (
+            name
+            for each in refused
+            for name, _, reason in [str(each).rpartition(": ")]
+            if reason == GIVEN
+        )
 
 
 async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
@@ -91,11 +105,21 @@ async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
     if ending is None:
         return []
     said = describe_all(subject)
-    stamps = {str(leaf) for leaf in list_leaves(ending.final) if isinstance(leaf, str) and _TIME.match(leaf)}
+    stamps = {
+        str(leaf)
+        for leaf in list_leaves(ending.final)
+        if isinstance(leaf, str) and _TIME.match(leaf)
+    }
     # A time that a call is given is wished for; nobody but the program makes the others.
     given = [leaf for call in subject.scenario.oracle for leaf in list_leaves(call.arguments)]
-    stamps -= {str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)}
-    return sorted(value for value in list_generated(ending.initial, ending.final) | stamps if is_said(value, said))
+    stamps -= {
+        str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)
+    }
+    return sorted(
+        value
+        for value in list_generated(ending.initial, ending.final) | stamps
+        if is_said(value, said)
+    )
 
 
 def describe_all(subject: ScenarioCase) -> str:
@@ -131,5 +155,10 @@ def _names_tool(name: str, said: str) -> bool:
     if "_" in name or re.search(r"[a-z][A-Z]", name):
         return is_said(name, said)
     return (
-        name in said and re.search(rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b", said) is not None
+        name in said
+        and re.search(
+            rf"`{re.escape(name)}`|\b{re.escape(name)}\(|\b{re.escape(name)} (?:tool|function)\b",
+            said,
+        )
+        is not None
     )

@@ -24,7 +24,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:  # noqa: ARG001  nothing runs
     """Names, descriptions, parameters; at least one query and one change."""
     environment = built.environment
-    faults = [*_lint_set(environment), *(fault for tool in environment.tools for fault in _lint_tool(tool))]
+    faults = [
+        *_lint_set(environment),
+        *(fault for tool in environment.tools for fault in _lint_tool(tool)),
+    ]
     found = [drop(GATE, "interface", "; ".join(faults[:5]), evidence=faults)] if faults else []
     return gather(GATE, [*found, *_find_terse(environment.tools), *_find_rivals(environment.rules)])
 
@@ -34,18 +37,30 @@ def _find_terse(tools: Sequence[Tool]) -> Iterator[Finding]:
         if len(tool.description.split()) < 3:
             asked = f"Is {tool.description!r} too little to know what the tool `{tool.name}` does with {_list_parameters(tool)}?"
             yield doubt(
-                GATE, "terse_description", f"{tool.name}: its description says little: {tool.description!r}", asked, tool.model_dump()
+                GATE,
+                "terse_description",
+                f"{tool.name}: its description says little: {tool.description!r}",
+                asked,
+                tool.model_dump(),
             )
 
 
 def _list_parameters(tool: Tool) -> str:
-    return ", ".join(f"`{name}`" for name in tool.parameters.get("properties", {})) or "no arguments"
+    return (
+        ", ".join(f"`{name}`" for name in tool.parameters.get("properties", {})) or "no arguments"
+    )
 
 
 def _find_rivals(rules: Sequence[str]) -> Iterator[Finding]:
     for one, other in find_rival_rules(rules):
         asked = f"Is there a case in which a program cannot keep both of these rules? 1. {one} 2. {other}"
-        yield doubt(GATE, "rival_rules", f"{one!r} and {other!r} differ in a number alone", asked, [one, other])
+        yield doubt(
+            GATE,
+            "rival_rules",
+            f"{one!r} and {other!r} differ in a number alone",
+            asked,
+            [one, other],
+        )
 
 
 def _lint_set(environment: Environment) -> Iterator[str]:
@@ -67,7 +82,10 @@ def _lint_tool(tool: Tool) -> Iterator[str]:
         return
     if not tool.actors or not all(tool.actors) or len(set(tool.actors)) < len(tool.actors):
         yield f"{tool.name}: nobody, a nameless actor or one twice may call it"
-    if tool.parameters.get("type") != "object" or tool.parameters.get("additionalProperties") is not False:
+    if (
+        tool.parameters.get("type") != "object"
+        or tool.parameters.get("additionalProperties") is not False
+    ):
         yield f"{tool.name}: its parameters are not a closed object"
     for name, schema in tool.parameters.get("properties", {}).items():
         if name.startswith("_") or not schema.get("description"):

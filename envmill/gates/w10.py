@@ -20,7 +20,9 @@ Seen = tuple[str, Sketch]
 """An environment's id, and what is compared of it."""
 
 
-def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen] = (), given: bool = False) -> Mapping[str, Finding]:
+def find_duplicates(
+    environments: Sequence[Environment], earlier: Iterable[Seen] = (), given: bool = False
+) -> Mapping[str, Finding]:
     """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all.
 
     Environments that are `given` with the factory come again when all were used. Nobody copied them: they are held against their run alone.
@@ -35,10 +37,18 @@ def find_duplicates(environments: Sequence[Environment], earlier: Iterable[Seen]
         sketch = make_sketch(environment)
         twin, reason, share = index.find(environment.id, sketch)
         if twin:
-            words = f"same structure as {twin}" if reason == "duplicate" else f"{share:.0%} of it is in {twin}, and its rules are the same"
-            findings[environment.id] = drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)})
+            words = (
+                f"same structure as {twin}"
+                if reason == "duplicate"
+                else f"{share:.0%} of it is in {twin}, and its rules are the same"
+            )
+            findings[environment.id] = drop(
+                GATE, reason, words, {"twin": twin, "contained": round(share, 3)}
+            )
         else:
-            findings[environment.id] = keep(GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)})
+            findings[environment.id] = keep(
+                GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)}
+            )
             index.add(environment.id, sketch)
     return findings
 
@@ -79,6 +89,14 @@ class _Index:
             return twin, "duplicate", 1.0
         near = self._near.query(sketch.hash_shingles())  # pyright: ignore[reportUnknownMemberType]
         found = [str(one) for one in near if one != name]
-        shares = {one: sketch.contain(self._sketches[one]) for one in found if self._sketches[one].guards == sketch.guards}
+        shares = {
+            one: sketch.contain(self._sketches[one])
+            for one in found
+            if self._sketches[one].guards == sketch.guards
+        }
         best = min(shares, key=lambda one: (-shares[one], one), default="")
-        return (best, "near_duplicate", shares[best]) if best and shares[best] >= NEAR else ("", "", 0.0)
+        return (
+            (best, "near_duplicate", shares[best])
+            if best and shares[best] >= NEAR
+            else ("", "", 0.0)
+        )

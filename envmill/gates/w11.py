@@ -44,7 +44,10 @@ _ADMITS = re.compile(
     re.IGNORECASE,
 )
 """Words by which a reply says itself that nothing happened."""
-_FAILED = re.compile(r"^\s*(?:error|failed|failure|exception|denied|invalid|cannot|could not|unable to|not found)\b", re.IGNORECASE)
+_FAILED = re.compile(
+    r"^\s*(?:error|failed|failure|exception|denied|invalid|cannot|could not|unable to|not found)\b",
+    re.IGNORECASE,
+)
 _FLAGS = ("success", "ok", "succeeded")
 _ERRORS = ("error", "error_message", "errors", "exception", "failure")
 _MINTED = re.compile(r"\d|_")
@@ -61,7 +64,9 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
     evidence: Json = {"answers": len(done), "writes": sum(stop.moved for stop in done)}
-    return gather(GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence)
+    return gather(
+        GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence
+    )
 
 
 def _judge(reason: str, stop: ObservedCall, words: str, tour: ExplorationRun) -> Finding:
@@ -86,7 +91,9 @@ def _describe(stop: ObservedCall, tour: ExplorationRun) -> Json:
     }
 
 
-def _find_lies(tour: ExplorationRun, tables: Sequence[Table]) -> Iterator[tuple[str, ObservedCall, str]]:
+def _find_lies(
+    tour: ExplorationRun, tables: Sequence[Table]
+) -> Iterator[tuple[str, ObservedCall, str]]:
     attributes = {name for state in tour.starts for row in list_rows(state) for name in row.value}
     for stop in tour.stops:
         if stop.seen.outcome != "ok" or stop.call.name not in tour.tools:
@@ -129,26 +136,55 @@ def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
     """A text that begins like a refusal, or a list of errors, which may be the report of a call that did the rest; what a query reads from
     the state is the state's."""
     values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
-    reports = [f"errors: {value['errors']}" for value in values if is_array(value.get("errors")) and value["errors"]]
+    reports = [
+        f"errors: {value['errors']}"
+        for value in values
+        if is_array(value.get("errors")) and value["errors"]
+    ]
     texts = [part.get("text", "") for part in stop.seen.parts]
     held = () if stop.before not in tour.states else tour.words(stop.before)
     return next(iter(reports), "")[:80] or next(
-        (text[:80] for text in texts if isinstance(text, str) and _FAILED.match(text) and text not in held), ""
+        (
+            text[:80]
+            for text in texts
+            if isinstance(text, str) and _FAILED.match(text) and text not in held
+        ),
+        "",
     )
 
 
-async def _find_idle(tour: ExplorationRun, built: EnvironmentCase, means: GateContext) -> list[tuple[str, ObservedCall, str]]:
+async def _find_idle(
+    tour: ExplorationRun, built: EnvironmentCase, means: GateContext
+) -> list[tuple[str, ObservedCall, str]]:
     """Changes that answered ok and left all as it was, though a value was asked for that nothing holds. An update to what is there
     already asks for nothing, and most services answer ok."""
-    idle = [stop for stop in tour.stops if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)]
-    idle = [stop for stop in idle if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)]
+    idle = [
+        stop
+        for stop in tour.stops
+        if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)
+    ]
+    idle = [
+        stop
+        for stop in idle
+        if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)
+    ]
     unseen = [stop for stop in idle if stop.before not in tour.states]
     plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in unseen]
-    for stop, seen in zip(unseen, await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True), strict=True):
+    for stop, seen in zip(
+        unseen,
+        await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True),
+        strict=True,
+    ):
         if seen[-1].state is not None and seen[-1].state_hash == stop.before:
             tour.states.setdefault(stop.before, seen[-1].state)
     looked = [stop for stop in idle if stop.before in tour.states]
-    silent = [stop for stop in looked if not (_matches_row(stop, tour) or _asks_for_what_stands(stop, tour) or _denies(stop, tour))]
+    silent = [
+        stop
+        for stop in looked
+        if not (
+            _matches_row(stop, tour) or _asks_for_what_stands(stop, tour) or _denies(stop, tour)
+        )
+    ]
     return [lie for stop in silent for lie in _find_unheld(stop, tour)]
 
 
@@ -158,14 +194,24 @@ def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 def _admits(stop: ObservedCall) -> bool:
     """The answer says so itself."""
-    return bool(_ADMITS.search(" ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))))
+    return bool(
+        _ADMITS.search(
+            " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
+        )
+    )
 
 
 def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
     """A row holds every argument that is called like one of its attributes, two at least: the call made it so before, or it was so."""
     for row in tour.rows(stop.before):
-        shared = [name for name, value in stop.call.arguments.items() if name in row.value and not is_array(value)]
-        if len(shared) > 1 and all(_render(row.value[name]) == _render(stop.call.arguments[name]) for name in shared):
+        shared = [
+            name
+            for name, value in stop.call.arguments.items()
+            if name in row.value and not is_array(value)
+        ]
+        if len(shared) > 1 and all(
+            _render(row.value[name]) == _render(stop.call.arguments[name]) for name in shared
+        ):
             return True
     return False
 
@@ -174,7 +220,12 @@ def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
     """The answer has a `false` of its own, such as `deleted`: no attribute of a record, so it says that nothing was done."""
     attributes = {name for row in tour.rows(stop.before) for name in row.value}
     told = [part.get("value") for part in stop.seen.parts]
-    return any(value is False and name not in attributes for row in told if is_object(row) for name, value in row.items())
+    return any(
+        value is False and name not in attributes
+        for row in told
+        if is_object(row)
+        for name, value in row.items()
+    )
 
 
 def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
@@ -183,21 +234,45 @@ def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
     return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))
 
 
-def _find_unheld(stop: ObservedCall, tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
+def _find_unheld(
+    stop: ObservedCall, tour: ExplorationRun
+) -> Iterator[tuple[str, ObservedCall, str]]:
     """The first argument whose value the rows that the call names do not hold: what is called like an attribute was to be stored, another
     number may have been."""
-    called = {str(value) for value in list_scalars(list(stop.call.arguments.values())) if isinstance(value, str | int)}
+    called = {
+        str(value)
+        for value in list_scalars(list(stop.call.arguments.values()))
+        if isinstance(value, str | int)
+    }
     rows, keys = tour.rows(stop.before), tour.keys(stop.before)
-    named = [row.value for row in rows if row.key in called] or [row.value for row in rows if called & {*map(str, row.value.values())}]
+    named = [row.value for row in rows if row.key in called] or [
+        row.value for row in rows if called & {*map(str, row.value.values())}
+    ]
     attributes = {name for row in rows for name in row.value}
-    asked = [pair for name, value in stop.call.arguments.items() for pair in _list_asked(name.removeprefix("new_"), value)]
-    unheld = [(name, value) for name, value in asked if str(value) not in keys and not _is_held(named, name, value)]
+    asked = [
+        pair
+        for name, value in stop.call.arguments.items()
+        for pair in _list_asked(name.removeprefix("new_"), value)
+    ]
+    unheld = [
+        (name, value)
+        for name, value in asked
+        if str(value) not in keys and not _is_held(named, name, value)
+    ]
     for name, value in unheld:
         if name in attributes:
-            yield "silent_success", stop, f"answers ok to {name}={value!r} and changes nothing, and no row it names holds that"
+            yield (
+                "silent_success",
+                stop,
+                f"answers ok to {name}={value!r} and changes nothing, and no row it names holds that",
+            )
             return
     for name, value in unheld:
-        if isinstance(value, int | float) and not isinstance(value, bool) and stop.why in ("test", "drawn"):
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and stop.why in ("test", "drawn")
+        ):
             yield "silent_amount", stop, f"answers ok to {name}={value!r} and changes nothing"
             return
 
@@ -218,7 +293,9 @@ def _is_held(rows: Sequence[Mapping[str, Json]], name: str, value: Json) -> bool
     """A row has it: under that name where there is an attribute of that name, else anywhere; and of an amount, nought is nothing."""
     same = [row[name] for row in rows if name in row]
     held = list_scalars(same or [dict(row) for row in rows])
-    return any(_render(one) == _render(value) for one in held) or (not same and not value and not isinstance(value, bool))
+    return any(_render(one) == _render(value) for one in held) or (
+        not same and not value and not isinstance(value, bool)
+    )
 
 
 def _render(value: Json) -> Json:
@@ -238,18 +315,35 @@ def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] |
     """A row the answer tells of by an id that neither the state nor the caller has ever named."""
     if not tour.is_looked_at(stop):
         return None
-    return next((row for row in list_told(stop.seen.parts) if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)), None)
+    return next(
+        (
+            row
+            for row in list_told(stop.seen.parts)
+            if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)
+        ),
+        None,
+    )
 
 
 def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: ExplorationRun) -> bool:
     """It has the attributes of some collection, and no row there has its values: a row of a key in two parts is told by another id."""
     rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
-    return len(told) > 2 and bool(rows) and not any(all(row.value[name] == told[name] for name in told if name != "id") for row in rows)
+    return (
+        len(told) > 2
+        and bool(rows)
+        and not any(
+            all(row.value[name] == told[name] for name in told if name != "id") for row in rows
+        )
+    )
 
 
 def _is_named(key: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
     """Mostly as a row of the state; else somewhere in it, or by the caller."""
-    if key in tour.keys(stop.after) or key in tour.words(stop.after) or key in tour.words(stop.before):
+    if (
+        key in tour.keys(stop.after)
+        or key in tour.words(stop.after)
+        or key in tour.words(stop.before)
+    ):
         return True
     return key in set(map(str, list_scalars(stop.call.arguments)))
 
@@ -259,7 +353,13 @@ def _find_stale(stop: ObservedCall, tour: ExplorationRun, tables: Sequence[Table
     sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
     placed = list(list_placed(stop.seen.parts, tables))
     # Who is told of both, before and after, knows the truth.
-    sets = [one for one in sets if not any(told == one.path[1] and row.get(one.path[2]) == one.after for _, told, row in placed)]
+    sets = [
+        one
+        for one in sets
+        if not any(
+            told == one.path[1] and row.get(one.path[2]) == one.after for _, told, row in placed
+        )
+    ]
     for home, told, row in placed:
         for change in sets:
             collection, key, name = change.path

@@ -42,16 +42,32 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     for finding in tour.heed(map(_judge, breaches), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     found = sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof")
-    return gather(GATE, found[:_MOST], {"echoes": len(tour.echoes), "twins": len(tour.twins), "writes": sum(1 for _ in tour.writes())})
+    return gather(
+        GATE,
+        found[:_MOST],
+        {
+            "echoes": len(tour.echoes),
+            "twins": len(tour.twins),
+            "writes": sum(1 for _ in tour.writes()),
+        },
+    )
 
 
 def _judge(breach: relations.BrokenRelation) -> Finding:
     if CODES[breach.reason] == "proof":
         return drop(GATE, breach.reason, breach.words, breach.evidence)
-    return doubt(GATE, breach.reason, breach.words, f"{breach.words}. {relations.ASKED[breach.reason]}", breach.evidence)
+    return doubt(
+        GATE,
+        breach.reason,
+        breach.words,
+        f"{breach.words}. {relations.ASKED[breach.reason]}",
+        breach.evidence,
+    )
 
 
-RELATIONS: tuple[Callable[[EnvironmentCase, ExplorationRun], Iterator[relations.BrokenRelation]], ...] = (
+RELATIONS: tuple[
+    Callable[[EnvironmentCase, ExplorationRun], Iterator[relations.BrokenRelation]], ...
+] = (
     relations.reads_change_nothing,
     relations.order_of_rows_is_nothing,
     relations.writes_are_visible,

@@ -56,7 +56,9 @@ def doubt_replies(gate: str, tour: ExplorationRun, means: GateContext) -> list[F
 def _judge(gate: str, reason: str, stop: ObservedCall, words: str) -> Finding:
     told = f"{stop.call.name} {words}"
     evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
-    said = stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
+    said = (
+        stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
+    )
     return doubt(gate, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
@@ -68,13 +70,23 @@ def _find_poor(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     for stop in tour.stops:
         if stop.seen.outcome == "rejection":
             if _reveals_insides(stop.seen.message, stop, tour):
-                yield "internal_text", stop, f"is refused with the program's insides: {stop.seen.message[:120]!r}"
+                yield (
+                    "internal_text",
+                    stop,
+                    f"is refused with the program's insides: {stop.seen.message[:120]!r}",
+                )
             elif not _names_a_reason(stop):
-                yield "empty_refusal", stop, f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}"
+                yield (
+                    "empty_refusal",
+                    stop,
+                    f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}",
+                )
         elif stop.seen.outcome == "ok":
             if poor := _find_emptiness(stop, tour):
                 yield "empty_reply", stop, f"is carried out and answers {poor}"
-            elif any(_reveals_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts):
+            elif any(
+                _reveals_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts
+            ):
                 yield "internal_text", stop, "answers with the program's insides"
 
 
@@ -83,7 +95,10 @@ def _reveals_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> boo
     found = _INTERNAL.search(text)
     if found is None:
         return False
-    known = [str(value) for value in list_scalars([stop.call.arguments, tour.states.get(stop.before, stop.start)])]
+    known = [
+        str(value)
+        for value in list_scalars([stop.call.arguments, tour.states.get(stop.before, stop.start)])
+    ]
     return not any(found[0] in value for value in known)
 
 
@@ -103,7 +118,12 @@ def _find_emptiness(stop: ObservedCall, tour: ExplorationRun) -> str:
         return "" if first["text"].strip() else "an empty text"
     value = first["value"]
     query = tour.tools[stop.call.name].effect == "query"
-    bare = value is None or value == {} or (value == [] and not query) or (isinstance(value, bool) and not query)
+    bare = (
+        value is None
+        or value == {}
+        or (value == [] and not query)
+        or (isinstance(value, bool) and not query)
+    )
     return f"{value!r} alone" if bare else ""
 
 
@@ -115,19 +135,31 @@ def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, st
         done = [
             stop
             for stop in tour.of(tool.name)
-            if stop.seen.outcome == "ok" and stop.why in ("test", "drawn") and stop.start is tour.starts[0]
+            if stop.seen.outcome == "ok"
+            and stop.why in ("test", "drawn")
+            and stop.start is tour.starts[0]
         ]
-        asked = {canonical_json(stop.call.arguments) for stop in done if not stop.moved and stop.before == done[0].before}
+        asked = {
+            canonical_json(stop.call.arguments)
+            for stop in done
+            if not stop.moved and stop.before == done[0].before
+        }
         told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
         if len(asked) >= _ENOUGH and len(told) == 1 and _is_informative(done[0].seen.parts):
-            shown = next((stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0])
+            shown = next(
+                (stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0]
+            )
             yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
 
 def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """Ids of rows that replies show, of collections that no query takes an id of and no reply tells a row of."""
     queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
-    taken = {(name, tour.offers.points(tool.name, name)) for tool in queries for name in tool.parameters.get("properties", {})}
+    taken = {
+        (name, tour.offers.points(tool.name, name))
+        for tool in queries
+        for name in tool.parameters.get("properties", {})
+    }
     names, homes = {name for name, _ in taken}, {home for _, home in taken}
     shown: dict[str, tuple[ObservedCall, str]] = {}
     told = set[str]()
@@ -142,13 +174,20 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
                 if row is None:
                     continue
                 # A text of the row beside its id says what the id means.
-                if any(isinstance(part, str) and part in texts and part != row.key for part in row.value.values()):
+                if any(
+                    isinstance(part, str) and part in texts and part != row.key
+                    for part in row.value.values()
+                ):
                     told.add(row.collection)
                 if name.endswith("_id") and name not in names:
                     shown.setdefault(row.collection, (stop, name))
     for collection, (stop, name) in shown.items():
         if collection not in homes | told:
-            yield "unresolved_id", stop, f"shows the {name} of a row of {collection}, and no tool tells what stands behind such an id"
+            yield (
+                "unresolved_id",
+                stop,
+                f"shows the {name} of a row of {collection}, and no tool tells what stands behind such an id",
+            )
 
 
 def _is_informative(value: Json) -> bool:

@@ -30,10 +30,16 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Construct on every distinct known state, and read it back; whether it loads at all is asked where that does not say it."""
     program = find_program(built.environment)
     states = find_starts(built).distinct
-    seen = await means.sandbox.play(program, [step for state in states for step in (Reset(state, CLOCK, 0), Look())])
+    seen = await means.sandbox.play(
+        program, [step for state in states for step in (Reset(state, CLOCK, 0), Look())]
+    )
     try:
         # A process of its own costs as much as a hundred calls.
-        if not seen or any(one.outcome != "ok" for one in seen) or not _defines_tools(built.environment):
+        if (
+            not seen
+            or any(one.outcome != "ok" for one in seen)
+            or not _defines_tools(built.environment)
+        ):
             await means.sandbox.inspect(program)
     except BuildError as error:
         return drop(GATE, "does_not_load", error.message)
@@ -41,11 +47,18 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         if reset.outcome != "ok" or end.outcome != "ok":
             failed = end if reset.outcome == "ok" else reset
             return drop(GATE, "does_not_construct", f"{failed.code}: {failed.message}")
-        if kind_of(built.environment).tabled and (misread := find_misread(built.environment.tables, end.state)):
+        if kind_of(built.environment).tabled and (
+            misread := find_misread(built.environment.tables, end.state)
+        ):
             return drop(GATE, "schema_misread", misread)
         if changes := diff_states(state, end.state):
             where = ".".join(changes[0].path) or "the root"
-            return drop(GATE, "state_not_kept", f"the state read back differs at {where}", [change.model_dump() for change in changes[:5]])
+            return drop(
+                GATE,
+                "state_not_kept",
+                f"the state read back differs at {where}",
+                [change.model_dump() for change in changes[:5]],
+            )
     return keep(GATE, {"states": len(states)})
 
 

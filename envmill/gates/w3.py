@@ -37,9 +37,16 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """All tests; too few of them is a fault of its own."""
     environment, tests = built.environment, built.tests
     if not tests:
-        return skip(GATE, "no_tests", "the environment came without stored tests: write some, three a tool")
+        return skip(
+            GATE, "no_tests", "the environment came without stored tests: write some, three a tool"
+        )
     if strangers := find_strangers(environment, tests):
-        return drop(GATE, "unknown_tool", f"{len(strangers)} of {len(tests)} tests: {strangers[0]}", strangers[:10])
+        return drop(
+            GATE,
+            "unknown_tool",
+            f"{len(strangers)} of {len(tests)} tests: {strangers[0]}",
+            strangers[:10],
+        )
     if lacking := find_untested(environment, tests):
         return drop(GATE, "too_few_tests", lacking[0], lacking)
     played = await _play_drills(built, means)
@@ -49,14 +56,25 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         if untyped := find_untyped(environment, played):
             return drop(GATE, "untyped_reply", "; ".join(untyped[:5]), untyped)
         unruled = find_unruled(environment, played)
-        return drop(GATE, "no_rule_tested", unruled[0], unruled) if unruled else keep(GATE, {"tests": len(tests)})
-    return drop(GATE, "test_failed", f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}", failures[:10])
+        return (
+            drop(GATE, "no_rule_tested", unruled[0], unruled)
+            if unruled
+            else keep(GATE, {"tests": len(tests)})
+        )
+    return drop(
+        GATE,
+        "test_failed",
+        f"{len(failures)} of {len(tests)} tests fail: {failures[0]['seen']}",
+        failures[:10],
+    )
 
 
 async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Played]:
     """In few sessions; those that shared one, and of which the others may have spoilt what they saw, once more on their own."""
     drilled = await replay_stored_tests(built, means)
-    seen = {test.id: played for drill, observed in drilled for test, played in drill.share(observed)}
+    seen = {
+        test.id: played for drill, observed in drilled for test, played in drill.share(observed)
+    }
     doubtful = [test for drill, observed in drilled for test in _find_doubtful(drill, observed)]
     alone = await play_tests(built.environment, doubtful, means.sandbox)
     seen |= {test.id: played for test, played in alone}
@@ -69,21 +87,31 @@ def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> 
     for test, seen in drill.share(observed):
         if not alone and (spoilt or judge_test(test, seen)):
             yield test
-        spoilt = spoilt or seen[-1].outcome == "failure" or seen[-1].state_hash != seen[0].state_hash
+        spoilt = (
+            spoilt or seen[-1].outcome == "failure" or seen[-1].state_hash != seen[0].state_hash
+        )
 
 
 def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]:
     """Tests that call what the environment does not have: it is their name that is wrong, whatever else they then lack."""
     known = {tool.name for tool in environment.tools}
     called = [(test.name, call.name) for test in tests for call in (*test.setup, test.call)]
-    return [f"{name} calls {tool}, and there is no such tool" for name, tool in called if tool not in known]
+    return [
+        f"{name} calls {tool}, and there is no such tool"
+        for name, tool in called
+        if tool not in known
+    ]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
     """Tools with fewer than three tests, however often one is repeated, or with inputs that may be refused and no test of that."""
     tried = Counter({test.id: test.call.name for test in tests}.values())
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
-    lacking = [f"{tool.name} has {tried[tool.name]} tests of {_PER_TOOL}" for tool in environment.tools if tried[tool.name] < _PER_TOOL]
+    lacking = [
+        f"{tool.name} has {tried[tool.name]} tests of {_PER_TOOL}"
+        for tool in environment.tools
+        if tried[tool.name] < _PER_TOOL
+    ]
     return lacking + [
         f"{tool.name} takes {names[0]} and has no test that expects a rejection"
         for tool in environment.tools
@@ -94,19 +122,35 @@ def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
 def _list_refusable(tool: Tool) -> list[str]:
     """Required inputs of which a convention says when they are refused: ids and texts, lists of them, numbers with a range. No convention
     refuses a year, and no test can expect it."""
-    given = {name: tool.parameters["properties"].get(name, {}) for name in tool.parameters.get("required", ())}
+    given = {
+        name: tool.parameters["properties"].get(name, {})
+        for name in tool.parameters.get("required", ())
+    }
     return [
         name
         for name, schema in given.items()
-        if "enum" not in schema and (schema.get("type") in ("string", "array") or {"minimum", "maximum"} & set(schema))
+        if "enum" not in schema
+        and (schema.get("type") in ("string", "array") or {"minimum", "maximum"} & set(schema))
     ]
 
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
     """Changes that no test saw refused for a reason of their own: a wrong type is refused before the program is asked."""
-    ruled = {test.call.name for test, seen in played if seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE}
-    changes = [tool for tool in environment.tools if tool.effect == "change" and tool.parameters.get("properties")]
-    return [f"{tool.name} changes state, and no test sees one of its rules refuse" for tool in changes if tool.name not in ruled]
+    ruled = {
+        test.call.name
+        for test, seen in played
+        if seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE
+    }
+    changes = [
+        tool
+        for tool in environment.tools
+        if tool.effect == "change" and tool.parameters.get("properties")
+    ]
+    return [
+        f"{tool.name} changes state, and no test sees one of its rules refuse"
+        for tool in changes
+        if tool.name not in ruled
+    ]
 
 
 def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
@@ -116,7 +160,9 @@ def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str
     for test, seen in played:
         if test.call.name in types and seen[-1].outcome == "ok":
             schema, reply = types[test.call.name], read_reply(seen[-1])
-            for fault in [*find_faults(schema, reply)] or filter(None, [find_fault(schema, reply, "the reply")]):
+            for fault in [*find_faults(schema, reply)] or filter(
+                None, [find_fault(schema, reply, "the reply")]
+            ):
                 amiss[test.call.name].setdefault(fault, test.name)
     return [
         f"{tool} does not reply what its type says: {'; '.join(faults)} (first seen in the test {next(iter(faults.values()))!r})"
@@ -129,32 +175,59 @@ def find_faults(schema: Json, value: Json, path: str = "the reply") -> Iterator[
     """Every place where a value is not what its schema says; rows of a list are told alike."""
     if is_object(value) and "properties" in schema:
         parts: Mapping[str, Json] = schema["properties"]
-        yield from (f"{path} lacks the required {name!r}" for name in schema.get("required", ()) if name not in value)
+        yield from (
+            f"{path} lacks the required {name!r}"
+            for name in schema.get("required", ())
+            if name not in value
+        )
         for name, part in parts.items():
             yield from find_faults(part, value[name], f"{path}.{name}") if name in value else ()
     elif is_array(value) and is_object(schema.get("items")):
-        yield from dict.fromkeys(fault for item in value for fault in find_faults(schema["items"], item, f"{path}[]"))
+        yield from dict.fromkeys(
+            fault for item in value for fault in find_faults(schema["items"], item, f"{path}[]")
+        )
     elif fault := find_fault(schema, value, path):
         yield fault.strip()
 
 
-async def find_failures(environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[Json]:
+async def find_failures(
+    environment: Environment, tests: Sequence[Test], sandbox: Sandbox
+) -> list[Json]:
     """One entry per failing test, worded so that an author can mend it."""
     return list_failures(await play_tests(environment, tests, sandbox))
 
 
-async def play_tests(environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test) -> list[Played]:
+async def play_tests(
+    environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test
+) -> list[Played]:
     """Each test in a session of its own, many sessions in a message; of those that expect something of the state, the last step has it."""
-    plans = [[begin(test), *map(Invoke, test.setup), Invoke(test.call), *([Look()] if looks_after(test) else [])] for test in tests]
+    plans = [
+        [
+            begin(test),
+            *map(Invoke, test.setup),
+            Invoke(test.call),
+            *([Look()] if looks_after(test) else []),
+        ]
+        for test in tests
+    ]
     played = await play_plans(find_program(environment), plans, sandbox)
-    return [(test, show_end(seen) if looks_after(test) else seen) for test, seen in zip(tests, played, strict=True)]
+    return [
+        (test, show_end(seen) if looks_after(test) else seen)
+        for test, seen in zip(tests, played, strict=True)
+    ]
 
 
 def list_failures(played: Sequence[Played]) -> list[Json]:
     """The tests that are red."""
     judged = [(test, judge_test(test, seen)) for test, seen in played]
     return [
-        {"test": test.id, "name": test.name, "call": test.call.model_dump(), "expected": _describe_expected(test), "seen": fault}
+        {
+            "test": test.id,
+            "name": test.name,
+            "call": test.call.model_dump(),
+            "expected": _describe_expected(test),
+            "seen": fault,
+        }
         for test, fault in judged
         if fault
     ]
@@ -176,7 +249,11 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
     wanted = "ok" if test.expect == "success" else "rejection"
     if last.outcome == wanted:
         unmet = find_unmet(test, read_reply(last), last.state)
-        return f"{test.name}: {test.call.name} ended as it should, but {'; '.join(unmet)}" if unmet else ""
+        return (
+            f"{test.name}: {test.call.name} ended as it should, but {'; '.join(unmet)}"
+            if unmet
+            else ""
+        )
     return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_describe_end(seen, len(before))}"
 
 

@@ -30,7 +30,16 @@ from envmill.gates.faulty_tools import (
     weigh_corner,
 )
 from envmill.gates.mutating.mutants import Mutant, sample_mutants
-from envmill.gates.review import Opinion, Plan, ReviewedCall, StateCall, ask_checker, ask_more, make_plan, play
+from envmill.gates.review import (
+    Opinion,
+    Plan,
+    ReviewedCall,
+    StateCall,
+    ask_checker,
+    ask_more,
+    make_plan,
+    play,
+)
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Program, Sandbox
@@ -80,11 +89,17 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     models = means.models
     if models is None:
         return skip(
-            GATE, "no_reviewer", "nobody was asked: give the run `review` (envmill run --review), which costs a hundred calls and more"
+            GATE,
+            "no_reviewer",
+            "nobody was asked: give the run `review` (envmill run --review), which costs a hundred calls and more",
         )
     states = _list_states(built)
     if not states:
-        return skip(GATE, "no_state", "there is no state to call tools on: add tests, or states to the bundle folder")
+        return skip(
+            GATE,
+            "no_state",
+            "there is no state to call tools on: add tests, or states to the bundle folder",
+        )
     try:
         return await _review(built, states, means, models)
     except SettingsError as error:
@@ -93,20 +108,34 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         return skip(GATE, "no_reviewer", error.message)
 
 
-async def _review(built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, models: ModelSession) -> Finding:
+async def _review(
+    built: EnvironmentCase, states: list[dict[str, Json]], means: GateContext, models: ModelSession
+) -> Finding:
     environment, sandbox = built.environment, means.sandbox
     goal = means.reviewed or max(LEAST_CALLS, CALLS_PER_TOOL * len(environment.tools))
     plan = await make_plan(environment, states, goal, TESTER, models)
     asked = list(plan.asked.values())
     if len(asked) < min(LEAST_CALLS, goal):
-        return skip(GATE, "too_few_calls", f"{len(asked)} calls of {goal} after {plan.rounds} rounds", _describe_plan(plan))
+        return skip(
+            GATE,
+            "too_few_calls",
+            f"{len(asked)} calls of {goal} after {plan.rounds} rounds",
+            _describe_plan(plan),
+        )
     cases, tour = await play(Program.of(environment), asked, sandbox), await explore(built, means)
     closer = _Closer(plan, states, tour, sandbox, models)
-    toured = [one for tool, most in list_thin(cases, tour) for one in await closer.find_toured(tool, most) if one.key not in plan.asked]
+    toured = [
+        one
+        for tool, most in list_thin(cases, tour)
+        for one in await closer.find_toured(tool, most)
+        if one.key not in plan.asked
+    ]
     cases += await play(Program.of(environment), toured, sandbox) if toured else []
     salt = await _make_salt(environment, cases, sandbox, means.seed)
     controls = await _make_controls(built, sandbox)
-    heard = await ask_checker(environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, models)
+    heard = await ask_checker(
+        environment, [*_sound(cases), *(one.case for one in salt), *controls], CHECKER, models
+    )
     finding = judge(plan, cases, salt, heard)
     if finding.outcome != "kept":
         return finding
@@ -126,16 +155,32 @@ class _Closer:
     models: ModelSession
 
     async def find_toured(self, tool: str, most: int) -> list[StateCall]:
-        return await find_toured(self.tour, tool, most, Program.of(self.plan.environment), self.sandbox)
+        return await find_toured(
+            self.tour, tool, most, Program.of(self.plan.environment), self.sandbox
+        )
 
-    async def ask_opinions(self, tools: Sequence[str], heard: Sequence[CaseOpinion]) -> list[CaseOpinion]:
+    async def ask_opinions(
+        self, tools: Sequence[str], heard: Sequence[CaseOpinion]
+    ) -> list[CaseOpinion]:
         """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
-        asked, known = await ask_more(self.plan, self.states, wanted, TESTER, self.models), {one.case.asked.key for one in heard}
-        toured = [one for tool in tools for one in await self.find_toured(tool, _MORE_CALLS) if one.key not in known]
+        asked, known = (
+            await ask_more(self.plan, self.states, wanted, TESTER, self.models),
+            {one.case.asked.key for one in heard},
+        )
+        toured = [
+            one
+            for tool in tools
+            for one in await self.find_toured(tool, _MORE_CALLS)
+            if one.key not in known
+        ]
         asked += [one for one in toured if one.key not in self.plan.asked]
         cases = _sound(await play(Program.of(environment), asked, self.sandbox)) if asked else []
-        cases += [case for tool in tools for case in await self._find_further(tool, [*(one.case for one in heard), *cases])]
+        cases += [
+            case
+            for tool in tools
+            for case in await self._find_further(tool, [*(one.case for one in heard), *cases])
+        ]
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.models))
 
     async def find_corners(self, cases: Sequence[ReviewedCall]) -> list[BoundaryCase]:
@@ -143,26 +188,44 @@ class _Closer:
         environment, program = self.plan.environment, Program.of(self.plan.environment)
         changes = [name for name in self.tour.tools if not self.tour.is_query(name)]
         toured = [one for name in changes for one in await self.find_toured(name, _BASES)]
-        ours = [case for case in cases if case.asked.call.name in changes] + (await play(program, toured, self.sandbox) if toured else [])
-        found = [await find_edge(each, ours, _CORNER, program, self.sandbox) for each in list_comparisons(environment)]
-        return [*(edge for edge in found if edge), *await find_standings(ours, _CORNER, program, self.sandbox)]
+        ours = [case for case in cases if case.asked.call.name in changes] + (
+            await play(program, toured, self.sandbox) if toured else []
+        )
+        found = [
+            await find_edge(each, ours, _CORNER, program, self.sandbox)
+            for each in list_comparisons(environment)
+        ]
+        return [
+            *(edge for edge in found if edge),
+            *await find_standings(ours, _CORNER, program, self.sandbox),
+        ]
 
     async def judge(self, asked: Sequence[StateCall]) -> list[CaseOpinion | None]:
         """An opinion on each call; none on one that crashes."""
         cases = await play(Program.of(self.plan.environment), asked, self.sandbox) if asked else []
         sound = _sound(cases)
-        opinions = iter(_pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.models)))
+        opinions = iter(
+            _pair(sound, await ask_checker(self.plan.environment, sound, CHECKER, self.models))
+        )
         return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
 
     async def _find_further(self, tool: str, cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:
         """Of a change that hardly anything lets happen, calls that are carried out on states the tour came to."""
-        done = [case.asked for case in cases if case.asked.call.name == tool and case.seen.outcome == "ok"]
+        done = [
+            case.asked
+            for case in cases
+            if case.asked.call.name == tool and case.seen.outcome == "ok"
+        ]
         if self.tour.is_query(tool) or not 0 < len(done) < _MORE_CALLS // 2:
             return []
-        return await find_further(self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox)
+        return await find_further(
+            self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox
+        )
 
 
-async def _check_flagged(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
+async def _check_flagged(
+    finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
+) -> Finding:
     """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
     suspects = list_suspects(heard)
     if not suspects:
@@ -177,24 +240,37 @@ async def _check_flagged(finding: Finding, closer: _Closer, heard: list[CaseOpin
     if not broken:
         return await _check_corners(keep(GATE, evidence), closer, heard, alarms)
     first = broken[0]
-    flagged = [one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)]
-    failures = _list_failures([one.case for one in flagged], [(one.opinion, one.reason) for one in flagged])
+    flagged = [
+        one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)
+    ]
+    failures = _list_failures(
+        [one.case for one in flagged], [(one.opinion, one.reason) for one in flagged]
+    )
     words = f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in {first.outcome} break the rules"
     return _doubt("tool_broken", words, failures, evidence | {"failures": failures[:10]})
 
 
-async def _check_corners(finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion) -> Finding:
+async def _check_corners(
+    finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
+) -> Finding:
     """What calls hardly ever come to by themselves: one call of each corner is judged; where it is flagged, the others and those beside."""
     corners = await closer.find_corners([one.case for one in heard])
     first = await closer.judge([corner.asked[0] for corner in corners])
-    flagged = [(corner, one) for corner, one in zip(corners, first, strict=True) if one and one.flagged]
-    evidence: dict[str, Json] = finding.evidence | {"corners": len(corners), "corners_flagged": [corner.render() for corner, _ in flagged]}
+    flagged = [
+        (corner, one) for corner, one in zip(corners, first, strict=True) if one and one.flagged
+    ]
+    evidence: dict[str, Json] = finding.evidence | {
+        "corners": len(corners),
+        "corners_flagged": [corner.render() for corner, _ in flagged],
+    }
     for corner, one in flagged[:_MOST_CORNERS]:
         ours = [one, *filter(None, await closer.judge(corner.asked[1:]))]
         beside = [*filter(None, await closer.judge(corner.beside))]
         broken = weigh_corner(ours, beside, heard, alarms)
         if broken.chance <= DOUBT / len(corners):
-            failures = _list_failures([each.case for each in ours], [(each.opinion, each.reason) for each in ours])
+            failures = _list_failures(
+                [each.case for each in ours], [(each.opinion, each.reason) for each in ours]
+            )
             words = f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in {broken.outcome} break the rules"
             more: dict[str, Json] = {"broken": [broken.describe()], "failures": failures[:10]}
             return _doubt("tool_broken", f"{words} where {corner.what}", failures, evidence | more)
@@ -202,52 +278,88 @@ async def _check_corners(finding: Finding, closer: _Closer, heard: list[CaseOpin
 
 
 def _pair(cases: Sequence[ReviewedCall], heard: Opinions) -> list[CaseOpinion]:
-    return [CaseOpinion(case, opinion, reason) for case, (opinion, reason) in zip(cases, heard, strict=True)]
+    return [
+        CaseOpinion(case, opinion, reason)
+        for case, (opinion, reason) in zip(cases, heard, strict=True)
+    ]
 
 
-def judge(plan: Plan, cases: Sequence[ReviewedCall], salt: Sequence[_Salt], heard: Opinions) -> Finding:
+def judge(
+    plan: Plan, cases: Sequence[ReviewedCall], salt: Sequence[_Salt], heard: Opinions
+) -> Finding:
     """What the opinions come to; they stand in the order: sound cases, salt, controls."""
     sound, ends = _sound(cases), len(_sound(cases)) + len(salt)
-    ours, caught, alarms = heard[: len(sound)], _count(heard[len(sound) : ends]), _count(heard[ends:])
-    failures = [*(_describe_crash(case) for case in cases if case.seen.outcome == "failure"), *_list_failures(sound, ours)]
+    ours, caught, alarms = (
+        heard[: len(sound)],
+        _count(heard[len(sound) : ends]),
+        _count(heard[ends:]),
+    )
+    failures = [
+        *(_describe_crash(case) for case in cases if case.seen.outcome == "failure"),
+        *_list_failures(sound, ours),
+    ]
     evidence = _describe_plan(plan) | {
         "calls": len(cases),
         "crashed": len(cases) - len(sound),
         "opinions": dict(Counter(opinion for opinion, _ in ours)),
-        "checker": {"caught": vars(caught), "false_alarms": vars(alarms), "missed": _list_missed(salt, heard[len(sound) : ends])},
+        "checker": {
+            "caught": vars(caught),
+            "false_alarms": vars(alarms),
+            "missed": _list_missed(salt, heard[len(sound) : ends]),
+        },
         "failures": failures[:10],
     }
     if caught.n < _LEAST_SALT:
-        return skip(GATE, "too_few_mutants", f"{caught.n} faults could be shown on these calls, {_LEAST_SALT} are needed", evidence)
+        return skip(
+            GATE,
+            "too_few_mutants",
+            f"{caught.n} faults could be shown on these calls, {_LEAST_SALT} are needed",
+            evidence,
+        )
     if caught.share - alarms.share < _GAIN:
         detail = f"the checker flags {caught.hits} of {caught.n} known faults and {alarms.hits} of {alarms.n} right calls"
         return skip(GATE, "checker_insensitive", detail, evidence)
     known = alarms.n >= _LEAST_CONTROLS
     # Without controls no alarm is taken for a false one: what is kept so would be kept with any.
     faulty = _estimate(cases, ours, caught, alarms if known else Proportion(0, alarms.n))
-    evidence["not_fail"] = {"share": 1 - faulty.share, "low": 1 - faulty.high, "high": 1 - faulty.low, "n": len(cases)}
+    evidence["not_fail"] = {
+        "share": 1 - faulty.share,
+        "low": 1 - faulty.high,
+        "high": 1 - faulty.low,
+        "n": len(cases),
+    }
     if faulty.share <= 1 - NOT_FAIL:
         return keep(GATE, evidence)
     if not known:
         return skip(
-            GATE, "no_controls", f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing", evidence
+            GATE,
+            "no_controls",
+            f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing",
+            evidence,
         )
-    return _doubt("rules_broken", f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules", failures, evidence)
+    return _doubt(
+        "rules_broken",
+        f"{1 - faulty.share:.2f} of {len(cases)} calls keep the rules",
+        failures,
+        evidence,
+    )
 
 
 def _doubt(reason: str, words: str, failures: Sequence[dict[str, Json]], evidence: Json) -> Finding:
     call, outcome = failures[0]["call"], failures[0]["outcome"]
-    asked = (
-        f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to end otherwise than in {outcome} as it did?"
-    )
+    asked = f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to end otherwise than in {outcome} as it did?"
     return doubt(GATE, reason, f"{words}; {render_failure(failures[0])}", asked, evidence)
 
 
-def _estimate(cases: Sequence[ReviewedCall], ours: Opinions, caught: Proportion, alarms: Proportion) -> Estimate:
+def _estimate(
+    cases: Sequence[ReviewedCall], ours: Opinions, caught: Proportion, alarms: Proportion
+) -> Estimate:
     """A crash needs no opinion; the share of the rest is corrected."""
     certain = 1 - len(ours) / len(cases)
     behind = correct(_count(ours), caught, alarms)
-    return Estimate(*(certain + (1 - certain) * share for share in (behind.share, behind.low, behind.high)))
+    return Estimate(
+        *(certain + (1 - certain) * share for share in (behind.share, behind.low, behind.high))
+    )
 
 
 def _count(heard: Opinions) -> Proportion:
@@ -265,7 +377,9 @@ def _list_states(built: EnvironmentCase) -> list[dict[str, Json]]:
     return list({canonical_json(state): state for state in states if state}.values())
 
 
-async def _make_salt(environment: Environment, cases: Sequence[ReviewedCall], sandbox: Sandbox, seed: int) -> list[_Salt]:
+async def _make_salt(
+    environment: Environment, cases: Sequence[ReviewedCall], sandbox: Sandbox, seed: int
+) -> list[_Salt]:
     """Mutants that do something else than the original on a call of the review: at most two calls each, so that many are shown."""
     salt: list[_Salt] = []
     clean = {case.asked.key: case.told for case in _sound(cases)}
@@ -274,7 +388,9 @@ async def _make_salt(environment: Environment, cases: Sequence[ReviewedCall], sa
         if len(salt) >= _MOST_SALT or not asked:
             continue
         played = await play(replace(Program.of(environment), files=mutant.files), asked, sandbox)
-        salt += [_Salt(mutant, case) for case in _sound(played) if case.told != clean[case.asked.key]][:2]
+        salt += [
+            _Salt(mutant, case) for case in _sound(played) if case.told != clean[case.asked.key]
+        ][:2]
     return salt[:_MOST_SALT]
 
 
@@ -284,7 +400,11 @@ async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[Revie
     A success is no control: that it was expected does not say that it did the right thing.
     """
     known = {tool.name for tool in built.environment.tools}
-    tests = [test for test in built.tests if test.expect == "rejection" and not test.setup and test.call.name in known]
+    tests = [
+        test
+        for test in built.tests
+        if test.expect == "rejection" and not test.setup and test.call.name in known
+    ]
     asked = [StateCall(test.initial_state, test.call) for test in tests]
     played = await play(Program.of(built.environment), asked, sandbox) if asked else []
     green = [case for case in played if case.seen.outcome == "rejection" and not case.changes]
@@ -294,17 +414,29 @@ async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[Revie
 def _describe_plan(plan: Plan) -> dict[str, Json]:
     tried = {one.call.name for one in plan.asked.values()}
     untried = [tool.name for tool in plan.environment.tools if tool.name not in tried]
-    return {"wanted": plan.goal, "asked": len(plan.asked), "rounds": plan.rounds, "lost": dict(plan.lost), "untried": untried}
+    return {
+        "wanted": plan.goal,
+        "asked": len(plan.asked),
+        "rounds": plan.rounds,
+        "lost": dict(plan.lost),
+        "untried": untried,
+    }
 
 
 def _list_missed(salt: Sequence[_Salt], heard: Opinions) -> list[Json]:
     missed = [one for one, (opinion, _) in zip(salt, heard, strict=True) if opinion not in FLAGS]
-    return [{"kind": one.mutant.kind, "tool": one.mutant.tool, "line": one.mutant.line} for one in missed]
+    return [
+        {"kind": one.mutant.kind, "tool": one.mutant.tool, "line": one.mutant.line}
+        for one in missed
+    ]
 
 
 def _list_failures(cases: Sequence[ReviewedCall], heard: Opinions) -> list[dict[str, Json]]:
     flagged = [(case, said) for case, said in zip(cases, heard, strict=True) if said[0] in FLAGS]
-    return [_describe_case(case) | {"opinion": opinion, "reason": reason} for case, (opinion, reason) in flagged]
+    return [
+        _describe_case(case) | {"opinion": opinion, "reason": reason}
+        for case, (opinion, reason) in flagged
+    ]
 
 
 def _describe_crash(case: ReviewedCall) -> dict[str, Json]:
@@ -314,9 +446,16 @@ def _describe_crash(case: ReviewedCall) -> dict[str, Json]:
 def _describe_case(case: ReviewedCall) -> dict[str, Json]:
     seen = case.seen
     changes = [change.model_dump(mode="json") for change in case.changes[:5]]
-    return {"call": case.asked.call.model_dump(mode="json"), "outcome": seen.outcome, "code": seen.code, "changes": changes}
+    return {
+        "call": case.asked.call.model_dump(mode="json"),
+        "outcome": seen.outcome,
+        "code": seen.code,
+        "changes": changes,
+    }
 
 
 def render_failure(failure: dict[str, Json]) -> str:
     """One failure of the dossier, in a line."""
-    return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[:500]
+    return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[
+        :500
+    ]

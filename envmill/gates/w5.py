@@ -18,7 +18,12 @@ from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.observations import ObservedCall
 from envmill.gates.exploring.rows import list_scalars
 from envmill.gates.exploring.shuffled_orders import could_scatter, list_twists
-from envmill.gates.exploring.stored_tests import SEED, Drilled, StoredTestReplay, replay_stored_tests
+from envmill.gates.exploring.stored_tests import (
+    SEED,
+    Drilled,
+    StoredTestReplay,
+    replay_stored_tests,
+)
 from envmill.gates.w3 import judge_test, list_failures, play_tests
 from envmill.kinds.chance import UNCONTROLLED, find_chance
 from envmill.kinds.replay import describe
@@ -61,19 +66,37 @@ _NEVER = ("0001", "1900", "1970", "9999")
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Tests are the sessions: they reach every tool by paths that are known to be right."""
     if not built.tests:
-        return skip(GATE, "no_tests", "nothing is known that could be played again: write tests, three a tool")
+        return skip(
+            GATE,
+            "no_tests",
+            "nothing is known that could be played again: write tests, three a tool",
+        )
     drilled = await replay_stored_tests(built, means)
     if parted := await _find_parting(built, await _gather_twice(built, drilled, means), means):
         return parted
     if drawn := await _find_drawn_read(built, means):
-        words, sealed = f"{drawn.call.name} reads, and answers otherwise under another seed", await _is_sealed(drawn, built, means)
+        words, sealed = (
+            f"{drawn.call.name} reads, and answers otherwise under another seed",
+            await _is_sealed(drawn, built, means),
+        )
         return mark(drop(GATE, "draws_lots", words, drawn.call.model_dump()), sealed)
     if failures := await _find_failures(built, drilled, means):
-        return drop(GATE, "needs_a_moment", f"at {_LATER} with another seed: {failures[0]['seen']}", failures[:5])
+        return drop(
+            GATE,
+            "needs_a_moment",
+            f"at {_LATER} with another seed: {failures[0]['seen']}",
+            failures[:5],
+        )
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
         call = drill.tests[-1].call
         asked = f"Is the date {fixed}, which `{call.name}` writes on {CLOCK[:10]} and on {_AWAY[:10]}, meant to be the day of the call?"
-        return doubt(GATE, "clock_ignored", f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}", asked, call.model_dump())
+        return doubt(
+            GATE,
+            "clock_ignored",
+            f"{call.name} writes {fixed} on {CLOCK[:10]} and on {_AWAY[:10]}",
+            asked,
+            call.model_dump(),
+        )
     for drill, stale in await _find_stale_dates(built, drilled, means):
         call = drill.tests[-1].call
         words = f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the same session: the clock was read once"
@@ -109,23 +132,33 @@ def _plan(stops: Sequence[ObservedCall]) -> list[Step]:
     return [Reset(stops[0].start, CLOCK, SEED), *(Invoke(stop.call) for stop in stops)]
 
 
-def _drop_looks(plan: Sequence[Step], seen: Sequence[Observation]) -> tuple[list[Step], list[Observation]]:
+def _drop_looks(
+    plan: Sequence[Step], seen: Sequence[Observation]
+) -> tuple[list[Step], list[Observation]]:
     """Hashes tell of states as well."""
     kept = [(step, one) for step, one in zip(plan, seen, strict=True) if not isinstance(step, Look)]
     return [step for step, _ in kept], [one for _, one in kept[1:]]
 
 
-async def _find_parting(built: EnvironmentCase, played: Played, means: GateContext) -> Finding | None:
+async def _find_parting(
+    built: EnvironmentCase, played: Played, means: GateContext
+) -> Finding | None:
     """The first session that another process plays otherwise, and why. Memory is shuffled there where an order may come of addresses."""
-    program, shakes = find_program(built.environment), _SHAKEN if could_scatter(built.environment) else 0
+    program, shakes = (
+        find_program(built.environment),
+        _SHAKEN if could_scatter(built.environment) else 0,
+    )
     plans = [
-        [replace(plan[0], shaken=1 + means.seed % 7), *plan[1:]] if number < shakes else plan for number, (plan, _) in enumerate(played)
+        [replace(plan[0], shaken=1 + means.seed % 7), *plan[1:]] if number < shakes else plan
+        for number, (plan, _) in enumerate(played)
     ]
     dealt = sorted(means.deal(list(zip(played, plans, strict=True))), key=lambda probe: probe[1])
     there = await play_plans(program, [plan for (_, plan), _ in dealt], means.sandbox.elsewhere)
     for (((plan, one), _), sealed), (reset, *other) in zip(dealt, there, strict=True):
         # Told apart in full only where something differs.
-        if [*one] != other and (difference := find_difference(describe([reset, *one]), describe([reset, *other]))):
+        if [*one] != other and (
+            difference := find_difference(describe([reset, *one]), describe([reset, *other]))
+        ):
             return mark(await _name_chance(program, plan, difference, means.sandbox), sealed)
     return None
 
@@ -135,13 +168,28 @@ async def _find_drawn_read(built: EnvironmentCase, means: GateContext) -> Observ
     if not any(map(_DRAWS.search, built.environment.files.values())):
         return None
     tour = await explore(built, means)
-    reads = [stop for stop in tour.stops if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)]
+    reads = [
+        stop
+        for stop in tour.stops
+        if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)
+    ]
     reads = [stop for stop in reads if means.admits(tour.is_sealed(stop.call.model_dump()))]
     reads.sort(key=lambda stop: tour.is_sealed(stop.call.model_dump()))
-    plans = [[Reset(stop.start, CLOCK, seed), Invoke(stop.call)] for stop in reads for seed in range(1, _DRAWN)]
+    plans = [
+        [Reset(stop.start, CLOCK, seed), Invoke(stop.call)]
+        for stop in reads
+        for seed in range(1, _DRAWN)
+    ]
     seen = await play_plans(find_program(built.environment), plans, means.sandbox)
     asked = [stop for stop in reads for _ in range(1, _DRAWN)]
-    return next((stop for stop, (_, again) in zip(asked, seen, strict=True) if again.parts != stop.seen.parts), None)
+    return next(
+        (
+            stop
+            for stop, (_, again) in zip(asked, seen, strict=True)
+            if again.parts != stop.seen.parts
+        ),
+        None,
+    )
 
 
 async def _is_sealed(stop: ObservedCall, built: EnvironmentCase, means: GateContext) -> bool:
@@ -153,41 +201,70 @@ def _list_moved(drilled: Drilled) -> list[tuple[StoredTestReplay, list[Observati
     return [(drill, seen) for drill, seen in drilled if any(one.uses for one in seen)]
 
 
-async def _find_failures(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[Json]:
+async def _find_failures(
+    built: EnvironmentCase, drilled: Drilled, means: GateContext
+) -> list[Json]:
     """Tests that were green and are red by then, also on their own."""
     moved = _list_moved(drilled)
     plans = [drill.plan(_LATER, means.seed + 1) for drill, _ in moved]
     later = await play_plans(find_program(built.environment), plans, means.sandbox)
-    green = {test.id for drill, seen in moved for test, played in drill.share(seen) if not judge_test(test, played)}
-    then = [one for (drill, _), played in zip(moved, later, strict=True) for one in drill.share(played)]
+    green = {
+        test.id
+        for drill, seen in moved
+        for test, played in drill.share(seen)
+        if not judge_test(test, played)
+    }
+    then = [
+        one for (drill, _), played in zip(moved, later, strict=True) for one in drill.share(played)
+    ]
     red = [test for test, played in then if test.id in green and judge_test(test, played)]
-    return list_failures(await play_tests(built.environment, red, means.sandbox, lambda test: _start_later(test, means)))
+    return list_failures(
+        await play_tests(
+            built.environment, red, means.sandbox, lambda test: _start_later(test, means)
+        )
+    )
 
 
 def _start_later(test: Test, means: GateContext) -> Reset:
     return replace(start_test(test), clock=_LATER, seed=means.seed + 1)
 
 
-async def _find_fixed_dates(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[tuple[StoredTestReplay, str]]:
+async def _find_fixed_dates(
+    built: EnvironmentCase, drilled: Drilled, means: GateContext
+) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that is the same in another month; only a written date can be."""
     if not any(map(_WRITTEN_DATE.search, built.environment.files.values())):
         return []
     looked = [(drill, seen) for drill, seen in drilled if drill.leg.looks]
-    away = await play_plans(find_program(built.environment), [drill.plan(_AWAY) for drill, _ in looked], means.sandbox)
-    found = [(drill, _find_fixed_date(drill, one[-1].state, other[-1].state)) for (drill, one), other in zip(looked, away, strict=True)]
+    away = await play_plans(
+        find_program(built.environment), [drill.plan(_AWAY) for drill, _ in looked], means.sandbox
+    )
+    found = [
+        (drill, _find_fixed_date(drill, one[-1].state, other[-1].state))
+        for (drill, one), other in zip(looked, away, strict=True)
+    ]
     return [(drill, fixed) for drill, fixed in found if fixed]
 
 
-async def _find_stale_dates(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> list[tuple[StoredTestReplay, str]]:
+async def _find_stale_dates(
+    built: EnvironmentCase, drilled: Drilled, means: GateContext
+) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that hangs on when the session began, and not on when the change was made.
 
     Only of a program that asked the clock before any of its tools was called.
     """
-    asked = [(drill, seen) for drill, seen in drilled if drill.leg.looks and seen[0].uses.get("clock")]
+    asked = [
+        (drill, seen) for drill, seen in drilled if drill.leg.looks and seen[0].uses.get("clock")
+    ]
     if not asked:
         return []
-    program, plans = find_program(built.environment), [(drill.plan(), drill.plan(_AWAY)) for drill, _ in asked]
-    late = await play_plans(program, [[plan[0], Advance(_LONG), *plan[1:]] for plan, _ in plans], means.sandbox)
+    program, plans = (
+        find_program(built.environment),
+        [(drill.plan(), drill.plan(_AWAY)) for drill, _ in asked],
+    )
+    late = await play_plans(
+        program, [[plan[0], Advance(_LONG), *plan[1:]] for plan, _ in plans], means.sandbox
+    )
     away = await play_plans(program, [plan for _, plan in plans], means.sandbox)
     found = [
         (drill, _find_stale_date(drill, seen[-1].state, later[-1].state, other[-1].state))
@@ -202,15 +279,34 @@ def _find_stale_date(drill: StoredTestReplay, here: Json, later: Json, away: Jso
     return min(stayed - set(_list_dates(start, away)), default="")
 
 
-async def _name_chance(program: Program, plan: Sequence[Step], difference: Difference, sandbox: Sandbox) -> Finding:
+async def _name_chance(
+    program: Program, plan: Sequence[Step], difference: Difference, sandbox: Sandbox
+) -> Finding:
     steps = [step for step in plan if not isinstance(step, Look)]
     calls = [step.call for step in steps[: difference.step + 1] if isinstance(step, Invoke)]
     call = calls[-1] if calls else next(step.call for step in steps if isinstance(step, Invoke))
-    found = [one for one in await find_chance(program, steps, sandbox, sandbox.elsewhere) if not one.controlled]
+    found = [
+        one
+        for one in await find_chance(program, steps, sandbox, sandbox.elsewhere)
+        if not one.controlled
+    ]
     if not found:
-        return drop(GATE, "differs", f"{call.name} comes out otherwise in another process: {difference}", str(difference))
-    told = [{"source": one.source, "step": one.step, "path": list(one.path), "seen": list(one.seen)} for one in found]
-    return drop(GATE, found[0].source, f"{call.name} depends on {found[0]}", {"call": call.model_dump(), "chance": told})
+        return drop(
+            GATE,
+            "differs",
+            f"{call.name} comes out otherwise in another process: {difference}",
+            str(difference),
+        )
+    told = [
+        {"source": one.source, "step": one.step, "path": list(one.path), "seen": list(one.seen)}
+        for one in found
+    ]
+    return drop(
+        GATE,
+        found[0].source,
+        f"{call.name} depends on {found[0]}",
+        {"call": call.model_dump(), "chance": told},
+    )
 
 
 def _find_fixed_date(drill: StoredTestReplay, here: Json, away: Json) -> str:
@@ -219,7 +315,14 @@ def _find_fixed_date(drill: StoredTestReplay, here: Json, away: Json) -> str:
     known = {str(value) for value in list_scalars([start, [call.arguments for call in calls]])}
     both = set(_list_dates(start, here)) & set(_list_dates(start, away))
     today = {moment[:10] for moment in (CLOCK, _AWAY)}
-    return next((date for date in sorted(both) if date not in known and date[:10] not in today | known and not date.startswith(_NEVER)), "")
+    return next(
+        (
+            date
+            for date in sorted(both)
+            if date not in known and date[:10] not in today | known and not date.startswith(_NEVER)
+        ),
+        "",
+    )
 
 
 def _list_dates(start: Json, state: Json) -> Iterator[str]:

@@ -32,14 +32,25 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first([*_find_limits(tour), *_find_strangers(tour)], tour, means)
-    evidence: Json = {"odd": sum(stop.why == "odd" for stop in tour.stops), "limits": sum(stop.why == "limit" for stop in tour.stops)}
+    found = tour.heed(_list_failures(tour), means)[:1] + _keep_first(
+        [*_find_limits(tour), *_find_strangers(tour)], tour, means
+    )
+    evidence: Json = {
+        "odd": sum(stop.why == "odd" for stop in tour.stops),
+        "limits": sum(stop.why == "limit" for stop in tour.stops),
+    }
     return gather(GATE, sorted(found, key=lambda one: CODES[one.reason] != "proof"), evidence)
 
 
-def _keep_first(found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext) -> list[Finding]:
+def _keep_first(
+    found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext
+) -> list[Finding]:
     """One finding for each parameter and reason: the first that an open probe made, or else the first."""
-    told = [(tool, name, heeded) for tool, name, finding in found for heeded in tour.heed([finding], means)]
+    told = [
+        (tool, name, heeded)
+        for tool, name, finding in found
+        for heeded in tour.heed([finding], means)
+    ]
     firsts: dict[tuple[str, str, str], Finding] = {}
     for tool, name, finding in sorted(told, key=lambda one: one[2].sealed):
         firsts.setdefault((tool, name, finding.reason), finding)
@@ -51,7 +62,10 @@ def _list_failures(tour: ExplorationRun) -> list[Finding]:
     failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
     # What no time was left for is not blamed beside what took the time.
     failed = [stop for stop in failed if stop.seen.code != PLAN_OVER] or failed
-    sorts = [[stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed] for sealed in (False, True)]
+    sorts = [
+        [stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed]
+        for sealed in (False, True)
+    ]
     return [_name_worst(stops) for stops in sorts if stops]
 
 
@@ -86,13 +100,29 @@ def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
             if tour.tools[stop.call.name].parameters["properties"][name].get("default") == value:
                 continue
             if stop.seen.outcome == "ok" and not limit.low <= value <= limit.high:
-                yield stop.call.name, name, _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour)
-            refused = stop.seen.outcome == "rejection" and name in stop.seen.code and "range" in stop.seen.code
+                yield (
+                    stop.call.name,
+                    name,
+                    _judge_limit("limit_ignored", stop, f"takes {name}={value}", name, limit, tour),
+                )
+            refused = (
+                stop.seen.outcome == "rejection"
+                and name in stop.seen.code
+                and "range" in stop.seen.code
+            )
             if refused and limit.low <= value <= limit.high:
-                yield stop.call.name, name, _judge_limit("limit_missed", stop, f"refuses {name}={value}", name, limit, tour)
+                yield (
+                    stop.call.name,
+                    name,
+                    _judge_limit(
+                        "limit_missed", stop, f"refuses {name}={value}", name, limit, tour
+                    ),
+                )
 
 
-def _judge_limit(reason: str, stop: ObservedCall, did: str, name: str, limit: Limit, tour: ExplorationRun) -> Finding:
+def _judge_limit(
+    reason: str, stop: ObservedCall, did: str, name: str, limit: Limit, tour: ExplorationRun
+) -> Finding:
     """A proof where the description says the limits in a sentence of their own."""
     said = tour.tools[stop.call.name].parameters["properties"][name]["description"]
     words = f"{stop.call.name} {did}; its description says: {said!r}"
@@ -107,7 +137,13 @@ def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
     """A change that takes an id nobody has for one of a row. An empty one names none, as a tool with several actions may be given it."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
-        if stop.why != "odd" or tool is None or tool.effect != "change" or stop.seen.outcome != "ok" or not stop.moved:
+        if (
+            stop.why != "odd"
+            or tool is None
+            or tool.effect != "change"
+            or stop.seen.outcome != "ok"
+            or not stop.moved
+        ):
             continue
         for name, value in stop.call.arguments.items():
             if not name.endswith("id") or not isinstance(value, str | int) or value == "":
@@ -120,4 +156,6 @@ def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
 
 
 def _is_known(value: str, collection: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
-    return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(collection, ())
+    return stop.before not in tour.states or value in list_keys(tour.states[stop.before]).get(
+        collection, ()
+    )

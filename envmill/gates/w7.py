@@ -22,12 +22,24 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     tour = await explore(built, means)
     rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
     if not rejected:
-        return skip(GATE, "nothing_rejected", "no call of the tour was rejected: tests that expect a rejection would show how one ends")
+        return skip(
+            GATE,
+            "nothing_rejected",
+            "no call of the tour was rejected: tests that expect a rejection would show how one ends",
+        )
     moved = [stop for stop in rejected if stop.moved]
-    sorts = [[stop for stop in moved if tour.is_sealed(_quote(stop)) is sealed] for sealed in (False, True) if means.admits(sealed)]
-    marked = {stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[ObservedCall]()))}
+    sorts = [
+        [stop for stop in moved if tour.is_sealed(_quote(stop)) is sealed]
+        for sealed in (False, True)
+        if means.admits(sealed)
+    ]
+    marked = {
+        stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[ObservedCall]()))
+    }
     if not marked:
-        return keep(GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})})
+        return keep(
+            GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})}
+        )
     shown = [await _describe(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
     first = next(iter(marked.values()))
     paths: list[str] = [".".join(change["path"]) for change in shown[0]["changes"]]
@@ -39,10 +51,22 @@ def _quote(stop: ObservedCall) -> list[dict[str, Json]]:
     return [call.model_dump() for call in (stop.call, *stop.route)]
 
 
-async def _describe(stop: ObservedCall, built: EnvironmentCase, means: GateContext) -> dict[str, Json]:
-    plan = [Reset(stop.start, CLOCK, 0), *map(Invoke, stop.route), Look(), Invoke(stop.call), Look()]
+async def _describe(
+    stop: ObservedCall, built: EnvironmentCase, means: GateContext
+) -> dict[str, Json]:
+    plan = [
+        Reset(stop.start, CLOCK, 0),
+        *map(Invoke, stop.route),
+        Look(),
+        Invoke(stop.call),
+        Look(),
+    ]
     *_, before, call, after = await means.sandbox.play(Program.of(built.environment), plan)
-    changes = diff_states(before.state, after.state) if before.state is not None and after.state is not None else []
+    changes = (
+        diff_states(before.state, after.state)
+        if before.state is not None and after.state is not None
+        else []
+    )
     return {
         "call": stop.call.model_dump(),
         "after": [one.model_dump() for one in stop.route],

@@ -38,18 +38,29 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    silent = {tool.name: fault for tool in tour.tools.values() if (fault := _find_silence(tool, tour))}
-    evidence: Json = {"tools": len(tour.tools), "silent": silent, "calls": {name: len(tour.of(name)) for name in silent}}
+    silent = {
+        tool.name: fault for tool in tour.tools.values() if (fault := _find_silence(tool, tour))
+    }
+    evidence: Json = {
+        "tools": len(tour.tools),
+        "silent": silent,
+        "calls": {name: len(tour.of(name)) for name in silent},
+    }
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
     found = [_describe_silence(name, fault, tour, evidence) for name, fault in faults.items()]
     untrue, touched = await find_untrue(built, tour, means)
     shared = built.environment.shared
-    found += [_judge_touch(_name_foreign(one, list_foreign(one.tool, one.tables, shared)), touched) for one in untrue]
+    found += [
+        _judge_touch(_name_foreign(one, list_foreign(one.tool, one.tables, shared)), touched)
+        for one in untrue
+    ]
     if any(one.outcome == "dropped" for one in found):
         return gather(GATE, sorted(found, key=lambda one: _ORDER.index(CODES[one.reason])))
     if silent:
         named = ", ".join(silent)
-        words = f"no valid arguments could be built for {named}: a test that succeeds would show how"
+        words = (
+            f"no valid arguments could be built for {named}: a test that succeeds would show how"
+        )
         found = [skip(GATE, "not_exercised", words, evidence), *found]
     return gather(GATE, found, evidence | ({"touched": touched} if touched else {}))
 
@@ -61,7 +72,13 @@ def _describe_silence(name: str, fault: str, tour: ExplorationRun, evidence: Jso
     words = f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}"
     if CODES[fault] == "proof":
         return drop(GATE, fault, words, evidence)
-    return doubt(GATE, fault, words, _ASKED[fault].format(name=name, quote=_quote(tour, name)), evidence | {"fault": "test", "tool": name})
+    return doubt(
+        GATE,
+        fault,
+        words,
+        _ASKED[fault].format(name=name, quote=_quote(tour, name)),
+        evidence | {"fault": "test", "tool": name},
+    )
 
 
 def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
@@ -78,7 +95,9 @@ def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
     if one.reason == "write_not_seen":
         asked = f"Do the rules and the description of `{one.tool}` leave no case in which it changes {' or '.join(one.tables)}?"
         tried = f"{one.words}: a stored test in which it does would show it"
-        return doubt(GATE, one.reason, tried, asked, evidence | {"fault": "test", "tried": one.tried})
+        return doubt(
+            GATE, one.reason, tried, asked, evidence | {"fault": "test", "tried": one.tried}
+        )
     found = drop(GATE, one.reason, one.words, evidence)
     return replace(found, outcome="corrected") if CODES[one.reason] == "bookkeeping" else found
 
@@ -102,12 +121,20 @@ def _find_silence(tool: Tool, tour: ExplorationRun) -> str:
     done = [stop for stop in stops if stop.seen.outcome == "ok"]
     if not done:
         tried = {str(stop.call.arguments) for stop in stops if stop.why in ("test", "drawn")}
-        return "never_succeeds" if _could_be_valid(tool, tour) and len(tried) >= _ENOUGH else "not_exercised"
+        return (
+            "never_succeeds"
+            if _could_be_valid(tool, tour) and len(tried) >= _ENOUGH
+            else "not_exercised"
+        )
     if tool.effect == "change":
         if any(stop.moved for stop in done):
             return ""
         return "never_changes" if any(stop.why == "test" for stop in done) else "change_not_seen"
-    return "" if any(_is_informative(stop.seen.parts) for stop in done) or not _has_rows(tour) else "never_answers"
+    return (
+        ""
+        if any(_is_informative(stop.seen.parts) for stop in done) or not _has_rows(tour)
+        else "never_answers"
+    )
 
 
 def _could_be_valid(tool: Tool, tour: ExplorationRun) -> bool:

@@ -22,7 +22,9 @@ _MODULES = frozenset(
 """Modules by which a program reaches for what is not its own; their parts as well."""
 _OS = frozenset(("path", "sep", "linesep"))
 """What of `os` is only text."""
-_CALLS = frozenset(("open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "exit", "quit"))
+_CALLS = frozenset(
+    ("open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "exit", "quit")
+)
 _DENIED = re.compile(
     r"PermissionError|Operation not permitted|can't start new thread|\[denied: ([^\]]*)\]|BlockingIOError|Read-only file system"
 )
@@ -31,12 +33,17 @@ _DENIED = re.compile(
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """The text first: what a test never reaches, and what hides its failure, stands there all the same."""
     # What cannot be parsed here does not load there, or is met when it runs.
-    read = [one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())]
+    read = [
+        one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())
+    ]
     if read:
         return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
     tour = await explore(built, means)
     words = "{call[name]} was denied {denied}"
-    for finding in tour.heed((drop(GATE, "denied", words.format(**denied), denied) for denied in _find_denied(tour)), means):
+    for finding in tour.heed(
+        (drop(GATE, "denied", words.format(**denied), denied) for denied in _find_denied(tour)),
+        means,
+    ):
         return finding
     return keep(GATE)
 
@@ -54,7 +61,9 @@ def _judge(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.Import(names=names):
             yield from (("import", f"imports {one.name}") for one in names if _is_outside(one.name))
         case ast.ImportFrom(module=str(module), names=names):
-            outside = _is_outside(module) or any(_is_outside(f"{module}.{one.name}") for one in names)
+            outside = _is_outside(module) or any(
+                _is_outside(f"{module}.{one.name}") for one in names
+            )
             reaches = module == "os" and any(one.name not in _OS for one in names)
             if outside or reaches:
                 yield "import", f"imports from {module}"
@@ -62,7 +71,12 @@ def _judge(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield "import", f"uses os.{attr}"
         case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
             yield "reach", f"calls {name}()"
-        case ast.Attribute(attr=attr) if attr in ("__subclasses__", "__globals__", "__builtins__", "__code__"):
+        case ast.Attribute(attr=attr) if attr in (
+            "__subclasses__",
+            "__globals__",
+            "__builtins__",
+            "__code__",
+        ):
             yield "reach", f"reads {attr}"
         case ast.Name(id="__builtins__"):
             yield "reach", "reads __builtins__"
@@ -80,4 +94,8 @@ def _find_denied(tour: ExplorationRun) -> Iterator[Mapping[str, Json]]:
         found = _DENIED.search(stop.seen.message) if stop.seen.outcome == "failure" else None
         if stop.seen.denied or found:
             names = stop.seen.denied or [found[1] or found[0]] if found else stop.seen.denied
-            yield {"call": stop.call.model_dump(), "denied": ", ".join(names) or "a system call", "message": stop.seen.message[-600:]}
+            yield {
+                "call": stop.call.model_dump(),
+                "denied": ", ".join(names) or "a system call",
+                "message": stop.seen.message[-600:],
+            }

@@ -24,7 +24,9 @@ def kind_of(subject: Blueprint | Environment) -> Kind:
     return KINDS[subject.kind]
 
 
-def open_sandbox(settings: Settings, hash_seed: int = 0, *, drivers: int | None = None) -> AbstractAsyncContextManager[Sandbox]:
+def open_sandbox(
+    settings: Settings, hash_seed: int = 0, *, drivers: int | None = None
+) -> AbstractAsyncContextManager[Sandbox]:
     """A sandbox in which sessions of every kind can be opened."""
     hosts = {name: host for name, kind in KINDS.items() if (host := kind.open_host(settings))}
     return Sandbox.open(settings, hash_seed, hosts=hosts, drivers=drivers)

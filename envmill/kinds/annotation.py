@@ -64,7 +64,9 @@ def _read_mapping(node: ast.Subscript, inner: list[ast.expr]) -> Schema:
     match inner:
         case [ast.Name(id="str"), values]:
             schema = _read_inner(values)
-            return {"type": "object", "additionalProperties": schema} if schema else {"type": "object"}
+            return (
+                {"type": "object", "additionalProperties": schema} if schema else {"type": "object"}
+            )
         case _:
             raise Unsupported(node)
 
@@ -84,7 +86,10 @@ def _read_literal(node: ast.Subscript, options: list[ast.expr]) -> Schema:
     kinds = {type(value).__name__ for value in values if value is not None}
     if len(values) != len(options) or len(kinds) != 1 or not kinds <= set(names):
         raise Unsupported(node)
-    schema: Schema = {"type": names[kinds.pop()], "enum": [value for value in values if value is not None]}
+    schema: Schema = {
+        "type": names[kinds.pop()],
+        "enum": [value for value in values if value is not None],
+    }
     return _nullable(schema) if None in values else schema
 
 
@@ -96,7 +101,11 @@ def _read_union(node: ast.expr, members: list[ast.expr]) -> Schema:
     if any(set(schema) != {"type"} for schema in rest):
         raise Unsupported(node)
     # Members that are unions already bring lists; the order of writing is kept, doubles fall out.
-    names = [name for schema in schemas for name in ([schema["type"]] if isinstance(schema["type"], str) else schema["type"])]
+    names = [
+        name
+        for schema in schemas
+        for name in ([schema["type"]] if isinstance(schema["type"], str) else schema["type"])
+    ]
     return {"type": list(dict.fromkeys(names))}
 
 
@@ -122,8 +131,14 @@ def list_aliases(module: ast.Module) -> dict[str, ast.expr]:
     for node in module.body:
         match node:
             case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Literal")) as value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript(value=ast.Name(id="Literal")) as value)
+                ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Subscript(value=ast.Name(id="Literal")) as value,
+                )
+                | ast.AnnAssign(
+                    target=ast.Name(id=name),
+                    value=ast.Subscript(value=ast.Name(id="Literal")) as value,
+                )
             ):
                 found[name] = value
             case _:

@@ -28,7 +28,19 @@ from schemas.prompts import ScenarioReply
 from schemas.run import Reward
 from schemas.scenario import Draft, Scenario
 
-FORBIDDEN_NAMES = frozenset(("reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"))
+FORBIDDEN_NAMES = frozenset(
+    (
+        "reset",
+        "step",
+        "state",
+        "close",
+        "get_reward",
+        "verify",
+        "seed_session",
+        "aggregate_metrics",
+        "mcp",
+    )
+)
 """Tool names that collide with the methods of the consumers' frameworks; so do `_x` and anything with `__`."""
 
 Policies: TypeAlias = Mapping[str, Policy | float]
@@ -75,7 +87,9 @@ class PartAuthor(Protocol):
     """Who writes the parts that a kind asks for by name."""
 
     @property
-    def write_part(self) -> Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]]:
+    def write_part(
+        self,
+    ) -> Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]]:
         """The part as text: a module, or the JSON of an image or of commands. The third argument holds the parts there are, the part's
         failed version too."""
         ...
@@ -104,7 +118,9 @@ class BuildContext(Protocol):
         """A program and its tests by the author, in the repair loop that all programs share."""
         ...
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: ModelSession) -> CompositionFindings:
+    async def judge_scenario(
+        self, environment: Environment, reply: ScenarioReply, models: ModelSession
+    ) -> CompositionFindings:
         """Execute a scenario on an environment that is being built, and put it to the gates."""
         ...
 
@@ -150,7 +166,9 @@ class Kind(Protocol):
         """The file that an environment with this entry cannot do without."""
         ...
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         """Read the interface out of the source, or raise BuildError. The source is never executed."""
         ...
 
@@ -158,7 +176,9 @@ class Kind(Protocol):
         """Tables of the state with each column's policy, or BuildError; none where states are not tables."""
         ...
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:
         """The tools, each with the tables it may touch, or BuildError."""
         ...
 
@@ -174,7 +194,9 @@ class Kind(Protocol):
         """How many scenarios an environment is asked for."""
         ...
 
-    async def compose_scenario(self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox) -> Composition | None:
+    async def compose_scenario(
+        self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
+    ) -> Composition | None:
         """The n-th scenario, composed; another one with another seed or turn. None where an author is asked."""
         ...
 

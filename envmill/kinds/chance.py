@@ -53,7 +53,9 @@ class Chance:
         return f"{self.source} at step {self.step}, {'.'.join(self.path)}: {str(self.seen[0])[:80]!r} or {str(self.seen[1])[:80]!r}"
 
 
-async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, away: Sandbox) -> list[Chance]:
+async def find_chance(
+    program: Program, steps: Sequence[Step], home: Sandbox, away: Sandbox
+) -> list[Chance]:
     """Every source the plan meets. `away` is a sandbox with another hash seed; the plan begins with a Reset."""
     plan = [*steps, Look()]
     start = plan[0]
@@ -70,9 +72,16 @@ async def find_chance(program: Program, steps: Sequence[Step], home: Sandbox, aw
         shaken |= _differ(base, await play(home, replace(start, shaken=number)))
     hashed = _differ(base, await play(away, start))
     # Another hash seed lays memory out anew, where shaking it may have missed.
-    shaken |= {path: pair for path, pair in hashed.items() if all(_ADDRESS.search(repr(value)) for value in pair)}
+    shaken |= {
+        path: pair
+        for path, pair in hashed.items()
+        if all(_ADDRESS.search(repr(value)) for value in pair)
+    }
     elsewhere = await play(home, replace(start, clock=_ELSEWHERE))
-    clocked, seeded = _differ(base, elsewhere), _differ(base, await play(home, replace(start, seed=start.seed + 1)))
+    clocked, seeded = (
+        _differ(base, elsewhere),
+        _differ(base, await play(home, replace(start, seed=start.seed + 1))),
+    )
     wall = {path: pair for path, pair in again.items() if _is_wall(pair)} | _stale(elsewhere)
     moved = _moved(again)
     entropy = _without(again, wall, moved)
@@ -108,7 +117,9 @@ def _without(differences: Differences, *known: Differences) -> Differences:
 def _elsewhere(differences: Differences, known: Differences) -> Differences:
     """What differs outside the lists in which something known does: an order of addresses leaves one place or another as it was."""
     lists = {_broad(path) for path in known}
-    return _without({path: pair for path, pair in differences.items() if _broad(path) not in lists}, known)
+    return _without(
+        {path: pair for path, pair in differences.items() if _broad(path) not in lists}, known
+    )
 
 
 def _broad(path: Path) -> Path:
@@ -140,7 +151,9 @@ def _uses(observations: Json, source: str) -> int:
 
 def _stale(observations: Json) -> Differences:
     """Values that read as the machine's own time, though the session's clock stood elsewhere."""
-    return {path: (value, value) for path, value in _leaves(observations, ()) if _reads_as_now(value)}
+    return {
+        path: (value, value) for path, value in _leaves(observations, ()) if _reads_as_now(value)
+    }
 
 
 def _leaves(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:

@@ -30,16 +30,32 @@ def fill_docstrings(source: str, class_name: str, plans: Mapping[str, ToolWords]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
     owners = [node for node in body if isinstance(node, ast.ClassDef) and node.name == class_name]
-    methods = [node for owner in owners for node in owner.body if isinstance(node, ast.FunctionDef) and node.name in plans]
+    methods = [
+        node
+        for owner in owners
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and node.name in plans
+    ]
     lines = source.split("\n")
     for method in sorted(methods, key=lambda method: -method.lineno):
         told = ast.get_docstring(method) or ""
-        taken = [argument.arg for argument in (*method.args.args, *method.args.kwonlyargs) if argument.arg != "self"]
+        taken = [
+            argument.arg
+            for argument in (*method.args.args, *method.args.kwonlyargs)
+            if argument.arg != "self"
+        ]
         described = described_parameters(told)
         if not read_description(told) or not all(described.get(name) for name in taken):
             planned = plans[method.name]
-            words = {name: described.get(name) or planned.parameters.get(name) or _read_name(name) for name in taken}
-            _put_docstring(lines, method, ToolWords(join_descriptions(planned.description, read_description(told)), words))
+            words = {
+                name: described.get(name) or planned.parameters.get(name) or _read_name(name)
+                for name in taken
+            }
+            _put_docstring(
+                lines,
+                method,
+                ToolWords(join_descriptions(planned.description, read_description(told)), words),
+            )
     return "\n".join(lines)
 
 
@@ -48,14 +64,22 @@ def read_words(inputs: Json) -> dict[str, str]:
     properties: Json = inputs.get("properties") if is_object(inputs) else None
     if not is_object(properties):
         return {}
-    return {name: str(part["description"]) for name, part in properties.items() if is_object(part) and part.get("description")}
+    return {
+        name: str(part["description"])
+        for name, part in properties.items()
+        if is_object(part) and part.get("description")
+    }
 
 
 def _read_name(parameter: str) -> str:
     """What the name alone says: `loan_ids` is `Ids of loan records.`"""
     thing, _, last = parameter.rpartition("_")
     if thing and last in ("id", "ids"):
-        return f"Id of the {thing.replace('_', ' ')}." if last == "id" else f"Ids of {thing.replace('_', ' ')} records."
+        return (
+            f"Id of the {thing.replace('_', ' ')}."
+            if last == "id"
+            else f"Ids of {thing.replace('_', ' ')} records."
+        )
     return f"{parameter.replace('_', ' ').strip().capitalize()}."
 
 
@@ -71,7 +95,11 @@ def _put_docstring(lines: list[str], method: ast.FunctionDef, words: ToolWords) 
         end = (first.end_lineno or first.lineno) - 1
         after = lines[end].encode()[first.end_col_offset or 0 :].decode().lstrip("; ")
     told = [f"{margin}{text}" if text else "" for text in _render_docstring(words)]
-    lines[row : end + 1] = [*([before] if before else []), *told, *([f"{margin}{after}"] if after.strip() else [])]
+    lines[row : end + 1] = [
+        *([before] if before else []),
+        *told,
+        *([f"{margin}{after}"] if after.strip() else []),
+    ]
 
 
 def _render_docstring(words: ToolWords) -> list[str]:
@@ -79,7 +107,10 @@ def _render_docstring(words: ToolWords) -> list[str]:
     entries = [f"    {name}: {' '.join(told.split())}" for name, told in words.parameters.items()]
     lines = [" ".join(words.description.split()), *(["", "Args:", *entries, ""] if entries else [])]
     first, *others = [
-        line.replace("\\", "\\\\").replace('"', '\\"') if '"""' in line or line.endswith('"') or "\\" in line else line for line in lines
+        line.replace("\\", "\\\\").replace('"', '\\"')
+        if '"""' in line or line.endswith('"') or "\\" in line
+        else line
+        for line in lines
     ]
     return [f'"""{first}', *others[:-1], '"""'] if others else [f'"""{first}"""']
 
@@ -101,7 +132,11 @@ def join_descriptions(planned: str, written: str) -> str:
     """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose words the plan has says nothing new."""
     plan, said = (" ".join(text.split()) for text in (planned, written))
     known = _find_words(plan)
-    new = [sentence for sentence in _SENTENCE.split(said) if len(_find_words(sentence) - known) > _ALIKE * len(_find_words(sentence))]
+    new = [
+        sentence
+        for sentence in _SENTENCE.split(said)
+        if len(_find_words(sentence) - known) > _ALIKE * len(_find_words(sentence))
+    ]
     return " ".join([plan, *new]) if plan else said
 
 

@@ -15,7 +15,9 @@ from schemas.environment import Environment
 from schemas.scenario import Draft
 
 
-async def play_twice(draft: Draft, environment: Environment, sandbox: Sandbox) -> tuple[Ending, Ending] | str:
+async def play_twice(
+    draft: Draft, environment: Environment, sandbox: Sandbox
+) -> tuple[Ending, Ending] | str:
     """Here and elsewhere; where a call of it is not taken, words for the author: which call, when, and what came of it."""
     here = await _play(draft, environment, sandbox, start(draft))
     if isinstance(here, str):
@@ -46,7 +48,11 @@ def list_stale(draft: Draft, here: Ending, elsewhere: Ending | None) -> list[str
                 continue
             if found := find_result(value, replies[:place]):
                 reference = canonical_json({"from": found.call, "path": found.path})
-                mend = f"Write the reference {reference} instead" if draft.chain is None else "Take it from the step that makes the record"
+                mend = (
+                    f"Write the reference {reference} instead"
+                    if draft.chain is None
+                    else "Take it from the step that makes the record"
+                )
                 told.append(
                     f"Call {place + 1}, {call.name}, has {canonical_json(value)} at {pointer}: the id of a record that the path itself "
                     f"makes, which has another id in another session. {mend}"
@@ -56,23 +62,39 @@ def list_stale(draft: Draft, here: Ending, elsewhere: Ending | None) -> list[str
 
 def list_keys(state: Json) -> set[str]:
     """Ids of all records of a state."""
-    return {key for rows in state.values() if is_object(rows) for key in rows} if is_object(state) else set()
+    return (
+        {key for rows in state.values() if is_object(rows) for key in rows}
+        if is_object(state)
+        else set()
+    )
 
 
 async def derive_verifier(
-    draft: Draft, environment: Environment, here: Ending, elsewhere: Ending, sandbox: Sandbox, *, masks: bool = False
+    draft: Draft,
+    environment: Environment,
+    here: Ending,
+    elsewhere: Ending,
+    sandbox: Sandbox,
+    *,
+    masks: bool = False,
 ) -> ComposedVerifier:
     """What the reference path changed is what has to be achieved, but for texts that may be worded otherwise. `masks` as in
     `compose_verifier`."""
     found = await find_loose(draft, environment, (here, elsewhere), sandbox)
     here = loosen_end(here, {path: each.token for each in found for path in each.here})
-    elsewhere = loosen_end(elsewhere, {path: each.token for each in found for path in each.elsewhere})
+    elsewhere = loosen_end(
+        elsewhere, {path: each.token for each in found for path in each.elsewhere}
+    )
     # The tokens of both runs are the same, wherever their rows are.
-    composed = compose_verifier(draft, environment, _describe(here), _describe(elsewhere), masks=masks)
+    composed = compose_verifier(
+        draft, environment, _describe(here), _describe(elsewhere), masks=masks
+    )
     return replace(composed, verifier=loosen(composed.verifier, found))
 
 
-async def _play(draft: Draft, environment: Environment, sandbox: Sandbox, reset: Reset) -> Ending | str:
+async def _play(
+    draft: Draft, environment: Environment, sandbox: Sandbox, reset: Reset
+) -> Ending | str:
     seen = await sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
     for number, (call, step) in enumerate(zip(draft.oracle, seen[1:], strict=False), 1):
         if step.outcome != "ok":

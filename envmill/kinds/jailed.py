@@ -49,7 +49,9 @@ class JailedKind:
     def find_home(self, entry: str) -> str:
         return f"{entry.partition(':')[0].replace('.', '/')}.py"
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:  # noqa: ARG002
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:  # noqa: ARG002
         return list(tools)
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:  # noqa: ARG002
@@ -79,10 +81,18 @@ class JailedKind:
         return asked
 
     def find_formless(self, exporter: str, scenario: Scenario) -> str:  # noqa: ARG002  what holds a program holds any scenario of it
-        return f"it is of kind {self.name}, whose state is no machine's" if exporter == "harbor" else ""
+        return (
+            f"it is of kind {self.name}, whose state is no machine's"
+            if exporter == "harbor"
+            else ""
+        )
 
     def locate_verifier(self, environment: Environment, scenario: Scenario) -> Json:
-        return {"bundle": f"bundle/{environment.id}", "scenario": f"{scenario.number:03d}", "id": scenario.id}
+        return {
+            "bundle": f"bundle/{environment.id}",
+            "scenario": f"{scenario.number:03d}",
+            "id": scenario.id,
+        }
 
     def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:  # noqa: ARG002  its state says it
         return render_demands(scenario)

@@ -49,7 +49,9 @@ class LooseArgument:
         return {f"{path[0]}.{path[2]}" for path in self.here}
 
 
-async def find_loose(draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox) -> list[LooseArgument]:
+async def find_loose(
+    draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox
+) -> list[LooseArgument]:
     """What may be worded otherwise. Every candidate is run under both clocks and seeds."""
     found: list[LooseArgument] = []
     for place, name, hole in _list_candidates(draft, environment):
@@ -57,17 +59,32 @@ async def find_loose(draft: Draft, environment: Environment, ends: tuple[Ending,
         marked = call.model_copy(update={"arguments": {**call.arguments, name: MARKER}})
         calls = [*draft.oracle[:place], marked, *draft.oracle[place + 1 :]]
         paths = [
-            _find_places(draft, end, await _play(environment, calls, reset, sandbox), call.arguments.get(name) or "")
+            _find_places(
+                draft,
+                end,
+                await _play(environment, calls, reset, sandbox),
+                call.arguments.get(name) or "",
+            )
             for end, reset in zip(ends, (start(draft), start_elsewhere(draft)), strict=True)
         ]
         here, elsewhere = paths
-        if not here or len(here) != len(elsewhere) or any(is_pointer(environment.tables, path) for path in here):
+        if (
+            not here
+            or len(here) != len(elsewhere)
+            or any(is_pointer(environment.tables, path) for path in here)
+        ):
             continue
-        if EXEMPT in hole and not all(is_open_text(draft, environment, path, name) for path in here):
+        if EXEMPT in hole and not all(
+            is_open_text(draft, environment, path, name) for path in here
+        ):
             continue
         value = str(call.arguments.get(name) or "")
         # One word is a text of its own only where the column says so: elsewhere it is a code or a choice.
-        if EXEMPT not in hole and " " not in value.strip() and not all(_is_prose(environment, path) for path in here):
+        if (
+            EXEMPT not in hole
+            and " " not in value.strip()
+            and not all(_is_prose(environment, path) for path in here)
+        ):
             continue
         found.append(LooseArgument(hole, here, elsewhere))
     return found
@@ -86,7 +103,9 @@ def loosen(verifier: Verifier, found: Sequence[LooseArgument]) -> Verifier:
     if not found:
         return verifier
     holes: dict[str, Mapping[str, Json]] = {each.token: each.hole for each in found}
-    goals, guards = ([_fill(check, holes) for check in checks] for checks in (verifier.goals, verifier.guards))
+    goals, guards = (
+        [_fill(check, holes) for check in checks] for checks in (verifier.goals, verifier.guards)
+    )
     asked = {column for each in found if EXEMPT not in each.hole for column in each.columns}
     free = {column for each in found if EXEMPT in each.hole for column in each.columns}
     worded = {column for each in found if FILLED in each.hole for column in each.columns}
@@ -95,12 +114,16 @@ def loosen(verifier: Verifier, found: Sequence[LooseArgument]) -> Verifier:
             "goals": [check for check in goals if check.value != {EXEMPT: True}],
             "guards": [check for check in guards if check.value != {EXEMPT: True}],
             "free": sorted(free - asked),
-            "worded": sorted(worded - {column for each in found if WORDS in each.hole for column in each.columns}),
+            "worded": sorted(
+                worded - {column for each in found if WORDS in each.hole for column in each.columns}
+            ),
         }
     )
 
 
-def _list_candidates(draft: Draft, environment: Environment) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
+def _list_candidates(
+    draft: Draft, environment: Environment
+) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
     """(call, argument, what may stand where it goes). Numbers, choices, dates and texts that the state holds are compared."""
     tools = {tool.name: tool for tool in environment.tools if tool.effect == "change"}
     known = {normalise(leaf) for leaf in list_leaves(draft.initial_state) if isinstance(leaf, str)}
@@ -126,12 +149,18 @@ def _list_candidates(draft: Draft, environment: Environment) -> Iterator[tuple[i
 
 def _writes_prose(environment: Environment, tool: Tool | None) -> bool:
     """Whether the tool writes a table with a column whose text may be worded otherwise."""
-    written = [table for table in environment.tables if tool is not None and table.name in tool.writes]
+    written = [
+        table for table in environment.tables if tool is not None and table.name in tool.writes
+    ]
     return any(column.policy == "semantic" for table in written for column in table.columns)
 
 
 def _is_prose(environment: Environment, path: Path) -> bool:
-    columns = {(table.name, column.name): column.policy for table in environment.tables for column in table.columns}
+    columns = {
+        (table.name, column.name): column.policy
+        for table in environment.tables
+        for column in table.columns
+    }
     return columns.get((path[0], path[2])) == "semantic"
 
 
@@ -147,11 +176,20 @@ def _is_text(schema: Json) -> bool:
     """Whether a parameter takes any text."""
     forms = [schema, *schema.get("anyOf", ())]
     named: list[Json] = [form.get("type") for form in forms]
-    types: set[str] = {one for each in named for one in (each if is_array(each) else [each]) if isinstance(one, str)}
-    return types in ({"string"}, {"string", "null"}) and not any("enum" in form or "format" in form or "const" in form for form in forms)
+    types: set[str] = {
+        one
+        for each in named
+        for one in (each if is_array(each) else [each])
+        if isinstance(one, str)
+    }
+    return types in ({"string"}, {"string", "null"}) and not any(
+        "enum" in form or "format" in form or "const" in form for form in forms
+    )
 
 
-async def _play(environment: Environment, calls: Sequence[Call], reset: Reset, sandbox: Sandbox) -> Json:
+async def _play(
+    environment: Environment, calls: Sequence[Call], reset: Reset, sandbox: Sandbox
+) -> Json:
     """State where the calls lead; None where one of them is not taken."""
     seen = await sandbox.play(Program.of(environment), [reset, *map(Invoke, calls), Look()])
     return seen[-1].state if all(step.outcome == "ok" for step in seen) else None
@@ -184,16 +222,24 @@ def _mentions(held: Json, text: str) -> bool:
 def _fill(check: Check, holes: Mapping[str, Mapping[str, Json]]) -> Check:
     name = check.name
     for token, hole in holes.items():
-        name = name.replace(repr(token), "any text" if WORDS not in hole else " or ".join(map(repr, hole[WORDS])))
+        name = name.replace(
+            repr(token), "any text" if WORDS not in hole else " or ".join(map(repr, hole[WORDS]))
+        )
     return check.model_copy(update={"name": name[:200], "value": _swap(check.value, holes)})
 
 
 def _swap(value: Json, holes: Mapping[str, Mapping[str, Json]]) -> Json:
     """The pattern with its tokens replaced, also where a column's policy wrapped one."""
     if is_object(value):
-        inner = [one for one in value.values() if len(value) == 1 and isinstance(one, str) and one in holes]
+        inner = [
+            one
+            for one in value.values()
+            if len(value) == 1 and isinstance(one, str) and one in holes
+        ]
         return (
-            dict(holes[inner[0]]) if inner and next(iter(value)).startswith("$") else {key: _swap(one, holes) for key, one in value.items()}
+            dict(holes[inner[0]])
+            if inner and next(iter(value)).startswith("$")
+            else {key: _swap(one, holes) for key, one in value.items()}
         )
     if is_array(value):
         return [_swap(one, holes) for one in value]

@@ -12,14 +12,21 @@ from schemas.environment import Blueprint
 
 LEAST, CHANGES = 6, 3
 """Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
-_RETURNS = re.compile(r"\b(returns?|returned|repl(y|ies)|responds?|gives back|answers with)\b", re.IGNORECASE)
+_RETURNS = re.compile(
+    r"\b(returns?|returned|repl(y|ies)|responds?|gives back|answers with)\b", re.IGNORECASE
+)
 """Words by which a description says what comes back."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 def find_plan_faults(plan: Blueprint) -> list[str]:
     """Everything that is wrong with it, in words for whoever wrote it."""
-    return [*_find_tool_faults(plan), *_find_state_faults(plan), *_find_outline_faults(plan), *_find_type_faults(plan)]
+    return [
+        *_find_tool_faults(plan),
+        *_find_state_faults(plan),
+        *_find_outline_faults(plan),
+        *_find_type_faults(plan),
+    ]
 
 
 def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
@@ -32,7 +39,11 @@ def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
     for effect, does in (("change", "changes anything"), ("query", "reads anything")):
         if not any(tool.effect == effect for tool in plan.tools):
             yield f"No tool {does}."
-    yield from (f"The tool {tool.name} has no description." for tool in plan.tools if not tool.description.strip())
+    yield from (
+        f"The tool {tool.name} has no description."
+        for tool in plan.tools
+        if not tool.description.strip()
+    )
 
 
 def _find_state_faults(plan: Blueprint) -> Iterator[str]:
@@ -46,7 +57,9 @@ def _find_state_faults(plan: Blueprint) -> Iterator[str]:
     told = Counter(" ".join(rule.split()).casefold() for rule in plan.rules)
     if not any(told):
         yield "There is no rule, so nothing can be refused."
-    yield from (f"A rule is told {times} times: {rule!r}." for rule, times in told.items() if times > 1)
+    yield from (
+        f"A rule is told {times} times: {rule!r}." for rule, times in told.items() if times > 1
+    )
     for one, other in find_rival_rules(plan.rules):
         yield f"Two rules differ in a number alone: {one!r} and {other!r}. Tell the one that holds."
 
@@ -61,7 +74,11 @@ def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
     for name in sorted(planned - documented):
         if not name.startswith("find_"):
             yield f"The tool {name} stands in no document: only one named `find_<table>` may be added."
-    replying = {tool.name: list(tool.outputs.get("properties", {})) for tool in outline.tools if tool.outputs}
+    replying = {
+        tool.name: list(tool.outputs.get("properties", {}))
+        for tool in outline.tools
+        if tool.outputs
+    }
     for tool in plan.tools if not plan.signatures else ():
         if tool.name in replying and not _RETURNS.search(tool.description):
             told = ", ".join(replying[tool.name]) or "a list"
@@ -81,7 +98,9 @@ def _find_type_faults(plan: Blueprint) -> Iterator[str]:
             yield f"The tool {tool.name} says no types: give its inputs and outputs."
             continue
         for side, schema in (("inputs", signed.inputs), ("outputs", signed.outputs)):
-            if fault := _find_schema_fault(schema, ("object",) if side == "inputs" else ("object", "array")):
+            if fault := _find_schema_fault(
+                schema, ("object",) if side == "inputs" else ("object", "array")
+            ):
                 yield f"The tool {tool.name} has {side} that cannot be used: {fault}."
 
 

@@ -34,7 +34,10 @@ class Stamp:
     written_at: str
 
 
-_STAMP = [pa.field(field.name, pa.int64() if field.type is int else pa.string(), nullable=False) for field in fields(Stamp)]
+_STAMP = [
+    pa.field(field.name, pa.int64() if field.type is int else pa.string(), nullable=False)
+    for field in fields(Stamp)
+]
 
 
 @cache
@@ -51,24 +54,41 @@ def make_schema(table: str, version: int, shape: Shape) -> pa.Schema:
     columns = [pa.field(one.name, _TYPES[one.type], one.nullable) for one in shape]
     own = {one.name for one in shape}
     stamped = [field for field in _STAMP if field.name not in own]
-    return pa.schema([*columns, *stamped], metadata={"table": table, "schema_version": str(version)})
+    return pa.schema(
+        [*columns, *stamped], metadata={"table": table, "schema_version": str(version)}
+    )
 
 
 def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.Table:
     """Rows of one table, stamped."""
     schema = arrow_schema(record)
-    columns: dict[str, Any] = {one.name: [getattr(row, one.name) for row in rows] for one in shape_of(record) if one.type != "json"}
+    columns: dict[str, Any] = {
+        one.name: [getattr(row, one.name) for row in rows]
+        for one in shape_of(record)
+        if one.type != "json"
+    }
     columns |= _render_json(record, rows)
     for field in _STAMP:
         if field.name not in columns:
-            columns[field.name] = pa.repeat(pa.scalar(getattr(stamp, field.name), field.type), len(rows))
-    return pa.table([columns[field.name] for field in schema], schema=schema) if rows else schema.empty_table()
+            columns[field.name] = pa.repeat(
+                pa.scalar(getattr(stamp, field.name), field.type), len(rows)
+            )
+    return (
+        pa.table([columns[field.name] for field in schema], schema=schema)
+        if rows
+        else schema.empty_table()
+    )
 
 
 def from_arrow(record: type[R], rows: Iterable[Mapping[str, Any]]) -> list[R]:
     """Records back from rows; the stamp is left behind."""
     spelled = json_columns(shape_of(record))
-    return [record.model_validate(parse_json({name: row[name] for name in record.model_fields}, spelled)) for row in rows]
+    return [
+        record.model_validate(
+            parse_json({name: row[name] for name in record.model_fields}, spelled)
+        )
+        for row in rows
+    ]
 
 
 def json_columns(shape: Shape) -> list[str]:
@@ -86,4 +106,7 @@ def _render_json(record: type[Record], rows: Sequence[Record]) -> dict[str, list
     if not spelled:
         return {}
     values = [row.model_dump(mode="json", include=set(spelled)) for row in rows]
-    return {name: [None if one[name] is None else canonical_json(one[name]) for one in values] for name in spelled}
+    return {
+        name: [None if one[name] is None else canonical_json(one[name]) for one in values]
+        for name in spelled
+    }

@@ -33,14 +33,21 @@ class Attempts:
         """One more than any attempt ever claimed, those of killed writers included."""
         claimed = (BatchName.parse(entry.stem) for entry in self._store.entries(_claims(run)))
         seen = (*claimed, *(BatchName.parse(stem) for stem in self.ended(run)))
-        return 1 + max((name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)), default=0)
+        return 1 + max(
+            (name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)),
+            default=0,
+        )
 
     def claim(self, stamp: Stamp, tables: Iterable[str]) -> BatchName | None:
         """The attempt, if nobody had it. The tables are those its batch will have files in: others can then tell its commit's name."""
         holds = tuple(sorted(TABLES[table].prefix for table in tables))
         batch = BatchName(stamp.step, stamp.bucket, stamp.fingerprint[:8], stamp.try_number, holds)
         claim = orjson.dumps({"writer": uuid.uuid4().hex, "holds": holds})
-        return batch if self._store.put_if_absent(f"{_claims(stamp.run)}/{batch.stem}.json", claim) else None
+        return (
+            batch
+            if self._store.put_if_absent(f"{_claims(stamp.run)}/{batch.stem}.json", claim)
+            else None
+        )
 
     async def take_turn(
         self, make_stamp: Callable[[int], Stamp], tables: Iterable[str], patience: float = PATIENCE
@@ -55,7 +62,10 @@ class Attempts:
 
     def ended(self, run: str) -> set[str]:
         """Stems of attempts that are over: committed, merged or void."""
-        return find_ended(self._store.entries(folder_of("attrition", run)), self._merges.read(self._merges.names(run)))
+        return find_ended(
+            self._store.entries(folder_of("attrition", run)),
+            self._merges.read(self._merges.names(run)),
+        )
 
     def void(self, run: str, batch: BatchName) -> bool:
         """End an attempt without a commit. False when it had ended."""
@@ -72,13 +82,27 @@ class Attempts:
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:
         """Earlier attempts at the same that are claimed and not over, named as their commits would be."""
         ended = self.ended(run)
-        claimed = [one for entry in self._store.entries(_claims(run)) if (one := BatchName.parse(entry.stem)) and one.stem not in ended]
+        claimed = [
+            one
+            for entry in self._store.entries(_claims(run))
+            if (one := BatchName.parse(entry.stem)) and one.stem not in ended
+        ]
         same = (batch.step, batch.bucket, batch.fp8)
-        return [self._with_holds(run, one) for one in claimed if (one.step, one.bucket, one.fp8) == same and one.attempt < batch.attempt]
+        return [
+            self._with_holds(run, one)
+            for one in claimed
+            if (one.step, one.bucket, one.fp8) == same and one.attempt < batch.attempt
+        ]
 
     def _with_holds(self, run: str, claimed: BatchName) -> BatchName:
         claim = orjson.loads(self._store.read(f"{_claims(run)}/{claimed.stem}.json"))
-        return BatchName(claimed.step, claimed.bucket, claimed.fp8, claimed.attempt, tuple(claim.get("holds", ())))
+        return BatchName(
+            claimed.step,
+            claimed.bucket,
+            claimed.fp8,
+            claimed.attempt,
+            tuple(claim.get("holds", ())),
+        )
 
 
 def _claims(run: str) -> str:

@@ -29,7 +29,10 @@ class Blobs:
         except FileNotFoundError as error:
             raise LakeError(f"{place} is missing. Restore it from a copy.", blob=name) from error
         if hash_blob(content) != name:
-            raise LakeError(f"{place} is damaged: its bytes have another hash than its name. Restore it from a copy.", blob=name)
+            raise LakeError(
+                f"{place} is damaged: its bytes have another hash than its name. Restore it from a copy.",
+                blob=name,
+            )
         return content
 
 

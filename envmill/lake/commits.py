@@ -19,31 +19,45 @@ from schemas.ledger import Attrition
 _MARKER = ".void"
 
 
-def find_commits(store: Store, run: str, attrition: Sequence[StoredFile], records: Sequence[MergeRecord]) -> list[BatchName]:
+def find_commits(
+    store: Store, run: str, attrition: Sequence[StoredFile], records: Sequence[MergeRecord]
+) -> list[BatchName]:
     """Batches that are committed, given a listing of the run's attrition: by a file there, or by one that was merged."""
     doubtful = {entry.stem for entry in attrition if entry.name.endswith(_MARKER)}
     listed = (BatchName.parse(entry.stem) for entry in attrition if entry.name.endswith(".parquet"))
-    merged = (BatchName.parse(stem) for stem in unite([one.replaces for one in records], "attrition"))
-    standing = [one for one in listed if one and not (one.stem in doubtful and _is_void(store, run, one))]
+    merged = (
+        BatchName.parse(stem) for stem in unite([one.replaces for one in records], "attrition")
+    )
+    standing = [
+        one for one in listed if one and not (one.stem in doubtful and _is_void(store, run, one))
+    ]
     return [*standing, *(one for one in merged if one)]
 
 
 def find_ended(attrition: Sequence[StoredFile], records: Sequence[MergeRecord]) -> set[str]:
     """Stems of attempts that nobody can commit any more: committed, merged or void."""
-    stems = {entry.stem for entry in attrition if entry.name.endswith(".parquet")} | unite([one.replaces for one in records], "attrition")
+    stems = {entry.stem for entry in attrition if entry.name.endswith(".parquet")} | unite(
+        [one.replaces for one in records], "attrition"
+    )
     return {one.stem for one in map(BatchName.parse, stems) if one}
 
 
 def void(store: Store, run: str, batch: BatchName) -> bool:
     """Take the place of a commit that does not come. False when it has come after all, or another tombstone has."""
     store.put_if_absent(f"{folder_of('attrition', run)}/{batch.stem}{_MARKER}", b"")
-    tombstone = arrow_schema(Attrition).empty_table().replace_schema_metadata({"table": "attrition", "schema_version": "1", "void": "true"})
+    tombstone = (
+        arrow_schema(Attrition)
+        .empty_table()
+        .replace_schema_metadata({"table": "attrition", "schema_version": "1", "void": "true"})
+    )
     return store.put_if_absent(file_name("attrition", run, batch.commit), encode(tombstone))
 
 
 def _is_void(store: Store, run: str, batch: BatchName) -> bool:
     """Merged meanwhile: a tombstone never is."""
     try:
-        return b"void" in (open_file(store, file_name("attrition", run, batch.commit)).schema_arrow.metadata or {})
+        return b"void" in (
+            open_file(store, file_name("attrition", run, batch.commit)).schema_arrow.metadata or {}
+        )
     except FileNotFoundError:
         return False

@@ -47,7 +47,9 @@ def compact(lake: Lake, run: str, now: float | None = None, grace: float = GRACE
     replaced, added = _merge(lake, run)
     rollups = _roll_up(lake, run)
     now = read_clock(lake.store) if now is None else now
-    litter = lake.store.sweep(now - max(grace, GRACE))  # younger ones may be a writer's that is about to publish them
+    litter = lake.store.sweep(
+        now - max(grace, GRACE)
+    )  # younger ones may be a writer's that is about to publish them
     return Compaction(run, replaced, added, _clean(lake, run, now - grace) + litter, rollups)
 
 
@@ -56,13 +58,24 @@ def _merge(lake: Lake, run: str) -> tuple[int, int]:
     gone: FileNotFoundError | None = None
     for _ in range(_TRIES):
         snapshot, writer = lake.snapshot(run), uuid.uuid4().hex[:8]
-        small = {table: [entry for entry in entries if entry.size < FULL] for table, entries in snapshot.files.items()}
+        small = {
+            table: [entry for entry in entries if entry.size < FULL]
+            for table, entries in snapshot.files.items()
+        }
         small = {table: entries for table, entries in small.items() if len(entries) > 1}
         if not small:
             return 0, 0
         try:
-            adds = {table: merge_files(lake.store, TABLES[table], run, small[table], snapshot.merges + 1, writer) for table in small}
-            replaces = {table: frozenset(entry.stem for entry in entries) for table, entries in small.items()}
+            adds = {
+                table: merge_files(
+                    lake.store, TABLES[table], run, small[table], snapshot.merges + 1, writer
+                )
+                for table in small
+            }
+            replaces = {
+                table: frozenset(entry.stem for entry in entries)
+                for table, entries in small.items()
+            }
             if write_merge(lake.store, run, snapshot.merges + 1, replaces, adds):
                 return _count(replaces), _count(adds)
         except FileNotFoundError as error:
@@ -77,19 +90,28 @@ def _roll_up(lake: Lake, run: str) -> int:
     if not is_finished(lake, run):
         return 0
     with open_views(lake, [run]) as connection:
-        return write_rollups(lake, run, _SQLS, lambda view: connection.sql(f'select * from "{view}"').to_arrow_table())
+        return write_rollups(
+            lake,
+            run,
+            _SQLS,
+            lambda view: connection.sql(f'select * from "{view}"').to_arrow_table(),
+        )
 
 
 def _clean(lake: Lake, run: str, before: float) -> int:
     records = lake.merges.read(lake.merges.names(run))
     present = TABLES.keys() & lake.store.folders("")
-    names = [entry.name for table in present for entry in _find_dead(lake, run, table, records, before)]
+    names = [
+        entry.name for table in present for entry in _find_dead(lake, run, table, records, before)
+    ]
     for name in names:
         lake.store.delete(name)
     return len(names) + delete_stale(lake, run, _SQLS, before)
 
 
-def _find_dead(lake: Lake, run: str, table: str, records: Sequence[MergeRecord], before: float) -> Iterator[StoredFile]:
+def _find_dead(
+    lake: Lake, run: str, table: str, records: Sequence[MergeRecord], before: float
+) -> Iterator[StoredFile]:
     """Replaced before that time; or merged under a number that another compaction took, which nobody ever listed."""
     replaced = unite([one.replaces for one in records if one.modified <= before], table)
     known = unite([one.adds for one in records], table)

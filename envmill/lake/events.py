@@ -10,7 +10,17 @@ from schemas.base import Json
 from schemas.ledger import RunEvent
 
 
-def note(lake: Lake, run: str, event: Literal["started", "budget", "pending", "finished", "failed"], detail: Json) -> None:
+def note(
+    lake: Lake,
+    run: str,
+    event: Literal["started", "budget", "pending", "finished", "failed"],
+    detail: Json,
+) -> None:
     """One file per event: nobody waits for anybody."""
     row = RunEvent(event=event, happened_at=datetime.now(UTC).isoformat(), detail=detail)
-    lake.put(RunEvent, [row], f"{event}-{uuid.uuid4().hex}", Stamp(run, "run", "", 0, 1, "", row.happened_at))
+    lake.put(
+        RunEvent,
+        [row],
+        f"{event}-{uuid.uuid4().hex}",
+        Stamp(run, "run", "", 0, 1, "", row.happened_at),
+    )

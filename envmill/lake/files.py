@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from schemas.tables import TABLES
 
-_STEM = re.compile(r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)")
+_STEM = re.compile(
+    r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)"
+)
 _MERGED = re.compile(r"merged-(?P<number>\d{6})-(?P<writer>[0-9a-f]{8})-(?P<part>\d+)")
 
 
@@ -59,7 +61,13 @@ class BatchName:
         found = _STEM.fullmatch(stem)
         if not found:
             return None
-        return cls(found["step"], int(found["bucket"]), found["fp8"], int(found["attempt"]), tuple(found["holds"].split("-")[1:]))
+        return cls(
+            found["step"],
+            int(found["bucket"]),
+            found["fp8"],
+            int(found["attempt"]),
+            tuple(found["holds"].split("-")[1:]),
+        )
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,9 @@ class Journal:
             make_folder(folder)
             self._file = _create_locked(self.path)
         except OSError as error:
-            raise LakeError(f"No journal can be opened in {folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere.") from error
+            raise LakeError(
+                f"No journal can be opened in {folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere."
+            ) from error
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
         self._lines = self._good = 0
@@ -47,7 +49,9 @@ class Journal:
     async def append(self, call: ModelCall) -> None:
         """Return once the call is on disk. Calls that arrive meanwhile share the next fsync."""
         if self._closed:
-            raise LakeError(f"The journal {self.path} is closed: the run has ended in this process.")
+            raise LakeError(
+                f"The journal {self.path} is closed: the run has ended in this process."
+            )
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((call.model_dump_json().encode() + b"\n", done))
         if self._flusher is None or self._flusher.done():
@@ -73,7 +77,9 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._good)
-            return LakeError(f"The journal {self.path} cannot be written ({error}). Free space there, then run again.")
+            return LakeError(
+                f"The journal {self.path} cannot be written ({error}). Free space there, then run again."
+            )
         self._good += len(lines)
         return None
 
@@ -88,7 +94,9 @@ class Journal:
 def _create_locked(path: Path) -> int:
     """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for a dead one's and removed."""
     young = path.with_suffix(".young")
-    handle = os.open(young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    handle = os.open(
+        young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
+    )
     fcntl.flock(handle, fcntl.LOCK_EX)
     young.rename(path)
     sync_folder(path.parent)
@@ -118,11 +126,15 @@ def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
 
 def _read_journal(path: Path) -> Iterator[ModelCall]:
     lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is torn or empty
+    for number, line in enumerate(
+        lines[:-1], start=1
+    ):  # what follows the last newline is torn or empty
         try:
             yield ModelCall.model_validate(_renew(orjson.loads(line)))
         except (ValueError, KeyError, TypeError) as error:
-            raise LakeError(f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again.") from error
+            raise LakeError(
+                f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again."
+            ) from error
 
 
 def _renew(row: Row) -> Row:

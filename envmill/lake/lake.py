@@ -52,7 +52,12 @@ class Lake:
 
     def runs(self) -> list[str]:
         """Runs that ever started, oldest first."""
-        return [entry.stem for entry in sorted(self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name))]
+        return [
+            entry.stem
+            for entry in sorted(
+                self.store.entries("_runs"), key=lambda entry: (entry.modified, entry.name)
+            )
+        ]
 
     def runs_with(self, record: type[Record]) -> list[str]:
         """Runs that may have rows in a table: one listing, however many runs there are."""
@@ -69,7 +74,9 @@ class Lake:
     def read(self, record: type[R], run: str, mark: Fingerprint | None = None) -> list[R]:
         """Rows in id order; of a row written twice the latest attempt counts."""
         latest: dict[str, dict[str, Any]] = {}
-        for table in self._read_each(record.table, run, mark, lambda name: read_file(self.store, name, record)):
+        for table in self._read_each(
+            record.table, run, mark, lambda name: read_file(self.store, name, record)
+        ):
             for row in (table if mark is None else _keep_mark(table, mark)).to_pylist():
                 if row["id"] not in latest or row["try_number"] > latest[row["id"]]["try_number"]:
                     latest[row["id"]] = row
@@ -94,10 +101,18 @@ class Lake:
         batch = self.attempts.claim(stamp, by_table)
         return batch is not None and self.commit(batch, by_table, attrition, stamp)
 
-    def commit(self, batch: BatchName, by_table: Mapping[str, Sequence[Record]], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
+    def commit(
+        self,
+        batch: BatchName,
+        by_table: Mapping[str, Sequence[Record]],
+        attrition: Sequence[Attrition],
+        stamp: Stamp,
+    ) -> bool:
         """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
         for table, record in TABLES.items():
-            if batch.is_in(table) and not self.put(record, by_table.get(table, ()), batch.stem, stamp):
+            if batch.is_in(table) and not self.put(
+                record, by_table.get(table, ()), batch.stem, stamp
+            ):
                 return False
         return self.put(Attrition, attrition, batch.commit, stamp)
 
@@ -105,7 +120,9 @@ class Lake:
         """Publish one file under a name of its own."""
         if record is RunEvent:
             self._enlist(stamp.run)
-        return self.store.put_if_absent(file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp)))
+        return self.store.put_if_absent(
+            file_name(record.table, stamp.run, stem), encode(to_arrow(record, rows, stamp))
+        )
 
     def fix(self, run: str, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """Decide something once for a run: the first writer's value holds for everybody."""
@@ -138,15 +155,25 @@ class Lake:
         if name not in self._exits:
             from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for
 
-            rows = read_file(self.store, name, Attrition, ["gate", "step", "fingerprint", "subject", "outcome", "try_number"])
-            columns = (rows.filter(field("gate") == "exit")[column].to_pylist() for column in rows.column_names[1:])
+            rows = read_file(
+                self.store,
+                name,
+                Attrition,
+                ["gate", "step", "fingerprint", "subject", "outcome", "try_number"],
+            )
+            columns = (
+                rows.filter(field("gate") == "exit")[column].to_pylist()
+                for column in rows.column_names[1:]
+            )
             self._exits[name] = [
                 (Fingerprint(step, fingerprint), subject, outcome, number)
                 for step, fingerprint, subject, outcome, number in zip(*columns, strict=True)
             ]
         return self._exits[name]
 
-    def _read_each(self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]) -> list[T]:
+    def _read_each(
+        self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]
+    ) -> list[T]:
         """What was read of each file that counts, all of one listing."""
         gone: FileNotFoundError | None = None
         for _ in range(_LISTINGS):
@@ -177,4 +204,6 @@ def _keep_mark(table: pa.Table, mark: Fingerprint) -> pa.Table:
     from pyarrow.compute import field
 
     made = field("step") == mark.step
-    return table.filter(made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made)
+    return table.filter(
+        made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made
+    )

@@ -72,11 +72,15 @@ def find(lake: DuckDBPyConnection, start: str, run: str = "") -> RecordInRun:
     matches = _search(lake, start, run) or _search_aside(lake, start, run)
     if not matches:
         place = f"run {run}" if run else "the lake"
-        raise SettingsError(f"No record of {place} has an id that starts with {start!r}. `envmill tables` shows what there is.")
+        raise SettingsError(
+            f"No record of {place} has an id that starts with {start!r}. `envmill tables` shows what there is."
+        )
     if len(matches) > 1 and start not in (one for _, one in matches):
         named = "\n".join(f"  {one}  ({table})" for table, one in list(matches)[:_MOST])
         more = f"\n  … and {len(matches) - _MOST} more" if len(matches) > _MOST else ""
-        raise SettingsError(f"{start!r} is the beginning of {len(matches)} ids. Type more of the one you mean:\n{named}{more}")
+        raise SettingsError(
+            f"{start!r} is the beginning of {len(matches)} ids. Type more of the one you mean:\n{named}{more}"
+        )
     table, key = next((pair for pair in matches if pair[1] == start), next(iter(matches)))
     runs = _sort_runs(lake, matches[table, key])
     return RecordInRun(table, key, runs[-1], tuple(runs))
@@ -87,17 +91,30 @@ def read(lake: DuckDBPyConnection, found: RecordInRun) -> dict[str, Json]:
     record = TABLES[found.table]
     columns = list(column_types(record))
     spelled = {column.name for column in shape_of(record) if column.type == "json"}
-    (row,) = _fetch(lake, f"select {', '.join(columns)} from {found.table} where run = ? and id = ?", [found.run, found.id])
-    return {name: json.loads(value) if name in spelled and value is not None else value for name, value in zip(columns, row, strict=True)}
+    (row,) = _fetch(
+        lake,
+        f"select {', '.join(columns)} from {found.table} where run = ? and id = ?",
+        [found.run, found.id],
+    )
+    return {
+        name: json.loads(value) if name in spelled and value is not None else value
+        for name, value in zip(columns, row, strict=True)
+    }
 
 
 def trace(lake: DuckDBPyConnection, found: RecordInRun) -> Iterator[RecordInRun]:
     """What it was made from, what that was made from, and so on."""
     at = found
     while at.table in PARENTS:
-        ((parent,),) = _fetch(lake, f"select {PARENTS[at.table]} from {at.table} where run = ? and id = ?", [at.run, at.id])
+        ((parent,),) = _fetch(
+            lake,
+            f"select {PARENTS[at.table]} from {at.table} where run = ? and id = ?",
+            [at.run, at.id],
+        )
         table = _table_of(parent or "")
-        if not table or not _fetch(lake, f"select 1 from {table} where run = ? and id = ?", [at.run, parent]):
+        if not table or not _fetch(
+            lake, f"select 1 from {table} where run = ? and id = ?", [at.run, parent]
+        ):
             return
         at = RecordInRun(table, parent, at.run, (at.run,))
         yield at
@@ -108,7 +125,12 @@ def follow(lake: DuckDBPyConnection, found: RecordInRun) -> Iterator[Children]:
     for table, parent in PARENTS.items():
         if table not in _LEDGERS:
             ids = [
-                key for (key,) in _fetch(lake, f"select id from {table} where run = ? and {parent} = ? order by id", [found.run, found.id])
+                key
+                for (key,) in _fetch(
+                    lake,
+                    f"select id from {table} where run = ? and {parent} = ? order by id",
+                    [found.run, found.id],
+                )
             ]
             if ids:
                 yield Children(table, len(ids), tuple(ids[:_MOST]))
@@ -118,18 +140,29 @@ def _search(lake: DuckDBPyConnection, start: str, run: str) -> dict[tuple[str, s
     """(table, id) → runs."""
     own = _table_of(start)
     tables: Sequence[str] = [own] if own else [table for table in TABLES if table not in _LEDGERS]
-    asked = " union all ".join(f"select '{table}' as found, id, run from {table} where starts_with(id, $start)" for table in tables)
-    rows = _fetch(lake, f"select * from ({asked}) where $run in ('', run) order by all", {"start": start, "run": run})
+    asked = " union all ".join(
+        f"select '{table}' as found, id, run from {table} where starts_with(id, $start)"
+        for table in tables
+    )
+    rows = _fetch(
+        lake,
+        f"select * from ({asked}) where $run in ('', run) order by all",
+        {"start": start, "run": run},
+    )
     matches: dict[tuple[str, str], list[str]] = {}
     for table, key, where in rows:
         matches.setdefault((table, key), []).append(where)
     return matches
 
 
-def _search_aside(lake: DuckDBPyConnection, start: str, run: str) -> dict[tuple[str, str], list[str]]:
+def _search_aside(
+    lake: DuckDBPyConnection, start: str, run: str
+) -> dict[tuple[str, str], list[str]]:
     """A row that was set aside is in quarantine alone; of several promises it broke the first is shown."""
     asked = """select min(id), list(distinct run) from quarantine where starts_with("row", $start) and $run in ('', run) group by "row" """
-    return {("quarantine", key): runs for key, runs in _fetch(lake, asked, {"start": start, "run": run})}
+    return {
+        ("quarantine", key): runs for key, runs in _fetch(lake, asked, {"start": start, "run": run})
+    }
 
 
 def _sort_runs(lake: DuckDBPyConnection, runs: Sequence[str]) -> list[str]:
@@ -142,4 +175,6 @@ def _fetch(lake: DuckDBPyConnection, question: str, values: Values) -> list[Row]
 
 
 def _table_of(key: str) -> str:
-    return next((table for table, record in TABLES.items() if key.startswith(f"{record.prefix}_")), "")
+    return next(
+        (table for table, record in TABLES.items() if key.startswith(f"{record.prefix}_")), ""
+    )

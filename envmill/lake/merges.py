@@ -53,14 +53,21 @@ class MergeRecords:
     def _parse(self, entry: StoredFile) -> MergeRecord:
         try:
             found = orjson.loads(self._store.read(entry.name))
-            return MergeRecord(int(entry.stem), _stems(found["replaces"]), _stems(found["adds"]), entry.modified)
+            return MergeRecord(
+                int(entry.stem), _stems(found["replaces"]), _stems(found["adds"]), entry.modified
+            )
         except (ValueError, KeyError, TypeError) as error:
-            raise LakeError(f"{self._store.locate(entry.name)} is damaged ({error!r}). Restore it from a copy.") from error
+            raise LakeError(
+                f"{self._store.locate(entry.name)} is damaged ({error!r}). Restore it from a copy."
+            ) from error
 
 
 def write_merge(store: Store, run: str, number: int, replaces: Stems, adds: Stems) -> bool:
     """Publish a record; False when another compaction took the number."""
-    content = {"replaces": {t: sorted(s) for t, s in replaces.items()}, "adds": {t: sorted(s) for t, s in adds.items()}}
+    content = {
+        "replaces": {t: sorted(s) for t, s in replaces.items()},
+        "adds": {t: sorted(s) for t, s in adds.items()},
+    }
     return store.put_if_absent(record_name(run, number), orjson.dumps(content))
 
 

@@ -25,7 +25,14 @@ _GROUP_ROWS = 122_880  # DuckDB's own row group
 _KEYS = ["id", "step", "fingerprint"]
 
 
-def merge_files(store: Store, record: type[Record], run: str, entries: Sequence[StoredFile], number: int, writer: str) -> frozenset[str]:
+def merge_files(
+    store: Store,
+    record: type[Record],
+    run: str,
+    entries: Sequence[StoredFile],
+    number: int,
+    writer: str,
+) -> frozenset[str]:
     """Publish the merged files and return their stems. They count once a merge record names them."""
     groups = _read_groups(store, record, [[entry.name for entry in lot] for lot in _split(entries)])
     stems: set[str] = set()
@@ -48,7 +55,9 @@ def _split(entries: Sequence[StoredFile]) -> Iterator[list[StoredFile]]:
         yield lot
 
 
-def _read_groups(store: Store, record: type[Record], lots: Sequence[Sequence[str]]) -> Iterator[pa.Table]:
+def _read_groups(
+    store: Store, record: type[Record], lots: Sequence[Sequence[str]]
+) -> Iterator[pa.Table]:
     """Rows of each lot, without those that a later attempt made again. Attrition keeps all: costs sum."""
     if record.table == "attrition":
         yield from (pa.concat_tables(read_files(store, lot, record)) for lot in lots)
@@ -56,10 +65,14 @@ def _read_groups(store: Store, record: type[Record], lots: Sequence[Sequence[str
         rows = pa.concat_tables(read_files(store, lots[0], record))
         yield rows.filter(pa.array(_find_newest(rows.select([*_KEYS, "try_number"]))))
     else:
-        keys = [pa.concat_tables(read_files(store, lot, record, [*_KEYS, "try_number"])) for lot in lots]
+        keys = [
+            pa.concat_tables(read_files(store, lot, record, [*_KEYS, "try_number"])) for lot in lots
+        ]
         newest, start = _find_newest(pa.concat_tables(keys)), 0
         for lot, found in zip(lots, keys, strict=True):
-            yield pa.concat_tables(read_files(store, lot, record)).filter(pa.array(newest[start : start + len(found)]))
+            yield pa.concat_tables(read_files(store, lot, record)).filter(
+                pa.array(newest[start : start + len(found)])
+            )
             start += len(found)
 
 
@@ -77,7 +90,9 @@ def _encode_parts(groups: Iterator[pa.Table], schema: pa.Schema) -> Iterator[byt
     """Parquet files, a new one whenever the last is full."""
     buffer, writer = BytesIO(), None
     for group in groups:
-        writer = writer or pq.ParquetWriter(buffer, schema, compression="zstd", write_page_checksum=True)
+        writer = writer or pq.ParquetWriter(
+            buffer, schema, compression="zstd", write_page_checksum=True
+        )
         writer.write_table(group, row_group_size=_GROUP_ROWS)
         if buffer.tell() >= FULL:
             writer.close()

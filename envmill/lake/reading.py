@@ -29,7 +29,13 @@ _DICTIONARY_ROWS = 256  # below that a page of distinct values per column costs 
 def encode(table: pa.Table) -> bytes:
     """A Parquet file; page checksums let a reader tell a flipped bit from data."""
     buffer = BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True, use_dictionary=len(table) >= _DICTIONARY_ROWS)
+    pq.write_table(
+        table,
+        buffer,
+        compression="zstd",
+        write_page_checksum=True,
+        use_dictionary=len(table) >= _DICTIONARY_ROWS,
+    )
     return buffer.getvalue()
 
 
@@ -37,7 +43,9 @@ def open_file(store: Store, name: str) -> pq.ParquetFile:
     """A Parquet file of the lake; FileNotFoundError names a file that is gone."""
     place = store.locate(name)
     try:
-        source = pa.BufferReader(store.read(name)) if "://" in place else place  # pyarrow opens a path faster than a Python file
+        source = (
+            pa.BufferReader(store.read(name)) if "://" in place else place
+        )  # pyarrow opens a path faster than a Python file
         return pq.ParquetFile(source, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place) from error
@@ -45,7 +53,9 @@ def open_file(store: Store, name: str) -> pq.ParquetFile:
         raise _damaged(store, place, error) from error
 
 
-def read_file(store: Store, name: str, record: type[Record], columns: list[str] | None = None) -> pa.Table:
+def read_file(
+    store: Store, name: str, record: type[Record], columns: list[str] | None = None
+) -> pa.Table:
     """Rows of a file in the present shape of their table."""
     place, file = store.locate(name), open_file(store, name)
     version = _check(place, file.schema_arrow, record)
@@ -54,10 +64,16 @@ def read_file(store: Store, name: str, record: type[Record], columns: list[str] 
         table = file.read(columns=columns if version == present else None)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(store, place, error) from error
-    return table if version == present else upgrade_table(table, record, version).select(columns or arrow_schema(record).names)
+    return (
+        table
+        if version == present
+        else upgrade_table(table, record, version).select(columns or arrow_schema(record).names)
+    )
 
 
-def read_files(store: Store, names: Sequence[str], record: type[Record], columns: list[str] | None = None) -> list[pa.Table]:
+def read_files(
+    store: Store, names: Sequence[str], record: type[Record], columns: list[str] | None = None
+) -> list[pa.Table]:
     """Rows of each file, in the order of the names."""
     return ask_each(store, lambda name: read_file(store, name, record, columns), names)
 
@@ -71,7 +87,11 @@ def upgrade_table(table: pa.Table, record: type[Record], version: int) -> pa.Tab
         stamp = {name: value for name, value in row.items() if name not in old}
         content = parse_json({name: row[name] for name in old}, was)
         new = upgrade(record.table, version, content, version_of(record))
-        rows.append(stamp | new | {name: None if new[name] is None else canonical_json(new[name]) for name in now})
+        rows.append(
+            stamp
+            | new
+            | {name: None if new[name] is None else canonical_json(new[name]) for name in now}
+        )
     return pa.Table.from_pylist(rows, schema=arrow_schema(record))
 
 
@@ -84,10 +104,18 @@ def _check(place: str, schema: pa.Schema, record: type[Record]) -> int:
     """The file's version, once its columns are exactly what that version wrote."""
     version, present = file_version(schema), version_of(record)
     if version > present:
-        raise LakeError(f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. Read it with a newer EnvMill.")
-    wanted = arrow_schema(record) if version == present else make_schema(record.table, version, _past(record, version))
+        raise LakeError(
+            f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. Read it with a newer EnvMill."
+        )
+    wanted = (
+        arrow_schema(record)
+        if version == present
+        else make_schema(record.table, version, _past(record, version))
+    )
     if not schema.equals(wanted):
-        drifted = sorted({_render(field) for field in schema} ^ {_render(field) for field in wanted})
+        drifted = sorted(
+            {_render(field) for field in schema} ^ {_render(field) for field in wanted}
+        )
         raise LakeError(
             f"{place} has another shape than version {version} of {record.table}: {', '.join(drifted[:6])}. "
             "Nothing of ours wrote it: move it away, or restore it from a copy."
@@ -105,7 +133,9 @@ def _render(field: pa.Field) -> str:
 
 def describe_gone(store: Store, gone: FileNotFoundError, run: str) -> LakeError:
     """A file that counts and is not there."""
-    return LakeError(f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run {run} are missing.")
+    return LakeError(
+        f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run {run} are missing."
+    )
 
 
 def _damaged(store: Store, place: str, error: Exception) -> LakeError:
@@ -115,11 +145,24 @@ def _damaged(store: Store, place: str, error: Exception) -> LakeError:
 def find_mend(store: Store, place: str) -> str:
     """Without its commit a batch does not count, and is made again; unless the commit was merged."""
     folder, _, name = place.rpartition("/")
-    run, batch, merges = folder.rpartition("/")[2], BatchName.parse(name.removesuffix(".parquet")), MergeRecords(store)
+    run, batch, merges = (
+        folder.rpartition("/")[2],
+        BatchName.parse(name.removesuffix(".parquet")),
+        MergeRecords(store),
+    )
     if batch:
-        merged = unite([one.replaces for one in merges.read(merges.names(run.removeprefix("run=")))], "attrition")
+        merged = unite(
+            [one.replaces for one in merges.read(merges.names(run.removeprefix("run=")))],
+            "attrition",
+        )
         for entry in store.entries(f"attrition/{run}"):
-            one = BatchName.parse(entry.stem) if entry.name.endswith(".parquet") and entry.stem not in merged else None
+            one = (
+                BatchName.parse(entry.stem)
+                if entry.name.endswith(".parquet") and entry.stem not in merged
+                else None
+            )
             if one and one.stem == batch.stem:
-                return f"Restore it from a copy, or delete {entry.name} (its batch is then made again)"
+                return (
+                    f"Restore it from a copy, or delete {entry.name} (its batch is then made again)"
+                )
     return "Restore it from a copy"

@@ -27,17 +27,25 @@ def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -
     """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL) has one."""
     wanted = _name_all(snapshot, views)
     found = {
-        wanted[entry.name]: lake.store.locate(entry.name) for entry in lake.store.entries(_folder(snapshot.run)) if entry.name in wanted
+        wanted[entry.name]: lake.store.locate(entry.name)
+        for entry in lake.store.entries(_folder(snapshot.run))
+        if entry.name in wanted
     }
     return found if len(found) == len(views) else {}
 
 
 def find_stale(lake: Lake, views: Mapping[str, str]) -> list[str]:
     """Runs that have rollups none of which holds: they are asked live until somebody compacts them again."""
-    return [run for run in lake.runs() if lake.store.entries(_folder(run)) and not find_rollups(lake, lake.snapshot(run), views)]
+    return [
+        run
+        for run in lake.runs()
+        if lake.store.entries(_folder(run)) and not find_rollups(lake, lake.snapshot(run), views)
+    ]
 
 
-def write_rollups(lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]) -> int:
+def write_rollups(
+    lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]
+) -> int:
     """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved while the views were asked."""
     snapshot = lake.snapshot(run)
     if find_rollups(lake, snapshot, views):
@@ -46,14 +54,20 @@ def write_rollups(lake: Lake, run: str, views: Mapping[str, str], answer: Callab
     if lake.snapshot(run) != snapshot:
         return 0
     names = _name_all(snapshot, views)
-    return sum(lake.store.put_if_absent(name, encode(answers[view])) for name, view in names.items())
+    return sum(
+        lake.store.put_if_absent(name, encode(answers[view])) for name, view in names.items()
+    )
 
 
 def delete_stale(lake: Lake, run: str, views: Mapping[str, str], before: float) -> int:
     """Remove rollups that no longer hold and are older than that."""
     snapshot = lake.snapshot(run)
     valid = _name_all(snapshot, views)
-    stale = [entry for entry in lake.store.entries(_folder(run)) if entry.name not in valid and entry.modified < before]
+    stale = [
+        entry
+        for entry in lake.store.entries(_folder(run))
+        if entry.name not in valid and entry.modified < before
+    ]
     for entry in stale:
         lake.store.delete(entry.name)
     return len(stale)

@@ -15,7 +15,9 @@ from envmill.lake.stores.base import Store, StoredFile, ask_each
 from schemas.tables import TABLES
 
 _TRIES = 100  # one look takes less than a compaction, so the second nearly always does
-_PATIENCE = 3  # looks at folders too large to be listed as of one moment, in the hope that two agree
+_PATIENCE = (
+    3  # looks at folders too large to be listed as of one moment, in the hope that two agree
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,12 @@ class FileSnapshot:
     @property
     def missing(self) -> list[str]:
         """Names of files that count and were not there."""
-        return [entry.name for entries in self.files.values() for entry in entries if entry.modified == 0.0]
+        return [
+            entry.name
+            for entries in self.files.values()
+            for entry in entries
+            if entry.modified == 0.0
+        ]
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,9 @@ class _Look:
     """Every folder was small enough to be listed as of one moment."""
 
 
-def take_snapshot(store: Store, merges: MergeRecords, run: str, tables: Iterable[str]) -> FileSnapshot:
+def take_snapshot(
+    store: Store, merges: MergeRecords, run: str, tables: Iterable[str]
+) -> FileSnapshot:
     """Look until no compaction came between.
 
     Where a folder is too large for one listing and written to without a pause, the snapshot holds whatever was committed before
@@ -54,7 +63,9 @@ def take_snapshot(store: Store, merges: MergeRecords, run: str, tables: Iterable
         if look.still and (look.whole or look.snapshot == before or number >= _PATIENCE):
             return look.snapshot
         before = look.snapshot if look.still else None
-    raise LakeError(f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it.")
+    raise LakeError(
+        f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it."
+    )
 
 
 def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -> _Look:
@@ -64,11 +75,27 @@ def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -
     commits = find_commits(store, run, attrition, records)
     committed, told = {stem for one in commits for stem in (one.stem, one.commit)}, _group(commits)
     # After the attrition files: whatever they commit has its folder by now.
-    present = set(tables if len(tables) < 3 else store.folders("")).intersection(tables) - {"attrition"}
-    listed = dict(zip(present, ask_each(store, lambda table: store.entries(folder_of(table, run)), present), strict=True))
+    present = set(tables if len(tables) < 3 else store.folders("")).intersection(tables) - {
+        "attrition"
+    }
+    listed = dict(
+        zip(
+            present,
+            ask_each(store, lambda table: store.entries(folder_of(table, run)), present),
+            strict=True,
+        )
+    )
     listed["attrition"] = attrition
     files = {
-        table: _select(run, table, listed.get(table, []), records, committed, told.get(TABLES[table].prefix, set())) for table in tables
+        table: _select(
+            run,
+            table,
+            listed.get(table, []),
+            records,
+            committed,
+            told.get(TABLES[table].prefix, set()),
+        )
+        for table in tables
     }
     whole = max(map(len, listed.values())) <= store.whole_listing
     return _Look(FileSnapshot(run, len(names), files), merges.names(run) == names, whole)
@@ -84,10 +111,29 @@ def _group(commits: Iterable[BatchName]) -> dict[str, set[str]]:
 
 
 def _select(
-    run: str, table: str, entries: Sequence[StoredFile], records: Sequence[MergeRecord], committed: Set[str], told: Set[str]
+    run: str,
+    table: str,
+    entries: Sequence[StoredFile],
+    records: Sequence[MergeRecord],
+    committed: Set[str],
+    told: Set[str],
 ) -> tuple[StoredFile, ...]:
     """A file that a record adds or a commit tells of counts even when the listing lacks it: reading it then says what is missing."""
-    replaced, added = unite([one.replaces for one in records], table), unite([one.adds for one in records], table)
+    replaced, added = (
+        unite([one.replaces for one in records], table),
+        unite([one.adds for one in records], table),
+    )
     found = {entry.stem: entry for entry in entries if entry.name.endswith(".parquet")}
-    live = {stem for stem in found if stem in committed or not (BatchName.parse(stem) or MergedName.parse(stem))} | told | added
-    return tuple(found.get(stem) or StoredFile(file_name(table, run, stem), 0, 0.0) for stem in sorted(live - replaced))
+    live = (
+        {
+            stem
+            for stem in found
+            if stem in committed or not (BatchName.parse(stem) or MergedName.parse(stem))
+        }
+        | told
+        | added
+    )
+    return tuple(
+        found.get(stem) or StoredFile(file_name(table, run, stem), 0, 0.0)
+        for stem in sorted(live - replaced)
+    )

@@ -59,25 +59,35 @@ class QueryResult:
     def batches(self) -> pa.RecordBatchReader:
         """The same as Arrow, a part at a time."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # "makes an extra copy": of one part, and the other way has no parameters
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # "makes an extra copy": of one part, and the other way has no parameters
             return self._connection.to_arrow_reader(_BATCH)
 
 
 @contextmanager
-def ask(lake: Lake, question: str, values: Values = (), limits: QueryLimits | None = None) -> Generator[QueryResult]:
+def ask(
+    lake: Lake, question: str, values: Values = (), limits: QueryLimits | None = None
+) -> Generator[QueryResult]:
     """Put one question. Rows are read inside the block: the time limit and the errors of the lake hold for them too."""
     with ExitStack() as stack:
         connection = stack.enter_context(open_lake(lake, limits, question))
         require_question(connection, question)
         try:
             answer = QueryResult(connection.execute(question, values))
-        except duckdb.IOException:  # a file was merged since it was listed: the next listing names its successor
-            answer = QueryResult(stack.enter_context(open_lake(lake, limits, question)).execute(question, values))
+        except (
+            duckdb.IOException
+        ):  # a file was merged since it was listed: the next listing names its successor
+            answer = QueryResult(
+                stack.enter_context(open_lake(lake, limits, question)).execute(question, values)
+            )
         yield answer
 
 
 @contextmanager
-def open_lake(lake: Lake, limits: QueryLimits | None = None, question: str = "") -> Generator[DuckDBPyConnection]:
+def open_lake(
+    lake: Lake, limits: QueryLimits | None = None, question: str = ""
+) -> Generator[DuckDBPyConnection]:
     """Tables and views for questions of our own, or what one question names; one time limit over all of them, and the same errors."""
     limits, runs = limits or QueryLimits(), lake.runs()
     connection = open_views(lake, runs, limits.memory, question)
@@ -107,14 +117,20 @@ def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: Query
             f"The question took longer than {limits.seconds:g} s. Narrow it to a run (where run = …), or allow more time."
         ) from error
     if isinstance(error, duckdb.OutOfMemoryException):
-        raise Refused(f"The question needs more than {limits.memory} of memory. Narrow it, aggregate, or allow more memory.") from error
+        raise Refused(
+            f"The question needs more than {limits.memory} of memory. Narrow it, aggregate, or allow more memory."
+        ) from error
     if isinstance(error, duckdb.PermissionException):
         raise Refused(f"{said}\nA question reads the lake and nothing else.") from error
     if isinstance(error, duckdb.CatalogException) and "Table with name" in str(error):
-        raise SettingsError(f"{said}\n\nTables: {' '.join(TABLES)}\nViews: {' '.join(VIEWS)}") from error
+        raise SettingsError(
+            f"{said}\n\nTables: {' '.join(TABLES)}\nViews: {' '.join(VIEWS)}"
+        ) from error
     if isinstance(error, _MISTAKES):
         raise SettingsError(said) from error
     check_files(lake, runs)
     if isinstance(error, duckdb.IOException):
-        raise LakeError(f"{said}\nA compaction removed files while they were read, or a file is damaged. Ask again.") from error
+        raise LakeError(
+            f"{said}\nA compaction removed files while they were read, or a file is damaged. Ask again."
+        ) from error
     raise SettingsError(said) from error

@@ -34,7 +34,9 @@ def require_question(connection: DuckDBPyConnection, text: str) -> None:
     if statements[0].type.name == "EXPLAIN":
         explained = _EXPLAIN.match(text)
         if not explained:
-            raise Refused("Write it as EXPLAIN SELECT … or EXPLAIN ANALYZE SELECT …, without options or comments before SELECT.")
+            raise Refused(
+                "Write it as EXPLAIN SELECT … or EXPLAIN ANALYZE SELECT …, without options or comments before SELECT."
+            )
         return require_question(connection, text[explained.end() :])
     return _require_reading(connection, text)
 
@@ -48,7 +50,9 @@ def _require_reading(connection: DuckDBPyConnection, text: str) -> None:
                 f"A question only reads: {kind.removesuffix('_NODE').removesuffix('_QUERY')} is not for it. Only runs write to the lake."
             )
         if kind == "TABLE_FUNCTION" and not _FUNCTIONS.fullmatch(name := _name_function(node)):
-            raise Refused(f"A question reads tables and views by their names; {name}() is not for it. `envmill tables` lists them.")
+            raise Refused(
+                f"A question reads tables and views by their names; {name}() is not for it. `envmill tables` lists them."
+            )
 
 
 def _walk(value: Json) -> Iterator[dict[str, Json]]:

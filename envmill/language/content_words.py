@@ -15,9 +15,13 @@ _STEM = 4
 
 
 def list_content_words(text: str) -> frozenset[str]:
-    return frozenset(_cut_ending(word) for word in split_words(text) if len(word) > 1 and word not in _EVERYWHERE)
+    return frozenset(
+        _cut_ending(word) for word in split_words(text) if len(word) > 1 and word not in _EVERYWHERE
+    )
 
 
 def _cut_ending(word: str) -> str:
-    ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _STEM), "")
+    ending = next(
+        (one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _STEM), ""
+    )
     return word.removesuffix(ending)

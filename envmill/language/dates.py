@@ -12,7 +12,20 @@ from functools import lru_cache
 from envmill.language.words import Span, normalise
 from schemas.base import Json
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _NAMED = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS) + "|sept\\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,?\s+(?P<year>\d{4}))?"
@@ -60,7 +73,11 @@ def find_dates(text: str) -> tuple[Day, ...]:
 def find_told_dates(text: str) -> tuple[Day, ...]:
     """Those, and days that share the month of the date behind them. The latter may be numbers as well: "2, and 3 March will do"."""
     found = find_dates(text)
-    shared = [Day(day.year, day.month, number, span) for day in found for number, span in _list_before(text, day)]
+    shared = [
+        Day(day.year, day.month, number, span)
+        for day in found
+        for number, span in _list_before(text, day)
+    ]
     return tuple(sorted((*found, *shared), key=lambda one: one.span))
 
 
@@ -76,7 +93,11 @@ def _list_before(text: str, day: Day) -> Iterator[tuple[int, Span]]:
 def read_date(value: Json) -> date | None:
     """The date a fact asks for; None when it asks for none, or leaves the year out."""
     found = find_dates(normalise(value)) if isinstance(value, str) else ()
-    return date(found[0].year, found[0].month, found[0].day) if len(found) == 1 and found[0].year else None
+    return (
+        date(found[0].year, found[0].month, found[0].day)
+        if len(found) == 1 and found[0].year
+        else None
+    )
 
 
 def is_same_date(said: Day, wanted: date) -> bool:
@@ -100,7 +121,9 @@ def _read_month_and_day(said: dict[str, str | None]) -> tuple[int, int]:
         one, other = int(first), int(said["second"] or 0)
         return (one, other) if one <= len(_MONTHS) else (other, one)
     if (named := said.get("named")) is not None:
-        return next(place for place, name in enumerate(_MONTHS, start=1) if name.startswith(named[:3])), int(said["day"] or 0)
+        return next(
+            place for place, name in enumerate(_MONTHS, start=1) if name.startswith(named[:3])
+        ), int(said["day"] or 0)
     return int(said["month"] or 0), int(said["day"] or 0)
 
 

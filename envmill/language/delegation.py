@@ -23,23 +23,38 @@ _AROUND, _MOST = 2, 10
 def find_handed_over(request: str, opening: str) -> str:
     """The words with which an opening hands a choice over that the request does not hand over; empty where it does not."""
     known = normalise(request)
-    return next((one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), "")
+    return next(
+        (one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), ""
+    )
 
 
-def list_delegations(request: str, opening: str, hidden: dict[str, Json]) -> Iterator[tuple[str, str]]:
+def list_delegations(
+    request: str, opening: str, hidden: dict[str, Json]
+) -> Iterator[tuple[str, str]]:
     """(fact, words) where the opening is the request with the fact's value replaced by words that may leave it to the agent."""
     asked, opened = _TOKEN.findall(request), _TOKEN.findall(opening)
     for (start, end), (first, last) in _list_changed(asked, opened):
         if last - first > _MOST or not _ANY.search(normalise(" ".join(opened[first:last]))):
             continue
-        said, put = " ".join(asked[start:end]), " ".join(opened[max(0, first - _AROUND) : last + _AROUND])
-        yield from ((name, put) for name, value in hidden.items() if is_told(value, said) or find_words(normalise(said), str(value)))
+        said, put = (
+            " ".join(asked[start:end]),
+            " ".join(opened[max(0, first - _AROUND) : last + _AROUND]),
+        )
+        yield from (
+            (name, put)
+            for name, value in hidden.items()
+            if is_told(value, said) or find_words(normalise(said), str(value))
+        )
 
 
-def _list_changed(asked: list[str], opened: list[str]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def _list_changed(
+    asked: list[str], opened: list[str]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of the others`."""
     spans = list[tuple[tuple[int, int], tuple[int, int]]]()
-    for op, start, end, first, last in SequenceMatcher(None, asked, opened, autojunk=False).get_opcodes():
+    for op, start, end, first, last in SequenceMatcher(
+        None, asked, opened, autojunk=False
+    ).get_opcodes():
         if op == "equal":
             continue
         if spans and start - spans[-1][0][1] <= _AROUND:

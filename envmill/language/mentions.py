@@ -33,7 +33,11 @@ def is_told(value: Json, text: str) -> bool:
 def _stand_together(words: set[str], text: list[str]) -> bool:
     """Whether all of the words stand in the text, in any order, close to each other."""
     width = len(words) + _APART
-    return any(words <= set(text[start : start + width]) for start, word in enumerate(text) if word in words)
+    return any(
+        words <= set(text[start : start + width])
+        for start, word in enumerate(text)
+        if word in words
+    )
 
 
 def is_exact(value: Json) -> bool:

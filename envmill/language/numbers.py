@@ -14,11 +14,27 @@ from envmill.language.words import Span, blank, normalise
 from schemas.base import Json
 
 _SMALL = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {name: value for value, name in enumerate(_SMALL)} | {name: 10 * (place + 2) for place, name in enumerate(_TENS)}
+_WORDS = {name: value for value, name in enumerate(_SMALL)} | {
+    name: 10 * (place + 2) for place, name in enumerate(_TENS)
+}
 _BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|(?:{'|'.join(reversed(_SMALL))}))"
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
 # Six groups at most: a longer row of digits is no number, and would be tried from every one of its places.
@@ -36,10 +52,16 @@ _NUMBER = re.compile(
 _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
 # Atomic: of "forty two thousand" no part is a number of its own.
 _NO_PART = r"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )"
-_SPELLED = re.compile(rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)")
+_SPELLED = re.compile(
+    rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)"
+)
 # A pronoun is no number.
-_PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$")
-_PRONOUN_AFTER = re.compile(r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b")
+_PRONOUN_BEFORE = re.compile(
+    r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$"
+)
+_PRONOUN_AFTER = re.compile(
+    r"^\s+(?:of|another|can|cannot|could|should|would|may|must|has|is|was)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -85,24 +107,39 @@ def is_same_number(said: Number, wanted: Decimal) -> bool:
 def _is_rounded(said: Number, wanted: Decimal) -> bool:
     unit = Decimal(1).scaleb(-said.places)
     try:
-        return said.value in (wanted.quantize(unit, ROUND_HALF_UP), wanted.quantize(unit, ROUND_HALF_EVEN))
+        return said.value in (
+            wanted.quantize(unit, ROUND_HALF_UP),
+            wanted.quantize(unit, ROUND_HALF_EVEN),
+        )
     except InvalidOperation:
         return False
 
 
 def _find_digits(text: str) -> Iterator[Number]:
     for match in _NUMBER.finditer(text):
-        negative = match["minus"] or (match["sign"] and not text[: match.start()].rstrip(" ").endswith(tuple("0123456789")))
+        negative = match["minus"] or (
+            match["sign"] and not text[: match.start()].rstrip(" ").endswith(tuple("0123456789"))
+        )
         value = _read(match["digits"])
         yield Number(-value if negative else value, match.span(), match["percent"] is not None)
 
 
 def _find_spelled(text: str) -> Iterator[Number]:
     for match in _SPELLED.finditer(text):
-        before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 12]
-        if match[0] != "one" or not (_PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)):
+        before, after = (
+            text[max(0, match.start() - 24) : match.start()],
+            text[match.end() : match.end() + 12],
+        )
+        if match[0] != "one" or not (
+            _PRONOUN_BEFORE.search(before) or _PRONOUN_AFTER.search(after)
+        ):
             yield Number(
-                Decimal(_sum_words(match["hundreds"]) * 100 + _sum_words(match["rest"]) + _sum_words(match["alone"])), match.span()
+                Decimal(
+                    _sum_words(match["hundreds"]) * 100
+                    + _sum_words(match["rest"])
+                    + _sum_words(match["alone"])
+                ),
+                match.span(),
             )
 
 

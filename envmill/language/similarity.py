@@ -36,7 +36,9 @@ def mask_words(text: str) -> list[str]:
         if token in ".!?:\n":
             begins = True
             continue
-        masked = bool(_HAS_DIGIT.search(token)) or (token[0].isupper() and not begins and token != "I")
+        masked = bool(_HAS_DIGIT.search(token)) or (
+            token[0].isupper() and not begins and token != "I"
+        )
         begins = False
         if not (masked and words and words[-1] == MASK):
             words.append(MASK if masked else token.casefold())
@@ -46,13 +48,21 @@ def mask_words(text: str) -> list[str]:
 def list_runs(words: Sequence[str], size: int) -> Runs:
     """Every run of so many words; a shorter text is one run. Nothing has none."""
     last = max(1, len(words) - size + 1)
-    return frozenset(" ".join(words[place : place + size]) for place in range(last)) if words else frozenset()
+    return (
+        frozenset(" ".join(words[place : place + size]) for place in range(last))
+        if words
+        else frozenset()
+    )
 
 
 def list_pairs(words: Sequence[str]) -> Runs:
     """Every two words that stand side by side or with one between them. Where one word of twelve is left out or is another, half of the
     pairs of both texts together are still in both; of runs of three words, a third."""
-    near = ((first, second) for reach in (1, 2) for first, second in zip(words, words[reach:], strict=False))
+    near = (
+        (first, second)
+        for reach in (1, 2)
+        for first, second in zip(words, words[reach:], strict=False)
+    )
     return frozenset(f"{first} {second}" for first, second in near)
 
 

@@ -17,7 +17,9 @@ class ReplyValues:
 
     def holds(self, leaf: Json) -> bool:
         """As a value of its JSON, or as words of a text."""
-        return _key(leaf) in self._known or any(find_words(text, render_leaf(leaf)) for text in self._texts)
+        return _key(leaf) in self._known or any(
+            find_words(text, render_leaf(leaf)) for text in self._texts
+        )
 
     @cached_property
     def _leaves(self) -> list[Json]:
@@ -57,7 +59,13 @@ def render_leaf(value: Json) -> str:
 def _content(part: Json) -> Json:
     if not is_object(part):
         return part
-    return part.get("text") if part.get("type") == "text" else part.get("value") if part.get("type") == "json" else None
+    return (
+        part.get("text")
+        if part.get("type") == "text"
+        else part.get("value")
+        if part.get("type") == "json"
+        else None
+    )
 
 
 def _key(leaf: Json) -> tuple[str, Json]:

@@ -77,4 +77,6 @@ def _compile(wording: str) -> re.Pattern[str] | None:
     # A digit must not touch another number: "5" is not said by "1.5".
     before = r"(?<!\d[.,])" if words[0][0].isdigit() else ""
     after = r"(?![.,]\d)" if words[-1][-1].isdigit() else ""
-    return re.compile(before + r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])" + after)
+    return re.compile(
+        before + r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])" + after
+    )

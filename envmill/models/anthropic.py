@@ -46,7 +46,9 @@ class Messages:
     def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Body of the request. The vendor has no sampling knobs but the limit, and knows no form but the schema."""
         form, schema = pick_form(request, terms)
-        system = "\n\n".join(message.text for message in request.messages if message.role == "system")
+        system = "\n\n".join(
+            message.text for message in request.messages if message.role == "system"
+        )
         body: dict[str, Json] = {
             "model": model,
             "max_tokens": terms.limit(request.sampling.max_tokens or _MOST_OUTPUT),
@@ -60,10 +62,17 @@ class Messages:
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         if request.tools:
             body["tools"] = [
-                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.parameters,
+                }
+                for tool in request.tools
             ]
         notes = note_dropped(request, ("temperature", "top_p", "seed", "logprobs"))
-        return WireRequest(body, (*notes, *note_form("prompt" if form == "object" else form, request)))
+        return WireRequest(
+            body, (*notes, *note_form("prompt" if form == "object" else form, request))
+        )
 
     def read(self, body: Json) -> Completion:
         """Texts, calls and thinking of one message."""
@@ -78,11 +87,22 @@ class Messages:
         )
         usage = take_object(message, "usage")
         stop = _STOPS.get(take_text(message.get("stop_reason")), "end")
-        text = "".join(take_text(block.get("text")) for block in blocks if block.get("type") == "text")
+        text = "".join(
+            take_text(block.get("text")) for block in blocks if block.get("type") == "text"
+        )
         return Completion(
-            text=text or (take_text(take_object(message, "stop_details").get("explanation")) if stop == "refusal" else ""),
+            text=text
+            or (
+                take_text(take_object(message, "stop_details").get("explanation"))
+                if stop == "refusal"
+                else ""
+            ),
             tool_calls=calls,
-            reasoning="\n\n".join(take_text(block.get("thinking")) for block in blocks if block.get("type") == "thinking"),
+            reasoning="\n\n".join(
+                take_text(block.get("thinking"))
+                for block in blocks
+                if block.get("type") == "thinking"
+            ),
             stop="tool" if calls and stop == "end" else stop,
             usage=add_cached(
                 take_count(usage.get("input_tokens")),
@@ -92,7 +112,9 @@ class Messages:
                 take_count(take_object(usage, "output_tokens_details").get("thinking_tokens")),
             ),
             model=take_text(message.get("model")),
-            signed=tuple(block for block in blocks if block.get("type") in _SIGNED) if calls else (),
+            signed=tuple(block for block in blocks if block.get("type") in _SIGNED)
+            if calls
+            else (),
             notes=() if usage else ("the server names no usage",),
         )
 
@@ -106,10 +128,16 @@ def _mark(messages: list[Json], request: Request) -> None:
 
     A marked beginning costs a quarter more to write and a tenth to read, so the last part of a single question has no mark.
     """
-    opening = take_objects(messages[0].get("content")) if messages and messages[0]["role"] == "user" else []
+    opening = (
+        take_objects(messages[0].get("content"))
+        if messages and messages[0]["role"] == "user"
+        else []
+    )
     if opening and opening[0].get("type") == "text":
         *kept, last = request.prompt.cut(take_text(opening[0].get("text")))
-        marked: list[dict[str, Json]] = [{"type": "text", "text": part, "cache_control": _KEPT} for part in kept]
+        marked: list[dict[str, Json]] = [
+            {"type": "text", "text": part, "cache_control": _KEPT} for part in kept
+        ]
         messages[0]["content"] = [*marked, {"type": "text", "text": last}, *opening[1:]]
     if len(messages) > 1 and messages[-1]["content"]:
         messages[-1]["content"][-1]["cache_control"] = _KEPT
@@ -121,7 +149,10 @@ def _write_messages(messages: tuple[Message, ...]) -> list[Json]:
     for message in messages:
         if message.role == "system":
             continue
-        role, blocks = ("assistant" if message.role == "assistant" else "user"), _write_blocks(message)
+        role, blocks = (
+            ("assistant" if message.role == "assistant" else "user"),
+            _write_blocks(message),
+        )
         if written and written[-1]["role"] == role:
             written[-1]["content"] += blocks
         elif blocks:
@@ -132,12 +163,28 @@ def _write_messages(messages: tuple[Message, ...]) -> list[Json]:
 def _write_blocks(message: Message) -> list[Json]:
     """An empty text is refused, so it is left out."""
     if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": _render_id(message.tool_call_id), "content": message.text}]
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": _render_id(message.tool_call_id),
+                "content": message.text,
+            }
+        ]
     said: list[Json] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls: list[Json] = [
-        {"type": "tool_use", "id": _render_id(call.id), "name": call.name, "input": render_arguments(call)} for call in message.tool_calls
+        {
+            "type": "tool_use",
+            "id": _render_id(call.id),
+            "name": call.name,
+            "input": render_arguments(call),
+        }
+        for call in message.tool_calls
     ]
-    thought = [block for block in message.signed if take_object(block).get("type") in _SIGNED] if calls else []
+    thought = (
+        [block for block in message.signed if take_object(block).get("type") in _SIGNED]
+        if calls
+        else []
+    )
     return thought + said + calls
 
 

@@ -203,4 +203,6 @@ class Spent:
     def add(self, completion: Completion) -> None:
         """An unknown price makes the sum unknown."""
         self.tokens += completion.usage.total
-        self.cost = None if self.cost is None or completion.cost is None else self.cost + completion.cost
+        self.cost = (
+            None if self.cost is None or completion.cost is None else self.cost + completion.cost
+        )

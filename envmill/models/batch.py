@@ -101,7 +101,9 @@ class Batch:
         self._check_tries(request, name, outcome)
         written = self._dialect.write(request, self._asked, self._terms)
         if name not in self._waiting:
-            self._waiting[name] = Waiting(BatchItem(name, written.body), request.step, request.subject, self._set_aside(name))
+            self._waiting[name] = Waiting(
+                BatchItem(name, written.body), request.step, request.subject, self._set_aside(name)
+            )
         raise Pending(f"{request.subject} goes out with the next batch.", slip="")
 
     async def hand_in(self) -> tuple[RunningBatch, ...]:
@@ -116,7 +118,9 @@ class Batch:
     async def _send_waiting(self) -> None:
         """In as few batches as the carrier takes. Of two machines that hand in at once one is first, and the other looks again."""
         await self._poll()
-        while lacking := [one for name, one in self._waiting.items() if self._watch.is_lacking(name)]:
+        while lacking := [
+            one for name, one in self._waiting.items() if self._watch.is_lacking(name)
+        ]:
             chunk = next(_split(lacking, self._carrier))
             slip = self._make_slip(chunk)
             self._commit(slip.name, slip.foreseen.values())
@@ -137,7 +141,10 @@ class Batch:
         await self._watch.poll()
         if self._budget is not None:
             for slip, items in self._watch.list_open().items():
-                self._commit(slip, [took for item, took in items.items() if not self._is_read(*_split_name(item))])
+                self._commit(
+                    slip,
+                    [took for item, took in items.items() if not self._is_read(*_split_name(item))],
+                )
 
     def _commit(self, slip: str, amounts: Iterable[Sequence[float]]) -> None:
         if self._budget is not None:
@@ -166,21 +173,37 @@ class Batch:
                 async with hold(self._lease):
                     await self._poll()
                 self._looked = True
-                self._terms = replace(self._terms, dropped=self._terms.dropped | self._watch.dropped())
+                self._terms = replace(
+                    self._terms, dropped=self._terms.dropped | self._watch.dropped()
+                )
             filed = self._watch.find(name)
             if filed is not None and not filed.closed:
-                raise Pending(f"{subject} waits for {self.name} {filed.id or filed.slip.name}.", slip=filed.slip.name)
+                raise Pending(
+                    f"{subject} waits for {self.name} {filed.id or filed.slip.name}.",
+                    slip=filed.slip.name,
+                )
             return await self._watch.fetch(name)
 
     def _concede(self, request: Request, name: str, outcome: Outcome) -> None:
         """A request refused for an optional field goes out again without it; any other would be refused again."""
-        refused = BadRequest(f"{self.name} refused {request.prompt.name} for {request.subject}: {outcome.said}", param=outcome.param)
+        refused = BadRequest(
+            f"{self.name} refused {request.prompt.name} for {request.subject}: {outcome.said}",
+            param=outcome.param,
+        )
         filed = self._watch.find(name)
-        sent = replace(self._terms, dropped=frozenset(filed.slip.dropped) if filed else frozenset[str]())
-        granted = concede(refused, self._dialect.write(request, self._asked, sent), sent, self._dialect.optional)
+        sent = replace(
+            self._terms, dropped=frozenset(filed.slip.dropped) if filed else frozenset[str]()
+        )
+        granted = concede(
+            refused, self._dialect.write(request, self._asked, sent), sent, self._dialect.optional
+        )
         if granted is None:
             raise refused
-        self._terms = replace(self._terms, dropped=self._terms.dropped | granted.dropped, most_output=granted.most_output)
+        self._terms = replace(
+            self._terms,
+            dropped=self._terms.dropped | granted.dropped,
+            most_output=granted.most_output,
+        )
 
     def _check_tries(self, request: Request, name: str, outcome: Outcome | None) -> None:
         """Enough is enough for this process; whoever retries the run gives the item as many batches again."""
@@ -205,7 +228,11 @@ class Batch:
             host=socket.gethostname(),
             step=step,
             items={one.item.name: one.subject for one in chunk},
-            foreseen={one.item.name: (one.hold.amount.money, one.hold.amount.tokens) for one in chunk if one.hold is not None},
+            foreseen={
+                one.item.name: (one.hold.amount.money, one.hold.amount.tokens)
+                for one in chunk
+                if one.hold is not None
+            },
             dropped=tuple(sorted(self._terms.dropped)),
         )
 
@@ -229,14 +256,27 @@ def _read_amount(spelled: Sequence[float] | None) -> Amount:
 
 def open_carrier(spec: Spec, settings: Settings, run: str) -> Carrier:
     """Who takes the batches of a model like `batch-openai:gpt-x`."""
-    return CARRIERS[spec.direct.provider](_find_place(spec, settings), folder_of(settings.home, run))
+    return CARRIERS[spec.direct.provider](
+        _find_place(spec, settings), folder_of(settings.home, run)
+    )
 
 
 def open_batch(spec: Spec, settings: Settings, store: Store, run: str) -> Batch:
     """A model asked through batches, with the slips of a run."""
-    dialect, own = DIALECTS[spec.direct.provider](), spec.direct.provider in VENDORS and not _find_place(spec, settings).url
+    dialect, own = (
+        DIALECTS[spec.direct.provider](),
+        spec.direct.provider in VENDORS and not _find_place(spec, settings).url,
+    )
     lease = settings.home / "leases" / run / "batches"
-    return Batch(open_carrier(spec, settings, run), dialect, spec.model, Slips(store, run), lease, spec.endpoint, own)
+    return Batch(
+        open_carrier(spec, settings, run),
+        dialect,
+        spec.model,
+        Slips(store, run),
+        lease,
+        spec.endpoint,
+        own,
+    )
 
 
 def _find_place(spec: Spec, settings: Settings) -> Endpoint:

@@ -52,7 +52,11 @@ class Breaker:
         self._failed, self._said = self._failed + 1, said
         if tried:
             self._rest, self._trying = min(self._rest * 2, _LONGEST_REST), False
-        if tried or (self._opens_at is None and self._failed >= _IN_A_ROW and now - self._silent_since >= _SILENCE):
+        if tried or (
+            self._opens_at is None
+            and self._failed >= _IN_A_ROW
+            and now - self._silent_since >= _SILENCE
+        ):
             self._opens_at = now + self._rest
 
     def let_go(self, tried: bool) -> None:

@@ -61,7 +61,9 @@ class Allowance:
 
     def covers(self, amount: Amount) -> bool:
         """Whether so much may be spent in all. Sums of money are rounded where floats are."""
-        return (self.money is None or amount.money <= self.money * (1 + 1e-9)) and (self.tokens is None or amount.tokens <= self.tokens)
+        return (self.money is None or amount.money <= self.money * (1 + 1e-9)) and (
+            self.tokens is None or amount.tokens <= self.tokens
+        )
 
     def __str__(self) -> str:
         bounds = [
@@ -109,7 +111,9 @@ class Budget:
         """What is still to come of a batch may take so much. It can only become less: others may have read more of it than we know."""
         with self._open() as entries:
             known = entries.setdefault(f"{_BATCH}{batch}", _Entry(Amount(), amount))
-            known.held = Amount(min(known.held.money, amount.money), min(known.held.tokens, amount.tokens))
+            known.held = Amount(
+                min(known.held.money, amount.money), min(known.held.tokens, amount.tokens)
+            )
 
     def take(self, batch: str, foreseen: Amount, took: Amount) -> None:
         """A reply of a batch was read: what was set aside for it was paid long ago, and is known now."""
@@ -142,9 +146,14 @@ class Budget:
 
     def _try(self, amount: Amount, guessed: bool) -> "Hold | None":
         with self._open() as entries:
-            away = sum((entry.held for name, entry in entries.items() if name.startswith(_BATCH)), Amount())
+            away = sum(
+                (entry.held for name, entry in entries.items() if name.startswith(_BATCH)), Amount()
+            )
             spent = sum((entry.spent for entry in entries.values()), away)
-            held = sum((entry.held for name, entry in entries.items() if not name.startswith(_BATCH)), Amount())
+            held = sum(
+                (entry.held for name, entry in entries.items() if not name.startswith(_BATCH)),
+                Amount(),
+            )
             alone = held.tokens == 0
             if self.allowance.covers(spent + held + amount) or (
                 guessed and alone and not away.tokens and self.allowance.covers(spent + _LEAST)
@@ -167,7 +176,9 @@ class Budget:
 
     def _bury_dead(self, entries: dict[str, _Entry]) -> None:
         """Processes that are gone: what they held may have been served."""
-        for name in [name for name in entries if self._is_others(name) and self._presence.is_dead(name)]:
+        for name in [
+            name for name in entries if self._is_others(name) and self._presence.is_dead(name)
+        ]:
             entries[_OTHERS].spent += entries.pop(name).all
             self._presence.bury(name)
 
@@ -184,11 +195,17 @@ class Budget:
             for name in (_OTHERS, self._own):
                 entries.setdefault(name, _Entry(Amount(), Amount()))
             yield entries
-            after = orjson.dumps({name: [entry.spent, entry.held] for name, entry in entries.items()})
+            after = orjson.dumps(
+                {name: [entry.spent, entry.held] for name, entry in entries.items()}
+            )
             if after != before.rstrip():
-                os.pwrite(self._sums, after.ljust(len(before)), 0)  # one write, never shorter: a kill leaves the old sums or the new
+                os.pwrite(
+                    self._sums, after.ljust(len(before)), 0
+                )  # one write, never shorter: a kill leaves the old sums or the new
         except OSError as error:
-            raise LakeError(f"The budget in {self._folder} cannot be kept ({error}). Free space there, then run again.") from error
+            raise LakeError(
+                f"The budget in {self._folder} cannot be kept ({error}). Free space there, then run again."
+            ) from error
         finally:
             fcntl.flock(self._sums, fcntl.LOCK_UN)
 
@@ -222,6 +239,8 @@ def _parse(text: bytes) -> dict[str, _Entry]:
     """Torn sums, after a power cut, are none: what the ledger knows is added when the budget is opened."""
     try:
         found: dict[str, Any] = orjson.loads(text) if text.strip() else {}
-        return {name: _Entry(Amount(**spent), Amount(**held)) for name, (spent, held) in found.items()}
+        return {
+            name: _Entry(Amount(**spent), Amount(**held)) for name, (spent, held) in found.items()
+        }
     except (ValueError, TypeError):
         return {}

@@ -42,7 +42,10 @@ class Effort:
         """Tokens and money that sendings without an answer may have taken; no money where the price is unknown."""
         if not self.unanswered:
             return 0, 0.0
-        return self.unanswered * self._tokens, None if self._cost is None else self.unanswered * self._cost
+        return (
+            self.unanswered * self._tokens,
+            None if self._cost is None else self.unanswered * self._cost,
+        )
 
     @property
     def waited(self) -> float:
@@ -68,7 +71,10 @@ class Caller:
         self.name = f"{provider.name}:{provider.model}"
         self.provider, self.experience = provider, PromptStatistics()
         share = (lambda: shares.of(self.name)) if shares is not None else None
-        self.limiter, self.breaker = Limiter(self.name, limits, clock, share), Breaker(self.name, clock)
+        self.limiter, self.breaker = (
+            Limiter(self.name, limits, clock, share),
+            Breaker(self.name, clock),
+        )
         self._retries, self._chance, self._clock = retries, chance, clock
         self._refused: KeyRefused | None = None
 
@@ -80,7 +86,9 @@ class Caller:
                 return await self._send(request, expected.total, effort)
             except Outage as error:
                 failed += not isinstance(error, Throttled)
-                effort.unanswered += bool(error.facts.get("sent")) and not isinstance(self.provider, Deferred)
+                effort.unanswered += bool(error.facts.get("sent")) and not isinstance(
+                    self.provider, Deferred
+                )
                 pause = self._retries.pause(error, failed, self._left(effort), self._chance)
                 if pause is None or effort.sent is None or self.breaker.open:
                     raise
@@ -112,7 +120,9 @@ class Caller:
                 retry_after=None,
             ) from None
 
-    async def _try_once(self, request: Request, passage: Admission, tried: bool, effort: Effort) -> Completion:
+    async def _try_once(
+        self, request: Request, passage: Admission, tried: bool, effort: Effort
+    ) -> Completion:
         """Tell limiter and breaker what came."""
         try:
             completion = await self._complete(request, self._left(effort))

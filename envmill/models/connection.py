@@ -35,7 +35,9 @@ class ApiConnection:
         """One answer that is quickly made; `who` is the model as messages name it."""
         return self._read(await self._send("POST", path, _write(body, who), who), who)
 
-    async def ask(self, path: str, body: dict[str, Json], who: str) -> list[dict[str, Json]] | dict[str, Json]:
+    async def ask(
+        self, path: str, body: dict[str, Json], who: str
+    ) -> list[dict[str, Json]] | dict[str, Json]:
         """The answer to a question that a model may work on for long: the events of a stream, or the body of a whole answer.
 
         A server that is asked for a stream may answer whole all the same. No limit is set here but on the silence within a stream.
@@ -62,7 +64,13 @@ class ApiConnection:
         """A file for the server to keep."""
         return self._read(await self._send("POST", path, file, who), who)
 
-    async def _send(self, method: Literal["GET", "POST"], path: str, content: bytes | FileUpload | None, who: str) -> "tuple[bytes, str]":
+    async def _send(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        content: bytes | FileUpload | None,
+        who: str,
+    ) -> "tuple[bytes, str]":
         return self._require(await self._open().send(method, path, content), who)
 
     def _require(self, sent: Sent, who: str) -> "tuple[bytes, str]":
@@ -71,7 +79,10 @@ class ApiConnection:
             raise explain(sent, who, self.endpoint)
         if isinstance(sent, ConnectionFailure):
             failed = "gave no whole answer" if sent.sent else "cannot be reached"
-            raise Outage(f"{who} {failed} ({self.endpoint.key.mask(sent.why)}). Retry the run once it can.", sent=sent.sent)
+            raise Outage(
+                f"{who} {failed} ({self.endpoint.key.mask(sent.why)}). Retry the run once it can.",
+                sent=sent.sent,
+            )
         return sent
 
     def _read(self, sent: "tuple[bytes, str]", who: str) -> dict[str, Json]:
@@ -128,7 +139,9 @@ def _write(body: dict[str, Json], who: str) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError as error:
-        raise BadRequest(f"The question to {who} cannot be sent: {error}. Mend the inputs of its prompt.") from None
+        raise BadRequest(
+            f"The question to {who} cannot be sent: {error}. Mend the inputs of its prompt."
+        ) from None
 
 
 def _find_fault(body: Mapping[str, Json]) -> int:

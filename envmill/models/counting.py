@@ -19,7 +19,10 @@ from envmill.models.spec import Spec
 from envmill.settings import Endpoint, Settings
 from schemas.base import Json
 
-_MOST, _AT_ONCE = 64, 8  # requests counted of one prompt, and at once; the rest are as long as these on average
+_MOST, _AT_ONCE = (
+    64,
+    8,
+)  # requests counted of one prompt, and at once; the rest are as long as these on average
 _PATIENCE = 20.0  # seconds for all of them
 
 
@@ -56,7 +59,11 @@ class Scales:
 
     async def weigh(self, spec: Spec, requests: Sequence[Request]) -> Count | None:
         """None where the server does not count, is not set, or cannot be reached: an estimate goes on without it."""
-        chosen = [requests[number * len(requests) // _MOST] for number in range(_MOST)] if len(requests) > _MOST else [*requests]
+        chosen = (
+            [requests[number * len(requests) // _MOST] for number in range(_MOST)]
+            if len(requests) > _MOST
+            else [*requests]
+        )
         if spec.direct.provider not in VENDORS or spec in self._cannot or not chosen:
             return None
         try:
@@ -78,7 +85,11 @@ class Scales:
             if question is None:
                 return 0
             async with gate:
-                return take_count((await connection.post(question.path, question.body, str(spec))).get(question.answer))
+                return take_count(
+                    (await connection.post(question.path, question.body, str(spec))).get(
+                        question.answer
+                    )
+                )
 
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -93,13 +104,25 @@ def _write(spec: Spec, request: Request, endpoint: Endpoint) -> _Question | None
     dialect = VENDORS[spec.provider][1]()
     body = dialect.write(request, spec.model, ModelTerms(own=not endpoint.url)).body
     if isinstance(dialect, Messages):
-        return _Question("/v1/messages/count_tokens", _pick(body, "model", "system", "messages", "tools", "output_config"), "input_tokens")
+        return _Question(
+            "/v1/messages/count_tokens",
+            _pick(body, "model", "system", "messages", "tools", "output_config"),
+            "input_tokens",
+        )
     if isinstance(dialect, Responses):
-        return _Question("/responses/input_tokens", _pick(body, "model", "input", "tools", "text"), "input_tokens")
+        return _Question(
+            "/responses/input_tokens",
+            _pick(body, "model", "input", "tools", "text"),
+            "input_tokens",
+        )
     if not endpoint.url:
         return None
     root = endpoint.url.rstrip("/").removesuffix("/v1")
-    return _Question(f"{root}/tokenize", _pick(body, "model", "messages", "tools") | {"add_generation_prompt": True}, "count")
+    return _Question(
+        f"{root}/tokenize",
+        _pick(body, "model", "messages", "tools") | {"add_generation_prompt": True},
+        "count",
+    )
 
 
 def _pick(body: dict[str, Json], *names: str) -> dict[str, Json]:

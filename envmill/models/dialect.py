@@ -78,12 +78,19 @@ def note_form(form: Form, request: Request) -> list[str]:
     """What is said of a reply whose schema nobody enforces."""
     if request.reply is None or request.reply.fenced or form == "schema":
         return []
-    return ["the schema is in the prompt only" + (", any JSON object is enforced" if form == "object" else "")]
+    return [
+        "the schema is in the prompt only"
+        + (", any JSON object is enforced" if form == "object" else "")
+    ]
 
 
 def note_dropped(request: Request, knobs: tuple[str, ...]) -> list[str]:
     """Knobs that were asked for and not sent."""
-    return [f"{knob} is not taken" for knob in knobs if getattr(request.sampling, knob) not in (None, False)]
+    return [
+        f"{knob} is not taken"
+        for knob in knobs
+        if getattr(request.sampling, knob) not in (None, False)
+    ]
 
 
 def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
@@ -103,7 +110,8 @@ def render_arguments(call: ToolCall) -> dict[str, Json]:
 def refuse_shape(what: str) -> Outage:
     """An answer of another shape tells nothing about the item."""
     return Outage(
-        f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.", sent=True
+        f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.",
+        sent=True,
     )
 
 
@@ -114,10 +122,14 @@ def count_reasoning(output: int, reasoning: int) -> int:
 
 def add_cached(fresh: int, cached: int, written: int, output: int, reasoning: int) -> Usage:
     """Usage of vendors that count input read from and written to a cache apart."""
-    return Usage(fresh + cached + written, output, cached, written, count_reasoning(output, reasoning))
+    return Usage(
+        fresh + cached + written, output, cached, written, count_reasoning(output, reasoning)
+    )
 
 
-def concede(refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]) -> ModelTerms | None:
+def concede(
+    refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]
+) -> ModelTerms | None:
     """Terms under which the request may be taken, when the server names what it does not take; None when it does not."""
     param, said = str(refused.facts.get("param", "")), refused.message
     limit = next((name for name in _LIMITS if name in written.body), "")
@@ -148,7 +160,9 @@ def _is_named(name: str, param: str, said: str) -> bool:
         return True
     quoted = rf"[\'\"`]{re.escape(name)}(?:\.[a-z_.]+)?[\'\"`]"
     bare = rf"(?<![a-z_]){re.escape(name)}(?![a-z_])"
-    return bool(re.search(bare if "_" in name or name in ("temperature", "logprobs") else quoted, said))
+    return bool(
+        re.search(bare if "_" in name or name in ("temperature", "logprobs") else quoted, said)
+    )
 
 
 def _drop(name: str, sent: dict[str, Json], terms: ModelTerms) -> ModelTerms | None:

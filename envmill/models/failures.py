@@ -21,7 +21,12 @@ _PASSING = {408, 409, 425, 429}
 _KEY = {401, 402, 403}
 _RELAYED = {502, 504, 524}
 """What gateways say when the server behind them had the request and gave no answer in time: it may work on, and charge for it."""
-_NO_CREDIT = ("insufficient_quota", "billing_error", "credit balance is too low", "billing_hard_limit_reached")
+_NO_CREDIT = (
+    "insufficient_quota",
+    "billing_error",
+    "credit balance is too low",
+    "billing_hard_limit_reached",
+)
 """What vendors say, with 400 and 429 too, when waiting will not help but paying will."""
 _NUMBER = re.compile(r"\d+(\.\d*)?")
 _DAY = 86_400.0
@@ -52,7 +57,11 @@ class ErrorResponse:
     @property
     def message(self) -> str:
         """What the server says, short enough to be quoted."""
-        said = self.error.get("message") or self.error.get("detail") or self.body.decode("utf-8", "replace")
+        said = (
+            self.error.get("message")
+            or self.error.get("detail")
+            or self.body.decode("utf-8", "replace")
+        )
         return " ".join(str(said).split())[:_QUOTED] or "no message"
 
 
@@ -60,17 +69,38 @@ def explain(refusal: ErrorResponse, who: str, endpoint: Endpoint) -> ModelError:
     """The error to raise; `who` is the model as people know it."""
     status, error = refusal.status, refusal.error
     said = f"{who} answered {status}: {endpoint.key.mask(refusal.message)}"
-    facts = {"status": status, "code": str(error.get("code") or error.get("type") or ""), "param": str(error.get("param") or "")}
-    if error and any(word in f"{facts['code']} {error.get('type')} {refusal.message}".lower() for word in _NO_CREDIT):
-        return KeyRefused(f"{said}\nThe account has no credit left. Top it up, then resume the run.", **facts)
+    facts = {
+        "status": status,
+        "code": str(error.get("code") or error.get("type") or ""),
+        "param": str(error.get("param") or ""),
+    }
+    if error and any(
+        word in f"{facts['code']} {error.get('type')} {refusal.message}".lower()
+        for word in _NO_CREDIT
+    ):
+        return KeyRefused(
+            f"{said}\nThe account has no credit left. Top it up, then resume the run.", **facts
+        )
     if error and status in _KEY:
-        return KeyRefused(f"{said}\nSet {_key_name(endpoint)} to a key that may use this model, then resume the run.", **facts)
+        return KeyRefused(
+            f"{said}\nSet {_key_name(endpoint)} to a key that may use this model, then resume the run.",
+            **facts,
+        )
     if status == 429:
-        return Throttled(f"{said}\nFewer calls at once, or another model.", retry_after=read_retry_after(refusal.headers), **facts)
+        return Throttled(
+            f"{said}\nFewer calls at once, or another model.",
+            retry_after=read_retry_after(refusal.headers),
+            **facts,
+        )
     if status in _PASSING or status in _KEY or (status >= 500 and status != 501):
         wait, sent = read_retry_after(refusal.headers), status in _RELAYED
-        return Outage(f"{said}\nRetry the run once it serves again.", retry_after=wait, sent=sent, **facts)
-    return BadRequest(f"{said}\nMend the model's name, its address or its settings: asking again changes nothing.", **facts)
+        return Outage(
+            f"{said}\nRetry the run once it serves again.", retry_after=wait, sent=sent, **facts
+        )
+    return BadRequest(
+        f"{said}\nMend the model's name, its address or its settings: asking again changes nothing.",
+        **facts,
+    )
 
 
 def _key_name(endpoint: Endpoint) -> str:
@@ -85,6 +115,8 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     if _NUMBER.fullmatch(spelled):
         return min(float(spelled), _DAY)
     try:
-        return min(max(email.utils.parsedate_to_datetime(spelled).timestamp() - time.time(), 0.0), _DAY)
+        return min(
+            max(email.utils.parsedate_to_datetime(spelled).timestamp() - time.time(), 0.0), _DAY
+        )
     except (ValueError, OverflowError):
         return None

@@ -116,8 +116,14 @@ class Gateway:
                 spent.add(ended.completion)
             heard = parse_completion(ended.completion, request.reply)
             outcome, fault = name_outcome(request, heard)
-            told = {"kin": self._is_kin(request.role), "outcome": outcome, "error": fault} | ended.told
-            entry = self._make_entry(describe(request, key[0], provider, count_characters(request)) | told)
+            told = {
+                "kin": self._is_kin(request.role),
+                "outcome": outcome,
+                "error": fault,
+            } | ended.told
+            entry = self._make_entry(
+                describe(request, key[0], provider, count_characters(request)) | told
+            )
             await self._journal.append(entry)
             if entry.answers:
                 self._known.setdefault(key, entry)
@@ -125,7 +131,9 @@ class Gateway:
 
     def _is_kin(self, role: Role) -> bool:
         """A judge is partial to its own family; told of each call, for whoever reads the ledger later."""
-        return role in ("critic", "judge") and _are_kin(self.provider.model, self.provider_of(role).model)
+        return role in ("critic", "judge") and _are_kin(
+            self.provider.model, self.provider_of(role).model
+        )
 
     def _lock(self, key: tuple[str, int]) -> asyncio.Lock:
         """Who holds one on a loop that was closed will never let go."""
@@ -135,12 +143,23 @@ class Gateway:
 
     def _reuse(self, key: tuple[str, int]) -> _Ended | None:
         """A reply of another run is copied, so that this one can be resumed and played back without it."""
-        nothing = {"reused": True, "retries": 0, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "latency": 0.0, "reply": ""}
+        nothing = {
+            "reused": True,
+            "retries": 0,
+            "tokens_in": 0,
+            "tokens_out": 0,
+            "cost": 0.0,
+            "latency": 0.0,
+            "reply": "",
+        }
         if (own := self._known.get(key)) is not None:
             return _Ended(recall(own), nothing)
         if (lent := self.discipline.borrowed.get(key)) is not None:
             completion = recall(lent)
-            return _Ended(completion, nothing | describe_content(completion) | {"reused_from": self.discipline.lender})
+            return _Ended(
+                completion,
+                nothing | describe_content(completion) | {"reused_from": self.discipline.lender},
+            )
         return None
 
     async def _ask(self, request: Request, key: str, provider: Provider) -> _Ended:
@@ -151,12 +170,21 @@ class Gateway:
         except ModelError as error:
             clean = self.discipline.redactor.clean(error)
             if effort.sent is not None:
-                await self._note_failure(describe(request, key, provider, count_characters(request)), clean, effort)
+                await self._note_failure(
+                    describe(request, key, provider, count_characters(request)), clean, effort
+                )
         else:
             price = self.discipline.prices.find(provider.name, provider.model)
             source = price.told if price is not None and completion.cost is not None else ""
-            told = describe_content(completion) | describe_usage(completion.usage) | _describe_effort(effort)
-            return _Ended(completion, told | {"reused": False, "cost": completion.cost, "price_source": source})
+            told = (
+                describe_content(completion)
+                | describe_usage(completion.usage)
+                | _describe_effort(effort)
+            )
+            return _Ended(
+                completion,
+                told | {"reused": False, "cost": completion.cost, "price_source": source},
+            )
         raise clean
 
     async def _spend(self, caller: Caller, request: Request, effort: Effort) -> Completion:
@@ -168,16 +196,24 @@ class Gateway:
         foreseen = Amount(charged or 0.0, expected.total)
         effort.foresee(expected.total, charged)
         budget, took = self.discipline.budget, Amount()
-        guessed, later = not caller.experience.knows(request), caller.provider if isinstance(caller.provider, Deferred) else None
+        guessed, later = (
+            not caller.experience.knows(request),
+            caller.provider if isinstance(caller.provider, Deferred) else None,
+        )
         if later is not None:
             later.expect(request, foreseen, guessed)
-        hold = await budget.hold(foreseen, guessed) if budget is not None and later is None else None
+        hold = (
+            await budget.hold(foreseen, guessed) if budget is not None and later is None else None
+        )
         try:
             completion = await caller.call(request, expected, effort)
             caller.experience.learn(request, characters, completion.usage)
             if completion.cost is None and price is not None:
                 completion = completion.priced(price.charge(completion.usage))
-            took = Amount(foreseen.money if completion.cost is None else completion.cost, completion.usage.total)
+            took = Amount(
+                foreseen.money if completion.cost is None else completion.cost,
+                completion.usage.total,
+            )
         finally:
             if hold is not None:
                 hold.settle(took + foreseen.times(effort.unanswered))
@@ -187,8 +223,13 @@ class Gateway:
 
     async def _note_failure(self, known: dict[str, Any], error: ModelError, effort: Effort) -> None:
         nothing = {"reused": False, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "reply": ""}
-        told = {"outcome": "outage" if isinstance(error, Outage) else "refused", "error": f"{type(error).__name__}: {error.message}"}
-        await self._journal.append(self._make_entry(known | nothing | told | _describe_effort(effort)))
+        told = {
+            "outcome": "outage" if isinstance(error, Outage) else "refused",
+            "error": f"{type(error).__name__}: {error.message}",
+        }
+        await self._journal.append(
+            self._make_entry(known | nothing | told | _describe_effort(effort))
+        )
 
     def _make_entry(self, told: dict[str, Any]) -> ModelCall:
         return ModelCall.model_validate({"ordinal": self._journal.next_ordinal()} | told)
@@ -197,8 +238,13 @@ class Gateway:
         """One per model, whatever roles it plays; a recording has one for each role, since each plays back its own calls."""
         model = provider.name, provider.model, 0 if is_limited(provider.name) else id(provider)
         if model not in self._callers:
-            terms, shares = self.discipline, self.discipline.shares if is_limited(provider.name) else None
-            self._callers[model] = Caller(provider, terms.limits, terms.retries, self._chance, shares=shares)
+            terms, shares = (
+                self.discipline,
+                self.discipline.shares if is_limited(provider.name) else None,
+            )
+            self._callers[model] = Caller(
+                provider, terms.limits, terms.retries, self._chance, shares=shares
+            )
         return self._callers[model]
 
     def _hide(self, completion: Completion) -> Completion:
@@ -206,17 +252,38 @@ class Gateway:
         redactor = self.discipline.redactor
         calls = tuple(_hide_call(call, redactor) for call in completion.tool_calls)
         signed = tuple(map(redactor.hide_within, completion.signed))
-        texts = {name: redactor.hide(getattr(completion, name)) for name in ("text", "reasoning", "model")}
-        return replace(completion, **texts, tool_calls=calls, signed=signed, notes=tuple(map(redactor.hide, completion.notes)))
+        texts = {
+            name: redactor.hide(getattr(completion, name))
+            for name in ("text", "reasoning", "model")
+        }
+        return replace(
+            completion,
+            **texts,
+            tool_calls=calls,
+            signed=signed,
+            notes=tuple(map(redactor.hide, completion.notes)),
+        )
 
 
 def _hide_call(call: ToolCall, redactor: Redactor) -> ToolCall:
     """Arguments that held a secret are read no more."""
     shown = replace(call, id=redactor.hide(call.id), name=redactor.hide(call.name))
-    return replace(shown, raw=redactor.hide(call.raw), arguments=None) if redactor.finds(call.raw) else shown
+    return (
+        replace(shown, raw=redactor.hide(call.raw), arguments=None)
+        if redactor.finds(call.raw)
+        else shown
+    )
 
 
 def _describe_effort(effort: Effort) -> dict[str, Any]:
-    told = {"retries": effort.retries, "waited": effort.waited, "latency": effort.latency(time.monotonic())}
+    told = {
+        "retries": effort.retries,
+        "waited": effort.waited,
+        "latency": effort.latency(time.monotonic()),
+    }
     tokens, cost = effort.possibly_paid
-    return told | {"possibly_paid": effort.unanswered, "possibly_paid_tokens": tokens, "possibly_paid_cost": cost}
+    return told | {
+        "possibly_paid": effort.unanswered,
+        "possibly_paid_tokens": tokens,
+        "possibly_paid_cost": cost,
+    }

@@ -14,7 +14,9 @@ async def hand_in(providers: Sequence[Provider]) -> tuple[RunningBatch, ...]:
     return tuple([underway for batch in batches for underway in await batch.hand_in()])
 
 
-def describe_pending(step: str, items: int, underway: Sequence[RunningBatch], now: float) -> Pending:
+def describe_pending(
+    step: str, items: int, underway: Sequence[RunningBatch], now: float
+) -> Pending:
     """What a step waits for, and when looking again is worth it."""
     seconds = wait_before_looking(underway, now)
     told = "; ".join(_describe(one) for one in underway[:5]) or "nothing under way"

@@ -70,7 +70,13 @@ def recall(call: ModelCall) -> Completion:
         logprobs=None if call.logprobs is None else tuple(call.logprobs),
         notes=tuple(call.notes),
         cost=0.0,
-        recalled=Usage(call.tokens_in, call.tokens_out, call.tokens_cached, call.tokens_cache_write, call.tokens_reasoning),
+        recalled=Usage(
+            call.tokens_in,
+            call.tokens_out,
+            call.tokens_cached,
+            call.tokens_cache_write,
+            call.tokens_reasoning,
+        ),
     )
 
 

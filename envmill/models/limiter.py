@@ -52,7 +52,11 @@ class Limiter:
     """One per process and model; it outlives event loops."""
 
     def __init__(
-        self, name: str, limits: ModelLimits, clock: Callable[[], float] = time.monotonic, share: Callable[[], Share] | None = None
+        self,
+        name: str,
+        limits: ModelLimits,
+        clock: Callable[[], float] = time.monotonic,
+        share: Callable[[], Share] | None = None,
     ) -> None:
         self.name, self.window = name, Window(limits.in_flight)
         self._clock = clock
@@ -105,7 +109,11 @@ class Limiter:
         if self.window.shrink(passage.began, now):
             self.requests.slow_down(now)
             self._complaints += 1
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._complaints - 1, 10)) if retry_after is None else pause
+            pause = (
+                min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._complaints - 1, 10))
+                if retry_after is None
+                else pause
+            )
         self._paused_until = max(self._paused_until, now + pause)
 
     def leave(self, passage: Admission) -> None:
@@ -116,7 +124,12 @@ class Limiter:
 
     def _delay(self, tokens: float) -> float:
         now = self._clock()
-        return max(self._paused_until - now, self.requests.delay(1, now), self.tokens.delay(tokens, now), 0.0)
+        return max(
+            self._paused_until - now,
+            self.requests.delay(1, now),
+            self.tokens.delay(tokens, now),
+            0.0,
+        )
 
     def _let_through(self, tokens: float) -> Admission:
         now = self._clock()

@@ -10,14 +10,20 @@ SLOT = re.compile(r"\{\{(\w+(?:\.\w+)*)\}\}")
 SCHEMA_SLOT = "reply_schema"
 """The slot that the reply's JSON schema fills."""
 
-_DOUBLE = re.compile(r"\{\{+[^{}\n]*\}*")  # JSON never opens with two braces: whatever does was meant as a slot
+_DOUBLE = re.compile(
+    r"\{\{+[^{}\n]*\}*"
+)  # JSON never opens with two braces: whatever does was meant as a slot
 _SINGLE = re.compile(r"(?<!\{)\{\s*(\w+)\s*\}+")
 
 
 def lint(text: str, takes: type[Contract], gives: type[Contract] | None) -> list[str]:
     """Every fault, in words; none for a prompt that uses exactly what it is given."""
     slots, fields = list_slots(text), set(takes.model_fields)
-    return [*_find_slips(text, fields | {SCHEMA_SLOT}), *_compare(slots, fields), *_judge_schema(slots, takes, gives)]
+    return [
+        *_find_slips(text, fields | {SCHEMA_SLOT}),
+        *_compare(slots, fields),
+        *_judge_schema(slots, takes, gives),
+    ]
 
 
 def list_slots(text: str) -> set[str]:
@@ -41,7 +47,9 @@ def _compare(slots: set[str], fields: set[str]) -> Iterator[str]:
         yield f"unused slot {{{{{name}}}}}: the model never learns it; use it, or take it out of the input"
 
 
-def _judge_schema(slots: set[str], takes: type[Contract], gives: type[Contract] | None) -> Iterator[str]:
+def _judge_schema(
+    slots: set[str], takes: type[Contract], gives: type[Contract] | None
+) -> Iterator[str]:
     if SCHEMA_SLOT in takes.model_fields:
         yield f"its input has a field {SCHEMA_SLOT}, which is the name of the reply's schema"
     elif gives is not None and SCHEMA_SLOT not in slots:

@@ -81,7 +81,9 @@ def _read_at(text: str, start: int) -> tuple[dict[str, Json], int] | str:
 
 def _decode(text: str, start: int) -> tuple[dict[str, Json], int]:
     value, end = _DECODER.raw_decode(text, start)
-    canonical_json(value).encode()  # NaN and half a surrogate pair are read without a word, and could not be stored
+    canonical_json(
+        value
+    ).encode()  # NaN and half a surrogate pair are read without a word, and could not be stored
     return value, end
 
 
@@ -101,7 +103,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_refuse_twins, strict=False)
 
 def _mend(text: str) -> str:
     """Trailing commas and Python's constants, outside strings."""
-    return "".join(piece if piece.startswith('"') else _mend_between(piece) for piece in _PIECES.findall(text))
+    return "".join(
+        piece if piece.startswith('"') else _mend_between(piece) for piece in _PIECES.findall(text)
+    )
 
 
 def _mend_between(piece: str) -> str:

@@ -61,7 +61,13 @@ def _render_plain(schema: dict[str, Json], depth: int) -> str:
 def _render_object(schema: dict[str, Json], depth: int) -> str:
     more = schema.get("additionalProperties")
     if not schema.get("properties"):
-        return f"{{[key]: {render_type(more, depth)}}}" if is_object(more) else "{}" if more is False else "object"
+        return (
+            f"{{[key]: {render_type(more, depth)}}}"
+            if is_object(more)
+            else "{}"
+            if more is False
+            else "object"
+        )
     fields = list(render_fields(schema, depth + 1))
     if (
         not any("//" in field or "\n" in field for field in fields)
@@ -78,13 +84,23 @@ def render_fields(schema: Json, depth: int = 0) -> Iterator[str]:
     properties: dict[str, Json] = schema.get("properties") or {}
     for name, part in properties.items():
         optional = "" if name in required or "const" in part else "?"
-        default = "" if (value := part.get("default")) in _EMPTY or "const" in part else f" = {canonical_json(value)}"
-        told = f"  // {part['description']}" if part.get("description") and "const" not in part else ""
+        default = (
+            ""
+            if (value := part.get("default")) in _EMPTY or "const" in part
+            else f" = {canonical_json(value)}"
+        )
+        told = (
+            f"  // {part['description']}" if part.get("description") and "const" not in part else ""
+        )
         yield f"{name}{optional}: {render_type(part, depth)}{default},{told}"
 
 
 def _render_bounds(schema: dict[str, Json]) -> str:
     # Of a tuple, `?` behind a place says how many are needed.
-    bounds = [bound for bound in _BOUNDS if bound in schema and (bound != "minItems" or "prefixItems" not in schema)]
+    bounds = [
+        bound
+        for bound in _BOUNDS
+        if bound in schema and (bound != "minItems" or "prefixItems" not in schema)
+    ]
     told = [f"{bound} {canonical_json(schema[bound])}" for bound in bounds]
     return f" ({', '.join(told)})" if told else ""

@@ -27,7 +27,17 @@ class Offline:
         if self._client is not None:
             return Completion(await self._ask(self._client, request, talk), cost=0.0)
         assert self._author is not None
-        return Completion(self._author(request.prompt.name, request.inputs, request.seed, request.sample, self._mistakes, talk), cost=0.0)
+        return Completion(
+            self._author(
+                request.prompt.name,
+                request.inputs,
+                request.seed,
+                request.sample,
+                self._mistakes,
+                talk,
+            ),
+            cost=0.0,
+        )
 
     async def _ask(self, client: httpx.AsyncClient, request: Request, talk: list[str]) -> str:
         question = {
@@ -39,11 +49,15 @@ class Offline:
             "talk": talk,
         }
         try:
-            answer = await client.post(self._url, json=question, headers={"X-EnvMill-Subject": request.subject})
+            answer = await client.post(
+                self._url, json=question, headers={"X-EnvMill-Subject": request.subject}
+            )
             answer.raise_for_status()
             return answer.json()["reply"]
         except (httpx.HTTPError, ValueError, KeyError) as error:
-            raise Outage(f"The offline author at {self._url} does not answer ({error}). Start it again, then retry the run.") from error
+            raise Outage(
+                f"The offline author at {self._url} does not answer ({error}). Start it again, then retry the run."
+            ) from error
 
     async def close(self) -> None:
         if self._client is not None:

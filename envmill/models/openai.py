@@ -21,7 +21,13 @@ from envmill.models.shape import take_count, take_number, take_object, take_obje
 from envmill.models.streams import gather_chat
 from schemas.base import Json, canonical_json, is_array
 
-_STOPS: dict[str, Stop] = {"stop": "end", "length": "length", "tool_calls": "tool", "function_call": "tool", "content_filter": "filter"}
+_STOPS: dict[str, Stop] = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool",
+    "function_call": "tool",
+    "content_filter": "filter",
+}
 _BROKEN_OFF = {"abort", "error"}
 """What servers say of a reply they gave up themselves."""
 _THINKING = re.compile(r"\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>\s*", re.DOTALL)
@@ -51,21 +57,40 @@ class Chat:
         }
     )
 
-    streaming: ClassVar[dict[str, Json]] = {"stream": True, "stream_options": {"include_usage": True}}
+    streaming: ClassVar[dict[str, Json]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
 
     def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
         """Body of the request."""
         form, schema = pick_form(request, terms)
         knobs = _write_knobs(request, terms)
-        body: dict[str, Json] = {"model": model, "messages": [_write_message(message, terms) for message in request.messages]}
-        body |= {name: value for name, value in knobs.items() if value is not None and name not in terms.dropped}
+        body: dict[str, Json] = {
+            "model": model,
+            "messages": [_write_message(message, terms) for message in request.messages],
+        }
+        body |= {
+            name: value
+            for name, value in knobs.items()
+            if value is not None and name not in terms.dropped
+        }
         body |= _write_form(form, schema, request)
         if request.tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.parameters,
+                    },
+                }
                 for tool in request.tools
             ]
-        dropped = tuple(name for name in ("temperature", "top_p", "seed", "logprobs") if name in terms.dropped)
+        dropped = tuple(
+            name for name in ("temperature", "top_p", "seed", "logprobs") if name in terms.dropped
+        )
         return WireRequest(body, (*note_dropped(request, dropped), *note_form(form, request)))
 
     def read(self, body: Json) -> Completion:
@@ -102,19 +127,33 @@ def _write_form(form: Form, schema: Json, request: Request) -> dict[str, Json]:
         return {}
     if form == "object":
         return {"response_format": {"type": "json_object"}}
-    return {"response_format": {"type": "json_schema", "json_schema": {"name": request.reply.__name__, "schema": schema, "strict": True}}}
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": request.reply.__name__, "schema": schema, "strict": True},
+        }
+    }
 
 
 def _write_message(message: Message, terms: ModelTerms) -> Json:
     """Thinking goes back under both names that compatible servers read: their templates leave out what is of no use any more."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
-    shown = message.role == "assistant" and message.reasoning and not terms.own and not terms.dropped & _THOUGHTS
+    shown = (
+        message.role == "assistant"
+        and message.reasoning
+        and not terms.own
+        and not terms.dropped & _THOUGHTS
+    )
     thought = dict.fromkeys(sorted(_THOUGHTS), message.reasoning) if shown else {}
     if not message.tool_calls:
         return {"role": message.role, "content": message.text, **thought}
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": canonical_json(render_arguments(call))}}
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": canonical_json(render_arguments(call))},
+        }
         for call in message.tool_calls
     ]
     return {"role": "assistant", "content": message.text or None, "tool_calls": calls, **thought}
@@ -131,7 +170,11 @@ def _read_choice(choice: dict[str, Json], body: dict[str, Json]) -> Completion:
     )
     refusal = take_text(message.get("refusal"))
     thought, text = _split_thinking(_read_content(message.get("content")))
-    reasoning = take_text(message.get("reasoning_content")) or take_text(message.get("reasoning")) or thought
+    reasoning = (
+        take_text(message.get("reasoning_content"))
+        or take_text(message.get("reasoning"))
+        or thought
+    )
     stop: Stop = "refusal" if refusal else _STOPS.get(finish, "end")
     token_ids, logprobs = _read_tokens(choice)
     return Completion(
@@ -149,7 +192,11 @@ def _read_choice(choice: dict[str, Json], body: dict[str, Json]) -> Completion:
 
 def _read_content(content: Json) -> str:
     """Some gateways answer in parts, as some requests are written."""
-    return content if isinstance(content, str) else "".join(take_text(part.get("text")) for part in take_objects(content))
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(take_text(part.get("text")) for part in take_objects(content))
+    )
 
 
 def _split_thinking(text: str) -> tuple[str, str]:
@@ -158,11 +205,15 @@ def _split_thinking(text: str) -> tuple[str, str]:
 
 
 def _read_usage(usage: dict[str, Json]) -> Usage:
-    given, output = take_object(usage, "prompt_tokens_details"), take_count(usage.get("completion_tokens"))
+    given, output = (
+        take_object(usage, "prompt_tokens_details"),
+        take_count(usage.get("completion_tokens")),
+    )
     return Usage(
         input=take_count(usage.get("prompt_tokens")),
         output=output,
-        cached=take_count(given.get("cached_tokens")) or take_count(usage.get("prompt_cache_hit_tokens")),
+        cached=take_count(given.get("cached_tokens"))
+        or take_count(usage.get("prompt_cache_hit_tokens")),
         cache_write=take_count(given.get("cache_write_tokens")),
         reasoning=count_reasoning(output, _count_thought(usage)),
     )
@@ -170,24 +221,40 @@ def _read_usage(usage: dict[str, Json]) -> Usage:
 
 def _count_thought(usage: dict[str, Json]) -> int:
     """SGLang names them beside the others."""
-    return take_count(take_object(usage, "completion_tokens_details").get("reasoning_tokens")) or take_count(usage.get("reasoning_tokens"))
+    return take_count(
+        take_object(usage, "completion_tokens_details").get("reasoning_tokens")
+    ) or take_count(usage.get("reasoning_tokens"))
 
 
 def _read_pairs(choice: dict[str, Json]) -> list[tuple[float, int]]:
     """(log probability, token id) as SGLang's older versions give them."""
     given: Json = take_object(choice, "meta_info").get("output_token_logprobs")
-    pairs = [(take_number(one[0]), one[1]) for one in given if is_array(one) and len(one) > 1] if is_array(given) else []
-    found = [(logprob, token) for logprob, token in pairs if logprob is not None and isinstance(token, int)]
+    pairs = (
+        [(take_number(one[0]), one[1]) for one in given if is_array(one) and len(one) > 1]
+        if is_array(given)
+        else []
+    )
+    found = [
+        (logprob, token)
+        for logprob, token in pairs
+        if logprob is not None and isinstance(token, int)
+    ]
     return found if len(found) == len(pairs) else []
 
 
-def _read_tokens(choice: dict[str, Json]) -> tuple[tuple[int, ...] | None, tuple[float, ...] | None]:
+def _read_tokens(
+    choice: dict[str, Json],
+) -> tuple[tuple[int, ...] | None, tuple[float, ...] | None]:
     pairs = _read_pairs(choice)
     told = take_objects(take_object(choice, "logprobs").get("content"))
     logprobs = [take_number(token.get("logprob")) for token in told]
     spelled = [_TOKEN.fullmatch(take_text(token.get("token"))) for token in told]
     listed: Json = choice.get("token_ids")
-    ids = [one for one in listed if isinstance(one, int)] if is_array(listed) else [int(one[1]) for one in spelled if one]
+    ids = (
+        [one for one in listed if isinstance(one, int)]
+        if is_array(listed)
+        else [int(one[1]) for one in spelled if one]
+    )
     known = [one for one in logprobs if one is not None]
     if not told:
         known = [logprob for logprob, _ in pairs]

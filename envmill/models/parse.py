@@ -46,7 +46,9 @@ def parse_completion(completion: Completion, reply: type[Contract] | None) -> Pa
     stopped = _STOPPED.get(completion.stop, "")
     if completion.stop in ("refusal", "filter"):
         said = " ".join(completion.text.split())[:200]
-        return ParsedCompletion(completion, complaint=f"{stopped}: {said}" if said else f"{stopped}.")
+        return ParsedCompletion(
+            completion, complaint=f"{stopped}: {said}" if said else f"{stopped}."
+        )
     parsed = parse_reply(completion.text, reply)
     if not isinstance(parsed, str):
         return ParsedCompletion(completion, parsed)
@@ -82,7 +84,9 @@ def _read_object(text: str, record: type[C]) -> C | str:
         return f"The JSON object cannot be read: {found.fault}"
     if not read:
         return "The reply holds no JSON object." if text.strip() else "The reply is empty."
-    return str(max(zip(map(len, map(str, found.objects)), read, strict=True), key=lambda pair: pair[0])[1])
+    return str(
+        max(zip(map(len, map(str, found.objects)), read, strict=True), key=lambda pair: pair[0])[1]
+    )
 
 
 def _validate(value: dict[str, Json], record: type[C]) -> C | str:
@@ -100,7 +104,10 @@ def _validate(value: dict[str, Json], record: type[C]) -> C | str:
 
 def _complain(error: ValidationError) -> str:
     faults = error.errors(include_url=False, include_context=False)
-    told = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}{_quote(fault['type'], fault['input'])}" for fault in faults]
+    told = [
+        f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}{_quote(fault['type'], fault['input'])}"
+        for fault in faults
+    ]
     more = f"; and {len(told) - _FAULTS} more" if len(told) > _FAULTS else ""
     return "The JSON object does not fit the schema: " + "; ".join(told[:_FAULTS]) + more
 

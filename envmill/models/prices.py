@@ -42,14 +42,20 @@ class Price(Contract):
     def fits(self, provider: str, model: str) -> bool:
         """Whether it is this model's."""
         stem = self.model.removesuffix("*")
-        return self.provider == provider and (model.startswith(stem) if self.model.endswith("*") else model == stem)
+        return self.provider == provider and (
+            model.startswith(stem) if self.model.endswith("*") else model == stem
+        )
 
     def charge(self, usage: Usage) -> float | None:
         """What so many tokens cost; None when a part has no price."""
-        if (usage.cached and self.cached_input is None) or (usage.cache_write and self.cache_write is None):
+        if (usage.cached and self.cached_input is None) or (
+            usage.cache_write and self.cache_write is None
+        ):
             return None
         plain = (usage.input - usage.cached - usage.cache_write) * self.input
-        caches = usage.cached * (self.cached_input or 0.0) + usage.cache_write * (self.cache_write or 0.0)
+        caches = usage.cached * (self.cached_input or 0.0) + usage.cache_write * (
+            self.cache_write or 0.0
+        )
         return (plain + caches + usage.output * self.output) / _MILLION
 
 
@@ -57,7 +63,9 @@ class Prices:
     """All entries; of those that fit a model the most particular holds."""
 
     def __init__(self, entries: Sequence[Price] = ()) -> None:
-        self._entries = sorted(entries, key=lambda price: (price.model.endswith("*"), -len(price.model)))
+        self._entries = sorted(
+            entries, key=lambda price: (price.model.endswith("*"), -len(price.model))
+        )
 
     @classmethod
     def load(cls, path: Path) -> "Prices":
@@ -65,15 +73,23 @@ class Prices:
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            raise SettingsError(f"There is no price file {path}. Point ENVMILL_PRICES at one, or unset it.") from error
+            raise SettingsError(
+                f"There is no price file {path}. Point ENVMILL_PRICES at one, or unset it."
+            ) from error
         except (OSError, ValueError) as error:
-            raise SettingsError(f"The price file {path} cannot be read ({error}). Mend it, or point ENVMILL_PRICES at another.") from error
+            raise SettingsError(
+                f"The price file {path} cannot be read ({error}). Mend it, or point ENVMILL_PRICES at another."
+            ) from error
         if strange := sorted(found.keys() - {"price"}):
-            raise SettingsError(f"{path} holds {', '.join(strange)}; only [[price]] entries are known.")
+            raise SettingsError(
+                f"{path} holds {', '.join(strange)}; only [[price]] entries are known."
+            )
         entries: Json = found.get("price", [])
         if not is_array(entries):
             raise SettingsError(f"{path}: write [[price]] with two brackets, one for each entry.")
-        return cls([_read_entry(entry, number, path) for number, entry in enumerate(entries, start=1)])
+        return cls(
+            [_read_entry(entry, number, path) for number, entry in enumerate(entries, start=1)]
+        )
 
     def find(self, provider: str, model: str) -> Price | None:
         """The model's price, if somebody entered one."""
@@ -84,7 +100,9 @@ def _read_entry(entry: object, number: int, path: Path) -> Price:
     try:
         return Price.model_validate(entry)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
         raise SettingsError(
             f"{path}, price {number} cannot be used ({faults}). Every entry needs a source and the date it was read."
         ) from error

@@ -22,7 +22,9 @@ class ProcessRegistry:
         young = folder / f"{self.name}.young"
         self._file = os.open(young, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._file, fcntl.LOCK_EX)
-        young.rename(self._path(self.name))  # locked before it bears its name: unlocked it would be taken for a dead one's
+        young.rename(
+            self._path(self.name)
+        )  # locked before it bears its name: unlocked it would be taken for a dead one's
 
     def publish(self, note: bytes) -> None:
         """What the others may know of us; notes are of one length."""

@@ -31,13 +31,22 @@ class Prompt:
     """Inputs to show it with, as JSON."""
 
     @classmethod
-    def load(cls, path: Path, takes: type[Contract] | None = None, gives: type[Contract] | None = None) -> "Prompt":
+    def load(
+        cls, path: Path, takes: type[Contract] | None = None, gives: type[Contract] | None = None
+    ) -> "Prompt":
         """With its records the file is linted: a prompt that says less than it is given fails here, and not in the bill."""
         text = _include(path)
         if takes is not None and (faults := lint(text, takes, gives)):
             raise SettingsError(f"Prompt {path}: {'; '.join(faults)}.", faults=faults)
         example = path.with_suffix(".example.json")
-        return cls(path.stem, text, digest(text), takes, gives, example.read_text(encoding="utf-8") if example.exists() else "")
+        return cls(
+            path.stem,
+            text,
+            digest(text),
+            takes,
+            gives,
+            example.read_text(encoding="utf-8") if example.exists() else "",
+        )
 
     def render(self, inputs: Contract, reply: type[Contract] | None) -> str:
         """Fill every slot; a slot nobody fills is a defect of the prompt, not of the model."""
@@ -57,7 +66,11 @@ class Prompt:
 
     def cut(self, text: str) -> list[str]:
         """Rendered text in the parts that a cache can keep: what is constant, then each section that inputs fill, three parts at most."""
-        headings = [section.partition("\n")[0] for section in _SECTION.split(self.text)[1:] if list_slots(section) - {SCHEMA_SLOT}]
+        headings = [
+            section.partition("\n")[0]
+            for section in _SECTION.split(self.text)[1:]
+            if list_slots(section) - {SCHEMA_SLOT}
+        ]
         parts, rest = list[str](), text
         for heading in headings[:2]:
             before, found, after = rest.partition(f"\n{heading}\n")
@@ -70,11 +83,15 @@ class Prompt:
     def exemplify(self) -> Contract:
         """Its example as the record it takes."""
         if self.takes is None or not self.example:
-            raise SettingsError(f"Prompt {self.name} has no example: put one beside it as {self.name}.example.json.")
+            raise SettingsError(
+                f"Prompt {self.name} has no example: put one beside it as {self.name}.example.json."
+            )
         try:
             return self.takes.model_validate_json(self.example)
         except ValidationError as error:
-            raise SettingsError(f"{self.name}.example.json does not fit {self.takes.__name__}: {error}") from error
+            raise SettingsError(
+                f"{self.name}.example.json does not fit {self.takes.__name__}: {error}"
+            ) from error
 
 
 def _include(path: Path) -> str:
@@ -91,4 +108,8 @@ def _include(path: Path) -> str:
 
 def describe_prompt(prompt: Prompt | None) -> dict[str, str]:
     """A prompt as the origin of what was got with it; empty where nothing was asked."""
-    return {"prompt": prompt.name, "prompt_hash": prompt.hash} if prompt else {"prompt": "", "prompt_hash": ""}
+    return (
+        {"prompt": prompt.name, "prompt_hash": prompt.hash}
+        if prompt
+        else {"prompt": "", "prompt_hash": ""}
+    )

@@ -5,15 +5,23 @@ from dataclasses import dataclass, field
 from envmill.models.base import Request, Usage
 from schemas.base import canonical_json
 
-_PER_TOKEN = 3.0  # characters, until a model has shown its own: on the safe side for English and for code
+_PER_TOKEN = (
+    3.0  # characters, until a model has shown its own: on the safe side for English and for code
+)
 _GUESS = 1024  # output tokens of a prompt that was never answered
 _WEIGHT = 0.2  # of the newest reply in the running ratio
 
 
 def count_characters(request: Request) -> int:
     """Characters a request sends, tools and schema included."""
-    said = sum(len(message.text) + sum(len(call.raw) for call in message.tool_calls) for message in request.messages)
-    tools = sum(len(tool.name) + len(tool.description) + len(canonical_json(tool.parameters)) for tool in request.tools)
+    said = sum(
+        len(message.text) + sum(len(call.raw) for call in message.tool_calls)
+        for message in request.messages
+    )
+    tools = sum(
+        len(tool.name) + len(tool.description) + len(canonical_json(tool.parameters))
+        for tool in request.tools
+    )
     return said + tools
 
 
@@ -30,7 +38,10 @@ class PromptStatistics:
         """What a call will take, at most by what is known."""
         most = request.sampling.max_tokens
         output = self.outputs.get(request.prompt.name, _GUESS)
-        return Usage(input=round(characters / self.per_token), output=output if most is None else min(output, most))
+        return Usage(
+            input=round(characters / self.per_token),
+            output=output if most is None else min(output, most),
+        )
 
     def knows(self, request: Request) -> bool:
         """Whether the prompt was ever answered."""
@@ -38,7 +49,13 @@ class PromptStatistics:
 
     def learn(self, request: Request, characters: int, usage: Usage) -> None:
         """A reply came."""
-        self.outputs[request.prompt.name] = max(self.outputs.get(request.prompt.name, 0), usage.output)
+        self.outputs[request.prompt.name] = max(
+            self.outputs.get(request.prompt.name, 0), usage.output
+        )
         if usage.input and characters:
             seen = characters / usage.input
-            self.per_token = seen if self.per_token == _PER_TOKEN else self.per_token + _WEIGHT * (seen - self.per_token)
+            self.per_token = (
+                seen
+                if self.per_token == _PER_TOKEN
+                else self.per_token + _WEIGHT * (seen - self.per_token)
+            )

@@ -2,12 +2,19 @@
 
 from collections import deque
 
-_BURST = 2.0  # seconds' worth that may go at once: vendors count in windows much shorter than a minute
+_BURST = (
+    2.0  # seconds' worth that may go at once: vendors count in windows much shorter than a minute
+)
 _SEEN = 10.0  # seconds of the past that say how fast we were when a vendor complained
-_ENOUGH, _SHARE = 10, 0.1  # sent in that time, and refused of it: fewer complaints are chance, and the window's to answer
+_ENOUGH, _SHARE = (
+    10,
+    0.1,
+)  # sent in that time, and refused of it: fewer complaints are chance, and the window's to answer
 _SLOWED = 0.95  # of what was served
 _RECOVERY = 1.05  # per second without complaint: twice as fast after 14 s
-_FREE = 4.0  # times the rate that met a complaint, after which a rate nobody asked for is lifted again
+_FREE = (
+    4.0  # times the rate that met a complaint, after which a rate nobody asked for is lifted again
+)
 
 
 class Rate:
@@ -36,7 +43,11 @@ class Rate:
 
     def divide(self, holders: int) -> None:
         """So many processes share what was set; what a vendor taught us holds on."""
-        if self._whole is None or self.per_minute is None or self._ceiling == (ceiling := self._whole / holders):
+        if (
+            self._whole is None
+            or self.per_minute is None
+            or self._ceiling == (ceiling := self._whole / holders)
+        ):
             return
         self.per_minute = min(self.per_minute, ceiling) if self._met else ceiling
         self._ceiling, self._level = ceiling, min(self._level, self._room())

@@ -29,10 +29,18 @@ def is_file(recording: str) -> bool:
     return "/" in recording or recording.endswith(".jsonl")
 
 
-def write_recording(path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor, past: Past = NO_PAST) -> int:
+def write_recording(
+    path: Path, run: str, calls: Iterable[ModelCall], redactor: Redactor, past: Past = NO_PAST
+) -> int:
     """Write the file whole or not at all; how many calls it holds."""
     rows = [_hide(call.model_dump(mode="json"), redactor) for call in order_calls(calls)]
-    head = {"kind": _KIND, "version": _VERSION, "run": run, "calls": len(rows), "past": past.model_dump(mode="json")}
+    head = {
+        "kind": _KIND,
+        "version": _VERSION,
+        "run": run,
+        "calls": len(rows),
+        "past": past.model_dump(mode="json"),
+    }
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,12 +62,18 @@ def read_recording(path: Path) -> list[ModelCall]:
     try:
         head, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record FILE`.") from error
+        raise SettingsError(
+            f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record FILE`."
+        ) from error
     if not is_object(head) or head.get("kind") != _KIND:
-        raise SettingsError(f"{path} is no recording of EnvMill. Make one with `envmill run --record FILE`.")
+        raise SettingsError(
+            f"{path} is no recording of EnvMill. Make one with `envmill run --record FILE`."
+        )
     if head.get("version") != _VERSION or head.get("calls") != len(rows):
         said = f"version {head.get('version')}, {len(rows)} of {head.get('calls')} calls"
-        raise SettingsError(f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew.")
+        raise SettingsError(
+            f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew."
+        )
     return [_read_row(row, path, number) for number, row in enumerate(rows, start=2)]
 
 
@@ -71,9 +85,13 @@ def read_past(recording: str) -> Past:
 
 def _read_row(row: Json, path: Path, number: int) -> ModelCall:
     try:
-        return ModelCall.model_validate(upgrade(ModelCall.table, int(row["schema_version"]), row, version_of(ModelCall)))
+        return ModelCall.model_validate(
+            upgrade(ModelCall.table, int(row["schema_version"]), row, version_of(ModelCall))
+        )
     except (ValidationError, KeyError, TypeError, ValueError) as error:
-        raise SettingsError(f"{path}, line {number} is no model call ({error}). Copy the file again, or record anew.") from error
+        raise SettingsError(
+            f"{path}, line {number} is no model call ({error}). Copy the file again, or record anew."
+        ) from error
 
 
 def _hide(value: Any, redactor: Redactor) -> Any:

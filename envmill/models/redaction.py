@@ -28,7 +28,12 @@ class Redactor:
     """Knows the secrets of this process by value, and others by their shape."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if len(secret.strip()) >= _SHORTEST for form in _list_forms(secret.strip())}
+        known = {
+            form
+            for secret in secrets
+            if len(secret.strip()) >= _SHORTEST
+            for form in _list_forms(secret.strip())
+        }
         self._search, self._sub = _compile(known)
 
     def __reduce__(self) -> NoReturn:
@@ -56,7 +61,10 @@ class Redactor:
 
     def clean(self, error: E) -> E:
         """The same error without secrets; its causes stay behind, since their texts and objects hold headers."""
-        facts = {name: self.hide_all(value) if isinstance(value, str) else value for name, value in error.facts.items()}
+        facts = {
+            name: self.hide_all(value) if isinstance(value, str) else value
+            for name, value in error.facts.items()
+        }
         return type(error)(self.hide_all(error.message), **facts)
 
 
@@ -65,7 +73,12 @@ def _list_forms(secret: str) -> Iterator[str]:
 
     Base64 is known wherever in a longer text the secret stands. Each further form makes every search slower.
     """
-    yield from (secret, repr(secret)[1:-1], secret[::-1], quote(secret.encode("utf-8", "surrogatepass")))
+    yield from (
+        secret,
+        repr(secret)[1:-1],
+        secret[::-1],
+        quote(secret.encode("utf-8", "surrogatepass")),
+    )
     for told in (secret, secret[::-1]):
         for coded in _list_coded(told.encode("utf-8", "surrogatepass")):
             yield from (coded, coded[::-1])

@@ -27,7 +27,9 @@ def render_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     if is_array(value) and value and all(isinstance(item, AnyTool) for item in value):
-        return indent("\n".join(["", *(line for tool in value for line in _render_tool(tool))]), "  ")
+        return indent(
+            "\n".join(["", *(line for tool in value for line in _render_tool(tool))]), "  "
+        )
     if isinstance(value, AnyTool):
         return "\n".join(_render_tool(value))
     return canonical_json(strip(value))
@@ -37,8 +39,16 @@ def strip(value: Any) -> Json:
     """Plain JSON. A record loses optional fields that are empty and those that are shown apart; data such as rows stays whole."""
     if isinstance(value, Contract):
         written = value.model_dump(mode="json")
-        fields = {name: field for name, field in type(value).model_fields.items() if name in written and name not in value.aside}
-        empty = {name for name, field in fields.items() if written[name] in _EMPTY and field.default == getattr(value, name)}
+        fields = {
+            name: field
+            for name, field in type(value).model_fields.items()
+            if name in written and name not in value.aside
+        }
+        empty = {
+            name
+            for name, field in fields.items()
+            if written[name] in _EMPTY and field.default == getattr(value, name)
+        }
         return {name: strip(getattr(value, name)) for name in fields if name not in empty}
     if is_object(value):
         return {name: strip(item) for name, item in value.items()}
@@ -49,7 +59,11 @@ def _render_tool(tool: AnyTool) -> Iterator[str]:
     """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
     takes = _order(tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None))
     fields = list(render_fields(_drop_words(takes))) if takes else []
-    signature = "" if takes is None or takes == {} else f"({', '.join(field.rstrip(',') for field in fields)})"
+    signature = (
+        ""
+        if takes is None or takes == {}
+        else f"({', '.join(field.rstrip(',') for field in fields)})"
+    )
     yield f"- {tool.name}{signature} {'; '.join(_list_traits(tool))}. {tool.description}"
     yield from (f"  {name}: {told}" for name, told in _list_words(takes, ""))
     if replies := getattr(tool, "outputs", None):
@@ -63,7 +77,9 @@ def _drop_words(schema: Json) -> Json:
     if not is_object(schema):
         return schema
     return {
-        name: {key: _drop_words(value) for key, value in part.items()} if name == "properties" and is_object(part) else _drop_words(part)
+        name: {key: _drop_words(value) for key, value in part.items()}
+        if name == "properties" and is_object(part)
+        else _drop_words(part)
         for name, part in schema.items()
         if name != "description" or not isinstance(part, str)
     }
@@ -89,9 +105,13 @@ def _order(schema: Json) -> Json:
     if not is_object(schema):
         return schema
     parts: dict[str, Json] = {name: _order(part) for name, part in sorted(schema.items())}
-    if is_object(properties := parts.get("properties")) and is_array(needed := parts.get("required")):
+    if is_object(properties := parts.get("properties")) and is_array(
+        needed := parts.get("required")
+    ):
         first = {name: properties[name] for name in needed if name in properties}
-        parts["properties"] = first | {name: part for name, part in properties.items() if name not in first}
+        parts["properties"] = first | {
+            name: part for name, part in properties.items() if name not in first
+        }
     return parts
 
 

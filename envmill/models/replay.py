@@ -64,7 +64,9 @@ class ByOrder:
 
     name = NAME
 
-    def __init__(self, calls: Iterable[ModelCall], given: Iterable[ModelCall] = (), role: Role = "author") -> None:
+    def __init__(
+        self, calls: Iterable[ModelCall], given: Iterable[ModelCall] = (), role: Role = "author"
+    ) -> None:
         """`given`: what this run was told already, by a process before this one."""
         recorded, self.model = _of_role(calls, role)
         self._lanes: dict[tuple[str, str], list[_Lane]] = defaultdict(list)
@@ -105,14 +107,23 @@ class ByOrder:
     def _skip(self, call: ModelCall) -> None:
         """A reply this run has had: whoever had it is on the lane that holds it next."""
         for lane in self._lanes[call.step, call.prompt]:
-            if lane.taken_by in ("", call.subject) and lane.replies and lane.replies[0].reply == call.reply:
+            if (
+                lane.taken_by in ("", call.subject)
+                and lane.replies
+                and lane.replies[0].reply == call.reply
+            ):
                 lane.taken_by = call.subject
                 lane.replies.popleft()
                 return
 
 
-def open_playback(calls: Iterable[ModelCall], given: Iterable[ModelCall], by_order: bool) -> dict[Role, Provider]:
+def open_playback(
+    calls: Iterable[ModelCall], given: Iterable[ModelCall], by_order: bool
+) -> dict[Role, Provider]:
     """Every role that was recorded, under its own model: the same question may have been put to two of them."""
     recorded, told = list(calls), list(given)
     roles: set[Role] = {"author", *(call.role for call in recorded)}
-    return {role: ByOrder(recorded, told, role) if by_order else Replay(recorded, role) for role in roles}
+    return {
+        role: ByOrder(recorded, told, role) if by_order else Replay(recorded, role)
+        for role in roles
+    }

@@ -46,15 +46,30 @@ class Responses:
             "text": _write_form(form, schema, request),
             "store": False,
         }
-        body: dict[str, Json] = {"model": model, "input": [item for message in request.messages for item in _write_message(message)]}
-        body |= {name: value for name, value in fields.items() if value is not None and name not in terms.dropped}
+        body: dict[str, Json] = {
+            "model": model,
+            "input": [item for message in request.messages for item in _write_message(message)],
+        }
+        body |= {
+            name: value
+            for name, value in fields.items()
+            if value is not None and name not in terms.dropped
+        }
         if request.tools:
             body["tools"] = [
-                {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": False}
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                    "strict": False,
+                }
                 for tool in request.tools
             ]
         dropped = tuple(name for name in ("temperature", "top_p") if name in terms.dropped)
-        return WireRequest(body, (*note_dropped(request, ("seed", *dropped)), *note_form(form, request)))
+        return WireRequest(
+            body, (*note_dropped(request, ("seed", *dropped)), *note_form(form, request))
+        )
 
     def read(self, body: Json) -> Completion:
         """Messages, calls and reasoning of one response."""
@@ -73,7 +88,10 @@ class Responses:
 
 def _write_include(request: Request) -> list[str]:
     """Nothing is kept at the vendor's, so the reasoning behind calls comes sealed, for the next turn."""
-    wanted = {"message.output_text.logprobs": request.sampling.logprobs, "reasoning.encrypted_content": bool(request.tools)}
+    wanted = {
+        "message.output_text.logprobs": request.sampling.logprobs,
+        "reasoning.encrypted_content": bool(request.tools),
+    }
     return [name for name, asked in wanted.items() if asked]
 
 
@@ -82,19 +100,45 @@ def _write_form(form: Form, schema: Json, request: Request) -> Json:
         return None
     if form == "object":
         return {"format": {"type": "json_object"}}
-    return {"format": {"type": "json_schema", "name": request.reply.__name__, "schema": schema, "strict": True}}
+    return {
+        "format": {
+            "type": "json_schema",
+            "name": request.reply.__name__,
+            "schema": schema,
+            "strict": True,
+        }
+    }
 
 
 def _write_message(message: Message) -> list[Json]:
     """Calls and their results are items of their own. Ids of items stay out: with them the vendor wants its reasoning back."""
     if message.role == "tool":
-        return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
-    said: list[Json] = [{"role": message.role, "content": message.text}] if message.text or not message.tool_calls else []
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": message.tool_call_id,
+                "output": message.text,
+            }
+        ]
+    said: list[Json] = (
+        [{"role": message.role, "content": message.text}]
+        if message.text or not message.tool_calls
+        else []
+    )
     calls: list[Json] = [
-        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": canonical_json(render_arguments(call))}
+        {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": canonical_json(render_arguments(call)),
+        }
         for call in message.tool_calls
     ]
-    sealed = [item for item in message.signed if take_object(item).get("type") == "reasoning"] if calls else []
+    sealed = (
+        [item for item in message.signed if take_object(item).get("type") == "reasoning"]
+        if calls
+        else []
+    )
     return sealed + said + calls
 
 
@@ -105,12 +149,26 @@ def _check_status(response: dict[str, Json]) -> Completion | None:
         return None
     code, said = take_text(error.get("code")), take_text(error.get("message"))
     if any(part in code for part in _POLICY):
-        return Completion(said, stop="filter", usage=_read_usage(take_object(response, "usage")), model=take_text(response.get("model")))
+        return Completion(
+            said,
+            stop="filter",
+            usage=_read_usage(take_object(response, "usage")),
+            model=take_text(response.get("model")),
+        )
     if code == "rate_limit_exceeded":
-        raise Throttled(f"The response failed: {said}. Fewer calls at once, or another model.", retry_after=None, code=code)
+        raise Throttled(
+            f"The response failed: {said}. Fewer calls at once, or another model.",
+            retry_after=None,
+            code=code,
+        )
     if status == "failed" and code and code not in ("server_error", "vector_store_timeout"):
-        raise BadRequest(f"The response failed with {code}: {said}. Mend the request: asking again changes nothing.", code=code)
-    raise Outage(f"The response is {status}{f' ({code}: {said})' if code else ''}. Retry the run.", code=code)
+        raise BadRequest(
+            f"The response failed with {code}: {said}. Mend the request: asking again changes nothing.",
+            code=code,
+        )
+    raise Outage(
+        f"The response is {status}{f' ({code}: {said})' if code else ''}. Retry the run.", code=code
+    )
 
 
 def _find_cut(response: dict[str, Json]) -> Stop | None:
@@ -120,25 +178,47 @@ def _find_cut(response: dict[str, Json]) -> Stop | None:
 
 
 def _read_items(items: list[dict[str, Json]], response: dict[str, Json]) -> Completion:
-    parts = [part for item in items if item.get("type") == "message" for part in take_objects(item.get("content"))]
-    refusal = "".join(take_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
+    parts = [
+        part
+        for item in items
+        if item.get("type") == "message"
+        for part in take_objects(item.get("content"))
+    ]
+    refusal = "".join(
+        take_text(part.get("refusal")) for part in parts if part.get("type") == "refusal"
+    )
     calls = tuple(
-        read_call(take_text(item.get("call_id")), take_text(item.get("name")), item.get("arguments"))
+        read_call(
+            take_text(item.get("call_id")), take_text(item.get("name")), item.get("arguments")
+        )
         for item in items
         if item.get("type") == "function_call"
     )
     stop: Stop = _find_cut(response) or ("refusal" if refusal else "tool" if calls else "end")
-    probed = [take_number(token.get("logprob")) for part in parts for token in take_objects(part.get("logprobs"))]
+    probed = [
+        take_number(token.get("logprob"))
+        for part in parts
+        for token in take_objects(part.get("logprobs"))
+    ]
     logprobs = [one for one in probed if one is not None]
     return Completion(
-        text=refusal or "".join(take_text(part.get("text")) for part in parts if part.get("type") == "output_text"),
+        text=refusal
+        or "".join(
+            take_text(part.get("text")) for part in parts if part.get("type") == "output_text"
+        ),
         tool_calls=calls,
         reasoning="\n\n".join(_read_reasoning(items)),
         stop=stop,
         usage=_read_usage(take_object(response, "usage")),
         model=take_text(response.get("model")),
         logprobs=tuple(logprobs) or None,
-        signed=tuple(item for item in items if item.get("type") == "reasoning" and item.get("encrypted_content")) if calls else (),
+        signed=tuple(
+            item
+            for item in items
+            if item.get("type") == "reasoning" and item.get("encrypted_content")
+        )
+        if calls
+        else (),
         notes=() if take_object(response, "usage") else ("the server names no usage",),
     )
 
@@ -154,11 +234,16 @@ def _read_reasoning(items: list[dict[str, Json]]) -> list[str]:
 
 
 def _read_usage(usage: dict[str, Json]) -> Usage:
-    given, output = take_object(usage, "input_tokens_details"), take_count(usage.get("output_tokens"))
+    given, output = (
+        take_object(usage, "input_tokens_details"),
+        take_count(usage.get("output_tokens")),
+    )
     return Usage(
         input=take_count(usage.get("input_tokens")),
         output=output,
         cached=take_count(given.get("cached_tokens")),
         cache_write=take_count(given.get("cache_write_tokens")),
-        reasoning=count_reasoning(output, take_count(take_object(usage, "output_tokens_details").get("reasoning_tokens"))),
+        reasoning=count_reasoning(
+            output, take_count(take_object(usage, "output_tokens_details").get("reasoning_tokens"))
+        ),
     )

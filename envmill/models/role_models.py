@@ -49,15 +49,24 @@ class RoleModels:
 
 def read_specs(config: RunConfig) -> dict[Role, Spec]:
     """The author's model, and that of each role that has its own."""
-    specs: dict[Role, Spec] = {"author": Spec.parse(f"{config.provider}:{config.model}" if config.model else config.provider)}
+    specs: dict[Role, Spec] = {
+        "author": Spec.parse(
+            f"{config.provider}:{config.model}" if config.model else config.provider
+        )
+    }
     for role in get_args(Role):
         if role != "author" and (text := getattr(config, role)):
             specs[role] = Spec.parse(text)
     author = specs["author"]
     if author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
         # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the user whatever the form.
-        turning: set[Role] = {*_list_turning(config), *(("user",) if config.person == "model" else ())}
-        specs |= {role: author.direct for role in CONVERSING if role in turning and role not in specs}
+        turning: set[Role] = {
+            *_list_turning(config),
+            *(("user",) if config.person == "model" else ()),
+        }
+        specs |= {
+            role: author.direct for role in CONVERSING if role in turning and role not in specs
+        }
     return specs
 
 
@@ -80,12 +89,22 @@ def check_cast(config: RunConfig, settings: Settings) -> None:
 
 def _check_spec(role: Role, spec: Spec) -> None:
     if spec.provider not in get_args(ProviderName):
-        raise SettingsError(f"The {role}'s model is {str(spec)!r}: its provider must be one of {', '.join(get_args(ProviderName))}.")
+        raise SettingsError(
+            f"The {role}'s model is {str(spec)!r}: its provider must be one of {', '.join(get_args(ProviderName))}."
+        )
     if spec.provider not in ("offline", "replay") and not spec.model:
-        mend = "set `model` beside `provider`" if role == "author" else f"write {spec.provider}:my-model"
-        raise SettingsError(f"The {role} is asked through {spec.provider}, and no model is named: {mend}; `envmill models` lists some.")
+        mend = (
+            "set `model` beside `provider`"
+            if role == "author"
+            else f"write {spec.provider}:my-model"
+        )
+        raise SettingsError(
+            f"The {role} is asked through {spec.provider}, and no model is named: {mend}; `envmill models` lists some."
+        )
     if spec.provider in ("offline", "replay") and spec.model:
-        raise SettingsError(f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave it out.")
+        raise SettingsError(
+            f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave it out."
+        )
     if spec.provider.startswith(BATCH) and role in CONVERSING:
         raise SettingsError(
             f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: ask it as {spec.direct}."
@@ -93,7 +112,9 @@ def _check_spec(role: Role, spec: Spec) -> None:
             else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: give it a direct provider."
         )
     if spec.provider == "replay" and role != "author":
-        raise SettingsError(f"The {role} cannot be replayed alone: with `replay` as the provider every role is.")
+        raise SettingsError(
+            f"The {role} cannot be replayed alone: with `replay` as the provider every role is."
+        )
 
 
 def _list_turning(config: RunConfig) -> Iterator[Role]:
@@ -118,8 +139,12 @@ def find_endpoint(spec: Spec, settings: Settings) -> Endpoint:
     name = spec.endpoint or VENDORS[spec.provider][0]
     endpoint = settings.endpoints.get(name)
     if endpoint is None or (spec.endpoint and not endpoint.url):
-        known = ", ".join(sorted(name for name, one in settings.endpoints.items() if one.url)) or "none"
-        raise SettingsError(f"{spec} names the server {name!r}, which is not set. Set ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}.")
+        known = (
+            ", ".join(sorted(name for name, one in settings.endpoints.items() if one.url)) or "none"
+        )
+        raise SettingsError(
+            f"{spec} names the server {name!r}, which is not set. Set ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}."
+        )
     if not endpoint.url and not endpoint.key:
         raise SettingsError(
             f"{spec} needs a key, and {endpoint.key_name} is not set. Set it, or ask a server of your own: {spec}@my_server."
@@ -140,7 +165,11 @@ def open_cast(config: RunConfig, settings: Settings, house: Mapping[str, Opener]
     connections, opened = Connections(), dict[Spec, Provider]()
     for spec in read_specs(config).values():
         if spec not in opened:
-            opened[spec] = house[spec.provider](spec) if spec.provider in house else open_vendor(spec, settings, connections)
+            opened[spec] = (
+                house[spec.provider](spec)
+                if spec.provider in house
+                else open_vendor(spec, settings, connections)
+            )
     cast: dict[Role, Provider] = {role: opened[spec] for role, spec in read_specs(config).items()}
     return RoleModels(cast.pop("author"), cast)
 

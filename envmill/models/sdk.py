@@ -24,7 +24,15 @@ _KEEP = 15.0
 """Seconds an idle connection is kept; servers close theirs sooner or later, and the next call must not run into that."""
 _NO_KEY = "none"
 """Servers of one's own take any key, and the SDKs want one."""
-_UNSENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "WriteError", "WriteTimeout", "ProxyError", "UnsupportedProtocol"}
+_UNSENT = {
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "WriteError",
+    "WriteTimeout",
+    "ProxyError",
+    "UnsupportedProtocol",
+}
 """What the SDKs' HTTP client raises before a request is sent whole."""
 _LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
 
@@ -54,7 +62,9 @@ class FileUpload:
 class Client(Protocol):
     """Carries bytes."""
 
-    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None") -> Sent:
+    async def send(
+        self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None"
+    ) -> Sent:
         """Send once: a JSON text, a file, or nothing."""
         ...
 
@@ -67,7 +77,9 @@ class Client(Protocol):
         ...
 
 
-def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint, silence: float = SILENCE) -> Client:
+def open_client(
+    vendor: Literal["openai", "anthropic"], endpoint: Endpoint, silence: float = SILENCE
+) -> Client:
     """A client in the running loop. The SDKs are imported here: they take a second, and offline runs need none of them."""
     if vendor == "openai":
         import openai as sdk
@@ -80,17 +92,30 @@ def open_client(vendor: Literal["openai", "anthropic"], endpoint: Endpoint, sile
     url = endpoint.url or own
     open_http = _make_opener(url)
     key = endpoint.key.reveal() or _NO_KEY
-    return _Carrier(sdk, lambda: make(api_key=key, base_url=url, max_retries=0, http_client=open_http()), silence)
+    return _Carrier(
+        sdk,
+        lambda: make(api_key=key, base_url=url, max_retries=0, http_client=open_http()),
+        silence,
+    )
 
 
 def _make_opener(url: str) -> "Callable[[], httpx2.AsyncClient]":
     """Redirects are not followed: the key would go along to wherever they point. Loopback needs no proxy."""
     import httpx2
 
-    limits = httpx2.Limits(max_connections=_LANE, max_keepalive_connections=_LANE, keepalive_expiry=_KEEP)
-    timeout, outside = httpx2.Timeout(_READ, connect=_CONNECT, pool=None), not url.startswith(_LOOPBACK)
-    trusted = httpx2.create_ssl_context(trust_env=outside)  # read from disk once, however many pools there will be
-    return lambda: httpx2.AsyncClient(limits=limits, timeout=timeout, trust_env=outside, verify=trusted)
+    limits = httpx2.Limits(
+        max_connections=_LANE, max_keepalive_connections=_LANE, keepalive_expiry=_KEEP
+    )
+    timeout, outside = (
+        httpx2.Timeout(_READ, connect=_CONNECT, pool=None),
+        not url.startswith(_LOOPBACK),
+    )
+    trusted = httpx2.create_ssl_context(
+        trust_env=outside
+    )  # read from disk once, however many pools there will be
+    return lambda: httpx2.AsyncClient(
+        limits=limits, timeout=timeout, trust_env=outside, verify=trusted
+    )
 
 
 @dataclass(eq=False)
@@ -108,11 +133,15 @@ class _Carrier:
         self._sdk, self._open_lane, self._silence = sdk, open_lane, silence
         self._lanes = [_Lane(open_lane())]
 
-    async def send(self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None") -> Sent:
+    async def send(
+        self, method: Literal["GET", "POST"], path: str, content: "bytes | FileUpload | None"
+    ) -> Sent:
         return await self._take_lane(lambda client: _carry(client, method, path, content))
 
     async def ask(self, path: str, content: bytes) -> Sent:
-        return await self._take_lane(lambda client: _read_pieces(client, path, content, self._silence))
+        return await self._take_lane(
+            lambda client: _read_pieces(client, path, content, self._silence)
+        )
 
     async def _take_lane(self, carry: "Callable[[Any], Awaitable[Sent]]") -> Sent:
         import httpx2
@@ -143,8 +172,13 @@ async def _read_pieces(client: Any, path: str, content: bytes, silence: float) -
     """A question, and its answer piece by piece, whether or not the server streams."""
     import httpx2
 
-    patient = {"headers": {"Content-Type": "application/json"}, "timeout": httpx2.Timeout(None, connect=_CONNECT)}
-    answer = await client.post(path, cast_to=httpx2.Response, content=content, options=patient, stream=True)
+    patient = {
+        "headers": {"Content-Type": "application/json"},
+        "timeout": httpx2.Timeout(None, connect=_CONNECT),
+    }
+    answer = await client.post(
+        path, cast_to=httpx2.Response, content=content, options=patient, stream=True
+    )
     kind, pieces = answer.headers.get("content-type", ""), list[bytes]()
     arriving, begun = answer.aiter_bytes(), False
     try:
@@ -166,11 +200,22 @@ async def _carry(client: Any, method: str, path: str, content: "bytes | FileUplo
     if method == "GET":
         answer = await client.get(path, cast_to=httpx2.Response)
     elif isinstance(content, FileUpload):
-        files, kind = [("file", (content.name, content.content))], {"Content-Type": "multipart/form-data"}
-        answer = await client.post(path, cast_to=httpx2.Response, body=content.fields, files=files, options={"headers": kind})
+        files, kind = (
+            [("file", (content.name, content.content))],
+            {"Content-Type": "multipart/form-data"},
+        )
+        answer = await client.post(
+            path,
+            cast_to=httpx2.Response,
+            body=content.fields,
+            files=files,
+            options={"headers": kind},
+        )
     else:
         kind = {"Content-Type": "application/json"}
-        answer = await client.post(path, cast_to=httpx2.Response, content=content, options={"headers": kind})
+        answer = await client.post(
+            path, cast_to=httpx2.Response, content=content, options={"headers": kind}
+        )
     return answer.content, answer.headers.get("content-type", "")
 
 
@@ -182,4 +227,6 @@ def _describe(error: BaseException) -> ConnectionFailure:
         if error.__cause__ is None:
             break
         error = error.__cause__
-    return ConnectionFailure(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, sent)
+    return ConnectionFailure(
+        f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, sent
+    )

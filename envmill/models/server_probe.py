@@ -63,22 +63,39 @@ class ServerProbe:
         """The models named, or every server that is set."""
         try:
             if specs:
-                return list(await asyncio.gather(*(self._check_model(Spec.parse(text)) for text in specs)))
-            return list(await asyncio.gather(*(self._check_server(name, one) for name, one in self._settings.endpoints.items())))
+                return list(
+                    await asyncio.gather(*(self._check_model(Spec.parse(text)) for text in specs))
+                )
+            return list(
+                await asyncio.gather(
+                    *(
+                        self._check_server(name, one)
+                        for name, one in self._settings.endpoints.items()
+                    )
+                )
+            )
         finally:
             await self._connections.close()
 
     async def _check_model(self, spec: Spec) -> ServerStatus:
         direct = spec.direct
         if spec.provider in _SERVERLESS:
-            raise SettingsError(f"{spec.provider} asks no server, so there is nothing to reach: leave it out.")
+            raise SettingsError(
+                f"{spec.provider} asks no server, so there is nothing to reach: leave it out."
+            )
         if direct.provider not in VENDORS or not spec.model:
-            raise SettingsError(f"{spec} is no model of a server: name one like {', '.join(f'{one}:my-model' for one in VENDORS)}.")
+            raise SettingsError(
+                f"{spec} is no model of a server: name one like {', '.join(f'{one}:my-model' for one in VENDORS)}."
+            )
         name = spec.endpoint or VENDORS[direct.provider][0]
         try:
             endpoint = find_endpoint(direct, self._settings)
         except SettingsError as error:
-            return self._describe_model(spec, self._settings.endpoints.get(name, Endpoint("not set")), _Listing(error.message))
+            return self._describe_model(
+                spec,
+                self._settings.endpoints.get(name, Endpoint("not set")),
+                _Listing(error.message),
+            )
         listing = await self._list(VENDORS[direct.provider][0], endpoint)
         if listing.names is not None and spec.model not in listing.names:
             near = ", ".join(_find_near(spec.model, listing.names)) or "none like it"
@@ -90,17 +107,41 @@ class ServerProbe:
         price = self._prices.find(spec.provider, model)
         count = None if listing.names is None else len(listing.names)
         told = price.told if price else "unknown"
-        return ServerStatus(str(spec), _render_url(endpoint), _render_key(endpoint), family(spec.model), listing.told, count, told)
+        return ServerStatus(
+            str(spec),
+            _render_url(endpoint),
+            _render_key(endpoint),
+            family(spec.model),
+            listing.told,
+            count,
+            told,
+        )
 
     async def _check_server(self, name: str, endpoint: Endpoint) -> ServerStatus:
         sdk: Vendor = "anthropic" if name == "anthropic" else "openai"
         asked = bool(endpoint.url or endpoint.key)
-        listing = await self._list(sdk, endpoint) if asked else _Listing(f"not set: {endpoint.key_name} is missing")
+        listing = (
+            await self._list(sdk, endpoint)
+            if asked
+            else _Listing(f"not set: {endpoint.key_name} is missing")
+        )
         count = None if listing.names is None else len(listing.names)
         own = name in ("openai", "anthropic")
         spelled = [model if own else f"{model}@{name}" for model in listing.names or ()]
-        priced = "" if count is None else f"{sum(self._prices.find(sdk, model) is not None for model in spelled)} of {count}"
-        return ServerStatus(name if own else f"@{name}", _render_url(endpoint), _render_key(endpoint), "", listing.told, count, priced)
+        priced = (
+            ""
+            if count is None
+            else f"{sum(self._prices.find(sdk, model) is not None for model in spelled)} of {count}"
+        )
+        return ServerStatus(
+            name if own else f"@{name}",
+            _render_url(endpoint),
+            _render_key(endpoint),
+            "",
+            listing.told,
+            count,
+            priced,
+        )
 
     async def _list(self, sdk: Vendor, endpoint: Endpoint) -> _Listing:
         place = (sdk, endpoint.url)
@@ -123,8 +164,14 @@ async def _list_models(connection: ApiConnection, seconds: float) -> _Listing:
         return _Listing(_NO_LIST if error.facts.get("status") in (404, 501) else _first_line(error))
     except ModelError as error:
         return _Listing(_first_line(error))
-    names = tuple(name for one in take_objects(body.get("data")) if (name := take_text(one.get("id"))))
-    return _Listing("yes", names) if "data" in body else _Listing("something answers, and it is no model server: check the address")
+    names = tuple(
+        name for one in take_objects(body.get("data")) if (name := take_text(one.get("id")))
+    )
+    return (
+        _Listing("yes", names)
+        if "data" in body
+        else _Listing("something answers, and it is no model server: check the address")
+    )
 
 
 def _first_line(error: ModelError) -> str:

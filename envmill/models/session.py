@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
 from envmill.errors import BadReply
-from envmill.models.base import Completion, Message, Provider, Request, Role, Sampling, Spent, ToolSpec
+from envmill.models.base import (
+    Completion,
+    Message,
+    Provider,
+    Request,
+    Role,
+    Sampling,
+    Spent,
+    ToolSpec,
+)
 from envmill.models.continuation import join
 from envmill.models.parse import ParsedCompletion, parse_reply
 from envmill.models.prompt import Prompt
@@ -49,7 +58,10 @@ class ModelSession:
 
     def __init__(self, door: Asker, step: str, subject: str) -> None:
         self.spent = Spent()
-        self.provider, self.model = door.provider_of("author").name, door.provider_of("author").model
+        self.provider, self.model = (
+            door.provider_of("author").name,
+            door.provider_of("author").model,
+        )
         self._door, self._step, self._subject = door, step, subject
         self._first = 0
         self._asked: Prompt | None = None
@@ -101,7 +113,15 @@ class ModelSession:
         the version complained about: where it is not what the last reply says, since a debugger changed it, it is quoted.
         """
         messages = self._open(prompt, inputs, reply, part, complaint, stands)
-        first = self._request(prompt, inputs, messages, reply=reply, role=role, sampling=sampling, sample=(self._first + sample) * _STRIDE)
+        first = self._request(
+            prompt,
+            inputs,
+            messages,
+            reply=reply,
+            role=role,
+            sampling=sampling,
+            sample=(self._first + sample) * _STRIDE,
+        )
         repair = _Repair(replace(first, repair=bool(complaint or self._warning)), reply)
         while True:
             heard = await self._door.complete(repair.request, self.spent)
@@ -109,7 +129,14 @@ class ModelSession:
             if record is not None:
                 self._asked = prompt
                 if role == "author":
-                    self._threads.keep(prompt, part, Thread((*messages, Message("assistant", repair.said)), inputs.model_dump(mode="json")))
+                    self._threads.keep(
+                        prompt,
+                        part,
+                        Thread(
+                            (*messages, Message("assistant", repair.said)),
+                            inputs.model_dump(mode="json"),
+                        ),
+                    )
                 return record
             if not repair.go_on():
                 raise BadReply(
@@ -120,13 +147,23 @@ class ModelSession:
                 )
 
     def _open(
-        self, prompt: Prompt, inputs: Contract, reply: type[Contract], part: str, complaint: str, stands: Contract | None
+        self,
+        prompt: Prompt,
+        inputs: Contract,
+        reply: type[Contract],
+        part: str,
+        complaint: str,
+        stands: Contract | None,
     ) -> tuple[Message, ...]:
         """The conversation up to the message that is to be answered."""
         if complaint and (thread := self._threads.find(prompt, part)) is not None:
             return thread.go_on(prompt, inputs, complaint, stands)
         told = [prompt.render(inputs, reply), self._warning, complaint]
-        return (Message("user", "\n\n".join(text.rstrip("\n") for text in told if text)),) if any(told[1:]) else (Message("user", told[0]),)
+        return (
+            (Message("user", "\n\n".join(text.rstrip("\n") for text in told if text)),)
+            if any(told[1:])
+            else (Message("user", told[0]),)
+        )
 
     async def converse(
         self,
@@ -140,7 +177,15 @@ class ModelSession:
         sample: int = 0,
     ) -> Completion:
         """The next turn of a conversation as it came. A refusal, a cut or a malformed call is the model's turn too, and not repaired."""
-        request = self._request(prompt, inputs, tuple(messages), tools=tuple(tools), role=role, sampling=sampling, sample=sample)
+        request = self._request(
+            prompt,
+            inputs,
+            tuple(messages),
+            tools=tuple(tools),
+            role=role,
+            sampling=sampling,
+            sample=sample,
+        )
         return (await self._door.complete(request, self.spent)).completion
 
     def _request(
@@ -189,7 +234,11 @@ class _Repair(Generic[C]):
 
     def take(self, heard: ParsedCompletion) -> C | None:
         """The record, if this completion is or completes one."""
-        self._last, self.stop, self.complaint = heard.completion, heard.completion.stop, heard.complaint
+        self._last, self.stop, self.complaint = (
+            heard.completion,
+            heard.completion.stop,
+            heard.complaint,
+        )
         if self._begun:  # a part may hold an object of its own that looks like the whole
             return self._take_joined()
         if isinstance(heard.record, self.reply):
@@ -205,7 +254,11 @@ class _Repair(Generic[C]):
         self._begun = join(self._begun, self._last.text)
         parsed = parse_reply(self._begun, self.reply)
         if isinstance(parsed, str):
-            self.complaint = parsed if self.stop != "length" else f"The reply was cut off at its length limit. {parsed}"
+            self.complaint = (
+                parsed
+                if self.stop != "length"
+                else f"The reply was cut off at its length limit. {parsed}"
+            )
             return None
         return parsed
 
@@ -216,18 +269,33 @@ class _Repair(Generic[C]):
             return False
         self._left[way] -= 1
         self.count += 1
-        messages = self._continue() if way == "continue" else self._correct() if way == "correct" else self._asked
+        messages = (
+            self._continue()
+            if way == "continue"
+            else self._correct()
+            if way == "correct"
+            else self._asked
+        )
         if way != "continue":
             self._begun = ""
         sample, enforced = self.request.sample + 1, way != "continue"
         mends = self.request.repair or way != "continue"
-        self.request = replace(self.request, messages=messages, sample=sample, enforced=enforced, sampling=self._widen(), repair=mends)
+        self.request = replace(
+            self.request,
+            messages=messages,
+            sample=sample,
+            enforced=enforced,
+            sampling=self._widen(),
+            repair=mends,
+        )
         return True
 
     def _choose(self) -> Way:
         if self.stop == "length" and self._begun.strip() and self._left["continue"]:
             return "continue"
-        return "afresh" if self.stop in ("refusal", "filter") or not self.said.strip() else "correct"
+        return (
+            "afresh" if self.stop in ("refusal", "filter") or not self.said.strip() else "correct"
+        )
 
     @property
     def said(self) -> str:
@@ -245,10 +313,18 @@ class _Repair(Generic[C]):
     def _widen(self) -> Sampling:
         """A limit of our own that was reached is doubled; a vendor's cannot be."""
         knobs = self.request.sampling
-        return replace(knobs, max_tokens=2 * knobs.max_tokens) if self.stop == "length" and knobs.max_tokens else knobs
+        return (
+            replace(knobs, max_tokens=2 * knobs.max_tokens)
+            if self.stop == "length" and knobs.max_tokens
+            else knobs
+        )
 
 
 def name_judge(models: ModelSession) -> str:
     """Judge as its server calls it, so that a replay has the same one; the embedded judge is `offline`, whatever its mistake rate."""
     model = models.name_model("judge")
-    return "offline" if models.name_provider("judge") == "offline" or model.startswith("author/") else model
+    return (
+        "offline"
+        if models.name_provider("judge") == "offline" or model.startswith("author/")
+        else model
+    )

@@ -66,7 +66,9 @@ class Share:
         self._presence.close()
 
     def _read_notes(self) -> list[tuple[int, float]]:
-        return [_NOTE.unpack(note) for note in self._presence.read_notes() if len(note) == _NOTE.size]
+        return [
+            _NOTE.unpack(note) for note in self._presence.read_notes() if len(note) == _NOTE.size
+        ]
 
 
 def is_limited(provider: str) -> bool:

@@ -38,7 +38,9 @@ class _Shut:
 def show_request(prompt: Prompt) -> Request:
     """What an account asks with the prompt's example."""
     if prompt.gives is None:
-        raise SettingsError(f"Prompt {prompt.name} is asked in a conversation: it has no first request of its own.")
+        raise SettingsError(
+            f"Prompt {prompt.name} is asked in a conversation: it has no first request of its own."
+        )
     try:
         asyncio.run(ModelSession(_Shut(), "", "").ask(prompt, prompt.exemplify(), prompt.gives))
     except _Caught as caught:

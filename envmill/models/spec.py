@@ -29,7 +29,9 @@ class Spec:
         found = _ENDPOINT.fullmatch(model)
         spec = cls(provider, found["model"], found["endpoint"]) if found else cls(provider, model)
         if not provider or model.startswith("@"):
-            raise SettingsError(f"{text!r} names no model: write it like openai:gpt-x, or openai:my-model@my_server.")
+            raise SettingsError(
+                f"{text!r} names no model: write it like openai:gpt-x, or openai:my-model@my_server."
+            )
         return spec
 
     @property
@@ -38,4 +40,8 @@ class Spec:
         return replace(self, provider=self.provider.removeprefix(BATCH))
 
     def __str__(self) -> str:
-        return self.provider + (f":{self.model}" if self.model else "") + (f"@{self.endpoint}" if self.endpoint else "")
+        return (
+            self.provider
+            + (f":{self.model}" if self.model else "")
+            + (f"@{self.endpoint}" if self.endpoint else "")
+        )

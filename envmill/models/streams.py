@@ -25,7 +25,9 @@ _STATUS = {
 """What an error inside a stream would have been as a status; any other is the server's own."""
 
 
-_WORDS = re.compile(rb'_delta"|\.delta"|"(?:content|reasoning|reasoning_content|refusal|arguments)": ?"[^"]')
+_WORDS = re.compile(
+    rb'_delta"|\.delta"|"(?:content|reasoning|reasoning_content|refusal|arguments)": ?"[^"]'
+)
 """Words of an answer, in the pieces of any format; heads of answers, pings and comments have none."""
 
 
@@ -38,7 +40,9 @@ def read_events(content: bytes) -> list[Event]:
     """The JSON objects of an event stream."""
     events: list[Event] = []
     for block in content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-        data = b"\n".join(line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:"))
+        data = b"\n".join(
+            line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
+        )
         try:
             event = orjson.loads(data)
         except orjson.JSONDecodeError:  # `[DONE]`, comments, and the piece a broken connection left
@@ -57,7 +61,9 @@ def find_error(events: Sequence[Event]) -> tuple[int, Event] | None:
             names = (take_text(told.get("code")), take_text(told.get("type")))
             code: Json = told.get("code")
             status = (
-                code if isinstance(code, int) and 400 <= code < 600 else next((_STATUS[name] for name in names if name in _STATUS), 500)
+                code
+                if isinstance(code, int) and 400 <= code < 600
+                else next((_STATUS[name] for name in names if name in _STATUS), 500)
             )
             return status, {"error": told}
     return None
@@ -78,7 +84,12 @@ def gather_chat(events: Sequence[Event]) -> Event:
             choice["finish_reason"] = piece.get("finish_reason") or choice["finish_reason"]
     if choice["finish_reason"] is None:
         raise _refuse_end()
-    return whole | {"choices": [choice | {"message": message | {"tool_calls": [calls[place] for place in sorted(calls)]}}]}
+    return whole | {
+        "choices": [
+            choice
+            | {"message": message | {"tool_calls": [calls[place] for place in sorted(calls)]}}
+        ]
+    }
 
 
 def _add_delta(message: Event, calls: dict[int, Event], delta: Event) -> None:
@@ -86,7 +97,9 @@ def _add_delta(message: Event, calls: dict[int, Event], delta: Event) -> None:
         if piece := take_text(delta.get(name)):
             message[name] = take_text(message.get(name)) + piece
     for piece in take_objects(delta.get("tool_calls")):
-        call = calls.setdefault(take_count(piece.get("index")), {"id": "", "function": {"name": "", "arguments": ""}})
+        call = calls.setdefault(
+            take_count(piece.get("index")), {"id": "", "function": {"name": "", "arguments": ""}}
+        )
         call["id"] = call["id"] or take_text(piece.get("id"))
         for name in ("name", "arguments"):
             call["function"][name] += take_text(take_object(piece, "function").get(name))
@@ -133,7 +146,12 @@ def gather_message(events: Sequence[Event]) -> Event:
 
 
 def _add_piece(block: Event, delta: Event) -> None:
-    for name, field in (("text", "text"), ("thinking", "thinking"), ("signature", "signature"), ("partial_json", "input")):
+    for name, field in (
+        ("text", "text"),
+        ("thinking", "thinking"),
+        ("signature", "signature"),
+        ("partial_json", "input"),
+    ):
         if piece := take_text(delta.get(name)):
             block[field] = take_text(block.get(field)) + piece
 

@@ -28,9 +28,13 @@ def make_schema(record: type[Contract]) -> Json:
     call's key, and a class may be renamed when its title stays."""
     schema: Json = _leave_out(record.model_json_schema(), record.fenced)
     parts: dict[str, Json] = schema.get("$defs", {})
-    titles = {f"{_PARTS}{name}": f"{_PARTS}{part.get('title', name)}" for name, part in parts.items()}
+    titles = {
+        f"{_PARTS}{name}": f"{_PARTS}{part.get('title', name)}" for name, part in parts.items()
+    }
     if len({*titles.values()}) < len(parts):
-        raise ValueError(f"Two parts of {record.__name__} have one title among {sorted(titles.values())}: give one of them another.")
+        raise ValueError(
+            f"Two parts of {record.__name__} have one title among {sorted(titles.values())}: give one of them another."
+        )
     if all(name == title for name, title in titles.items()):
         return schema
     filed = {titles[f"{_PARTS}{name}"].removeprefix(_PARTS): part for name, part in parts.items()}
@@ -42,7 +46,10 @@ def _leave_out(schema: Json, name: str) -> Json:
     if not name:
         return schema
     kept = {field: part for field, part in schema["properties"].items() if field != name}
-    return schema | {"properties": kept, "required": [field for field in schema.get("required", []) if field != name]}
+    return schema | {
+        "properties": kept,
+        "required": [field for field in schema.get("required", []) if field != name],
+    }
 
 
 def _replace_texts(value: Json, texts: dict[str, str]) -> Json:

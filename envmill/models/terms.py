@@ -27,7 +27,9 @@ def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
     """Before anything is fixed: a run that cannot be held to its terms must not take its id along."""
     prices = Prices.load(settings.prices)
     if config.reuse and config.reuse not in lake.runs():
-        raise SettingsError(f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the runs in {lake.url}.")
+        raise SettingsError(
+            f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the runs in {lake.url}."
+        )
     if config.budget is not None:
         specs = [spec for spec in read_specs(config).values() if spec.provider not in _FREE]
         _require_prices([(spec.provider, _render_model(spec)) for spec in specs], prices)
@@ -36,11 +38,15 @@ def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
 def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) -> Allowance:
     """What a run may spend is the one thing that may change while it goes on: asked for by its id, and written down."""
     agreed = Allowance(fixed.budget, fixed.budget_tokens)
-    changes = sorted((row for row in lake.read(RunEvent, run) if row.event == "budget"), key=lambda row: row.happened_at)
+    changes = sorted(
+        (row for row in lake.read(RunEvent, run) if row.event == "budget"),
+        key=lambda row: row.happened_at,
+    )
     if changes:
         agreed = Allowance(changes[-1].detail["money"], changes[-1].detail["tokens"])
     wanted = Allowance(
-        agreed.money if asked.budget is None else asked.budget, agreed.tokens if asked.budget_tokens is None else asked.budget_tokens
+        agreed.money if asked.budget is None else asked.budget,
+        agreed.tokens if asked.budget_tokens is None else asked.budget_tokens,
     )
     if not asked.run or wanted == agreed:
         return agreed
@@ -49,18 +55,30 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
 
 
 def set_terms(
-    run: str, config: RunConfig, allowance: Allowance, settings: Settings, lake: Lake, cast: RoleModels, calls: Iterable[ModelCall]
+    run: str,
+    config: RunConfig,
+    allowance: Allowance,
+    settings: Settings,
+    lake: Lake,
+    cast: RoleModels,
+    calls: Iterable[ModelCall],
 ) -> CallPolicy:
     """Open the budget beside the leases; its processes find each other there. Whoever sets terms closes them."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
-        _require_prices([(one.name, one.model) for one in providers if one.name not in _FREE], prices)
+        _require_prices(
+            [(one.name, one.model) for one in providers if one.name not in _FREE], prices
+        )
     return CallPolicy(
-        limits=ModelLimits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+        limits=ModelLimits(
+            settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute
+        ),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
-        budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls)) if allowance.bounded else None,
+        budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls))
+        if allowance.bounded
+        else None,
         shares=Shares(settings.home / "shares"),
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
         borrowed=read_replies(config.reuse, settings, lake) if config.reuse else {},
@@ -71,7 +89,9 @@ def set_terms(
 def hold_calls(settings: Settings) -> CallPolicy:
     """The discipline of calls outside of any run: limits, deadlines and redaction as a run has them, and no budget."""
     return CallPolicy(
-        limits=ModelLimits(settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute),
+        limits=ModelLimits(
+            settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute
+        ),
         retries=Retries(deadline=settings.call_seconds),
         prices=Prices.load(settings.prices),
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
@@ -80,8 +100,14 @@ def hold_calls(settings: Settings) -> CallPolicy:
 
 def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
     """Every reply of a run that can be given again, sealed or not."""
-    journalled = list(read_calls(settings.home / "journal" / run))  # before the lake: seen twice rather than missed
-    return {(call.request, call.sample): call for call in (*lake.read(ModelCall, run), *journalled) if call.answers}
+    journalled = list(
+        read_calls(settings.home / "journal" / run)
+    )  # before the lake: seen twice rather than missed
+    return {
+        (call.request, call.sample): call
+        for call in (*lake.read(ModelCall, run), *journalled)
+        if call.answers
+    }
 
 
 def count_spent(calls: Iterable[ModelCall]) -> Amount:
@@ -100,7 +126,13 @@ def _render_model(spec: Spec) -> str:
 
 
 def _require_prices(models: Iterable[tuple[str, str]], prices: Prices) -> None:
-    if unpriced := sorted({f"{provider}:{model}" for provider, model in models if prices.find(provider, model) is None}):
+    if unpriced := sorted(
+        {
+            f"{provider}:{model}"
+            for provider, model in models
+            if prices.find(provider, model) is None
+        }
+    ):
         raise SettingsError(
             f"A budget in money cannot be held without the price of {', '.join(unpriced)}. Enter it in the price file with where and when "
             "you read it, or set a budget in tokens."

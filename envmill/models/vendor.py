@@ -19,7 +19,9 @@ _FILTERS = ("content_filter", "content_policy_violation", "responsibleaipolicyvi
 class Vendor:
     """One model at one server."""
 
-    def __init__(self, name: str, model: str, dialect: Dialect, connection: ApiConnection, endpoint: str = "") -> None:
+    def __init__(
+        self, name: str, model: str, dialect: Dialect, connection: ApiConnection, endpoint: str = ""
+    ) -> None:
         self.name = name
         self.model = f"{model}@{endpoint}" if endpoint else model
         """With the server's name, where it has one: two servers may call different models the same."""
@@ -40,13 +42,19 @@ class Vendor:
                 continue
             completion = self._dialect.read(body)
             return replace(completion, notes=(*written.notes, *completion.notes))
-        raise BadRequest(f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its server names.")
+        raise BadRequest(
+            f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its server names."
+        )
 
     def _write(self, request: Request, terms: ModelTerms) -> WireRequest:
         written = self._dialect.write(request, self._asked, terms)
         if "stream" in terms.dropped or not _is_streamed(request, self._connection.endpoint.stream):
             return written
-        fields = {name: value for name, value in self._dialect.streaming.items() if name not in terms.dropped}
+        fields = {
+            name: value
+            for name, value in self._dialect.streaming.items()
+            if name not in terms.dropped
+        }
         return replace(written, body=written.body | fields)
 
     async def _send(self, body: dict[str, Json]) -> dict[str, Json]:
@@ -57,7 +65,11 @@ class Vendor:
     def _concede(self, refused: BadRequest, written: WireRequest, terms: ModelTerms) -> ModelTerms:
         """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
         granted = concede(refused, written, terms, self._dialect.optional)
-        if granted is None and "stream" in written.body and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}"):
+        if (
+            granted is None
+            and "stream" in written.body
+            and _STREAMING.search(f"{refused.facts.get('param', '')} {refused.message}")
+        ):
             granted = replace(terms, dropped=terms.dropped | {"stream"})
         if granted is None:
             raise refused

@@ -11,7 +11,15 @@ from typing import TypeVar
 
 from envmill.errors import EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext, ScenarioCase, fail, stopwatch
+from envmill.gates.base import (
+    EnvironmentCase,
+    Finding,
+    Gate,
+    GateContext,
+    ScenarioCase,
+    fail,
+    stopwatch,
+)
 from envmill.gates.f4 import find_repeats
 from envmill.gates.w10 import find_duplicates
 from envmill.interop.bundles import Folder
@@ -39,13 +47,17 @@ class AuditEntry:
 async def audit_folder(folder: Folder, means: GateContext) -> list[AuditEntry]:
     """An environment, then its scenarios in their order."""
     built = EnvironmentCase(folder.environment, folder.tests, _list_states(folder))
-    entries = await _pass_all(ENVIRONMENT_GATES, built, folder.environment.id, folder.environment.name, means)
+    entries = await _pass_all(
+        ENVIRONMENT_GATES, built, folder.environment.id, folder.environment.name, means
+    )
     for scenario in folder.scenarios:
         entries += await audit_scenario(folder, scenario, means)
     return entries
 
 
-async def audit_scenario(folder: Folder, scenario: Scenario, means: GateContext) -> list[AuditEntry]:
+async def audit_scenario(
+    folder: Folder, scenario: Scenario, means: GateContext
+) -> list[AuditEntry]:
     """One scenario, with the others of its environment as siblings."""
     siblings = tuple(one for one in folder.scenarios if one.id != scenario.id)
     posed = ScenarioCase(scenario, folder.environment, siblings)
@@ -57,11 +69,19 @@ def audit_set(folders: Sequence[Folder]) -> list[AuditEntry]:
     names = {folder.environment.id: folder.environment.name for folder in folders}
     scenarios = {scenario.id: scenario for folder in folders for scenario in folder.scenarios}
     entries = [
-        AuditEntry("environments", key, names[key], "Is it new among those audited with it?", finding)
+        AuditEntry(
+            "environments", key, names[key], "Is it new among those audited with it?", finding
+        )
         for key, finding in find_duplicates([folder.environment for folder in folders]).items()
     ]
     return entries + [
-        AuditEntry("scenarios", key, _name(scenarios[key]), "Does it ask something its siblings do not?", finding)
+        AuditEntry(
+            "scenarios",
+            key,
+            _name(scenarios[key]),
+            "Does it ask something its siblings do not?",
+            finding,
+        )
         for key, finding in find_repeats(list(scenarios.values())).items()
     ]
 
@@ -75,9 +95,16 @@ def _name(scenario: Scenario) -> str:
     return str(scenario.features.get("released_as", scenario.number))
 
 
-async def _pass_all(gates: Sequence[Gate[T]], subject: T, key: str, name: str, means: GateContext) -> list[AuditEntry]:
-    found = [(gate, finding) for gate in gates for finding in (await _ask(gate, subject, means)).spread()]
-    return [AuditEntry(gate.lap, key, name, gate.title, settle(gate, finding)) for gate, finding in found]
+async def _pass_all(
+    gates: Sequence[Gate[T]], subject: T, key: str, name: str, means: GateContext
+) -> list[AuditEntry]:
+    found = [
+        (gate, finding) for gate in gates for finding in (await _ask(gate, subject, means)).spread()
+    ]
+    return [
+        AuditEntry(gate.lap, key, name, gate.title, settle(gate, finding))
+        for gate, finding in found
+    ]
 
 
 async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:

@@ -15,4 +15,9 @@ def read_cast(config: RunConfig) -> Cast:
         return name_model(spec.provider, str(spec).partition(":")[2])
 
     users = [name("user")] if config.person == "model" else []
-    return {"author": [name("author")], "judge": [name("judge"), name("critic")], "teacher": [name("policy")], "user": users}
+    return {
+        "author": [name("author")],
+        "judge": [name("judge"), name("critic")],
+        "teacher": [name("policy")],
+        "user": users,
+    }

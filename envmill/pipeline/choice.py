@@ -34,7 +34,9 @@ def is_mined(config: RunConfig, recipe: Recipe) -> bool:
 
 def pick_round(recipe: Recipe, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
     """As many seeds as the run wants, without the first ones that it is told to skip."""
-    return recipe.pick_seeds(config.model_copy(update={"environments": config.first + config.environments}), past)[config.first :]
+    return recipe.pick_seeds(
+        config.model_copy(update={"environments": config.first + config.environments}), past
+    )[config.first :]
 
 
 def find_choice(lake: Lake, run: str) -> SeedChoice | None:
@@ -51,11 +53,15 @@ def settle_choice(lake: Lake, run: str, config: RunConfig, recipe: Recipe) -> Se
         given = find_given(lake, config, recipe)
         choice = SeedChoice(seeds=HandedLap(lake, given).list_seeds(), given=given)
         return SeedChoice.model_validate(lake.fix(run, _NAME, choice.model_dump(mode="json")))
-    if lake.files("attrition", run):  # work began before choices were stored: it goes on in the order of that time
+    if lake.files(
+        "attrition", run
+    ):  # work began before choices were stored: it goes on in the order of that time
         config = config.model_copy(update={"fresh": False})
     past = _find_past(lake, run, config) if config.fresh else NO_PAST
     seeds = [] if is_mined(config, recipe) else pick_round(recipe, config, past)
-    return SeedChoice.model_validate(lake.fix(run, _NAME, SeedChoice(past=past, seeds=seeds).model_dump(mode="json")))
+    return SeedChoice.model_validate(
+        lake.fix(run, _NAME, SeedChoice(past=past, seeds=seeds).model_dump(mode="json"))
+    )
 
 
 def _find_past(lake: Lake, run: str, config: RunConfig) -> Past:
@@ -71,21 +77,39 @@ def _find_past(lake: Lake, run: str, config: RunConfig) -> Past:
 def read_lake(lake: Lake, config: RunConfig, apart: str = "") -> Past:
     """What the lake's runs of the recipe started from; the run `apart` is not counted."""
     others = [run for run in lake.runs() if run != apart]
-    chosen = {run: choice for run, choice in zip(others, ask_each(lake.store, lambda run: find_choice(lake, run), others), strict=True)}
+    chosen = {
+        run: choice
+        for run, choice in zip(
+            others, ask_each(lake.store, lambda run: find_choice(lake, run), others), strict=True
+        )
+    }
     # Seeds of given environments were counted where they were first used.
-    known = {run: choice.seeds if choice.given is None else [] for run, choice in chosen.items() if choice is not None and choice.seeds}
+    known = {
+        run: choice.seeds if choice.given is None else []
+        for run, choice in chosen.items()
+        if choice is not None and choice.seeds
+    }
     started = [seed for seeds in known.values() for seed in seeds if seed.recipe == config.recipe]
     briefs, fields = [seed.brief for seed in started], Counter(seed.field for seed in started)
     named: dict[str, str] = {}
     asked = {"recipe": config.recipe, "score": config.score, "known": [*known, apart]}
-    for theme, text, number, cell, is_named, is_used, field in fetch(lake, _FOUND, asked) if set(others) - set(known) else ():
+    for theme, text, number, cell, is_named, is_used, field in (
+        fetch(lake, _FOUND, asked) if set(others) - set(known) else ()
+    ):
         if is_named:
             named[theme] = text
         if is_used:
-            briefs.append(Brief.model_validate({"theme": theme, "text": text, "number": number, "cell": cell}))
+            briefs.append(
+                Brief.model_validate({"theme": theme, "text": text, "number": number, "cell": cell})
+            )
             fields[field] += 1
     told = {field: times for field, times in sorted(fields.items()) if field}
-    return Past(turns=_count_turns(briefs), named=named, fields=told, cells=dict(sorted(Counter(_name_cells(briefs)).items())))
+    return Past(
+        turns=_count_turns(briefs),
+        named=named,
+        fields=told,
+        cells=dict(sorted(Counter(_name_cells(briefs)).items())),
+    )
 
 
 def _count_turns(briefs: Iterable[Brief]) -> dict[str, int]:

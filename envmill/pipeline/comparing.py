@@ -23,7 +23,11 @@ def explain_difference(before: DataLock, after: DataLock) -> dict[str, list[str]
         "trajectories": _compare_hashes("trajectory", before.trajectories, after.trajectories),
         "pairs": _compare_hashes("pair", before.pairs, after.pairs),
         "attempts": _compare_hashes("rollout", before.attempts, after.attempts),
-        "withdrawn": (f"{name}: {why}" for name, why in after.withdrawn.items() if name not in before.withdrawn),
+        "withdrawn": (
+            f"{name}: {why}"
+            for name, why in after.withdrawn.items()
+            if name not in before.withdrawn
+        ),
         "prompts": _compare_prompts(before, after),
         "models": _compare_models(before, after),
         "order": _compare_order(before, after),
@@ -45,11 +49,16 @@ def _compare_runs(before: DataLock, after: DataLock) -> Iterator[str]:
         elif run not in before.runs:
             yield f"run {run} is in the second lock only"
         else:
-            yield from (f"run {run}, {line}" for line in list_changed_options(before.runs[run], after.runs[run]))
+            yield from (
+                f"run {run}, {line}"
+                for line in list_changed_options(before.runs[run], after.runs[run])
+            )
 
 
 def _compare_options(before: DataLock, after: DataLock) -> Iterator[str]:
-    yield from list_changed_options(before.options.model_dump(mode="json"), after.options.model_dump(mode="json"))
+    yield from list_changed_options(
+        before.options.model_dump(mode="json"), after.options.model_dump(mode="json")
+    )
     if before.terms != after.terms:
         yield "terms: their text is another one"
 
@@ -97,14 +106,20 @@ def _list_verifiers(before: DataLock, after: DataLock) -> Iterator[str]:
     for name, one in before.scenarios.items():
         now, other = found.get(one.draft, ("", one))
         if now and other.verifier != one.verifier:
-            yield f"{name} is {now} now" if now != name else f"{name}: its verifier was changed under the same id"
+            yield (
+                f"{name} is {now} now"
+                if now != name
+                else f"{name}: its verifier was changed under the same id"
+            )
 
 
 def _list_changed(before: DataLock, after: DataLock) -> Iterator[str]:
     """Split, tier, or what is measured of a scenario."""
     for name in before.scenarios.keys() & after.scenarios.keys():
         one, other = before.scenarios[name], after.scenarios[name]
-        told = [f"{what} {then} became {now}" for what, then, now in _pair_up(one, other) if then != now]
+        told = [
+            f"{what} {then} became {now}" for what, then, now in _pair_up(one, other) if then != now
+        ]
         if told or one.content != other.content:
             yield f"{name}: {', '.join(told) or 'what was measured of it is another value'}"
 
@@ -114,7 +129,9 @@ def _pair_up(one: LockedScenario, other: LockedScenario) -> Iterator[tuple[str, 
     yield "tier", one.tier, other.tier
 
 
-def _compare_hashes(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def _compare_hashes(
+    what: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> Iterator[str]:
     gone, come = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     changed = sorted(name for name in before.keys() & after.keys() if before[name] != after[name])
     for told, names in (("gone", gone), ("added", come), ("changed", changed)):
@@ -156,7 +173,10 @@ def _keep(ids: Sequence[str], known: set[str]) -> list[str]:
 
 
 def _compare_files(before: DataLock, after: DataLock) -> Iterator[str]:
-    then, now = ({f"{one.name}/{name}": found for one in each.folders for name, found in one.files.items()} for each in (before, after))
+    then, now = (
+        {f"{one.name}/{name}": found for one in each.folders for name, found in one.files.items()}
+        for each in (before, after)
+    )
     same = sum(now.get(name) == found for name, found in then.items())
     if then != now:
         yield f"{same} of {len(then)} files are the same; {len(now.keys() - then.keys())} came, {len(then.keys() - now.keys())} went"

@@ -151,7 +151,9 @@ class _Load:
     """Characters of the calls that are not known to the letter."""
 
 
-async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None = None) -> list[Forecast]:
+async def estimate(
+    lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None = None
+) -> list[Forecast]:
     """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no server is asked to count."""
     if config.given_by:
         return await _estimate_given(lake, config, recipe, prices, scales)
@@ -159,49 +161,87 @@ async def estimate(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices
     # What models took replaces what scripts would.
     past = list(_read_past(lake, config))
     judged = {(_name_lap(load), load.prompt) for load in past}
-    foreseen = [load for load in _foresee_judge(lake, config) if (_name_lap(load), load.prompt) not in judged]
+    foreseen = [
+        load
+        for load in _foresee_judge(lake, config)
+        if (_name_lap(load), load.prompt) not in judged
+    ]
     planned = list(_foresee_plans(lake, config, recipe))
-    asked = {(load.step, load.prompt, load.role): load for load in (*planned, *_read_rollouts(lake, config), *foreseen, *past)}
-    first = [_add_repairs(one, asked.pop((one.step, one.prompt, one.role), None)) for one in rendered]
+    asked = {
+        (load.step, load.prompt, load.role): load
+        for load in (*planned, *_read_rollouts(lake, config), *foreseen, *past)
+    }
+    first = [
+        _add_repairs(one, asked.pop((one.step, one.prompt, one.role), None)) for one in rendered
+    ]
     known = asked.values()
     return [
-        await _price(lake, load, config, prices, scales) for load in sorted([*first, *known], key=lambda load: (load.step, load.prompt))
+        await _price(lake, load, config, prices, scales)
+        for load in sorted([*first, *known], key=lambda load: (load.step, load.prompt))
     ]
 
 
-async def _estimate_given(lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None) -> list[Forecast]:
+async def _estimate_given(
+    lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None
+) -> list[Forecast]:
     """Of the scenario lap alone: nothing is asked about the environments."""
     given = find_given(lake, config, recipe)
-    homes = Counter(parent.environment for parent in given.parents) or Counter(dict.fromkeys(given.environments, config.scenarios))
+    homes = Counter(parent.environment for parent in given.parents) or Counter(
+        dict.fromkeys(given.environments, config.scenarios)
+    )
     each = config.model_copy(update={"environments": homes.total(), "scenarios": 1})
     blocks = sum(math.ceil(places / BLOCK) for places in homes.values())
     plain = recipe.prompts.get(_SCENARIOS, ())
-    planner = HARDER if given.parents else next((prompt for prompt in plain if prompt.name == _PLAN), None)
-    loads = {(load.step, load.prompt, load.role): load for load in (*_read_rollouts(lake, each), *_foresee_judge(lake, each))}
+    planner = (
+        HARDER
+        if given.parents
+        else next((prompt for prompt in plain if prompt.name == _PLAN), None)
+    )
+    loads = {
+        (load.step, load.prompt, load.role): load
+        for load in (*_read_rollouts(lake, each), *_foresee_judge(lake, each))
+    }
     loads |= {(load.step, load.prompt, load.role): load for load in _read_past(lake, each)}
-    asked = [load for load in loads.values() if _name_lap(load) == "scenarios" and load.prompt != _PLAN]
+    asked = [
+        load for load in loads.values() if _name_lap(load) == "scenarios" and load.prompt != _PLAN
+    ]
     if planner is not None and (config.plan or given.parents):
         asked += _foresee_blocks(lake, config, planner, blocks)
-    return [await _price(lake, load, config, prices, scales) for load in sorted(asked, key=lambda load: (load.step, load.prompt))]
+    return [
+        await _price(lake, load, config, prices, scales)
+        for load in sorted(asked, key=lambda load: (load.step, load.prompt))
+    ]
 
 
 def _read_past(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     texts = len(_read_texts(config))
     for step, prompt, role, runs, calls, sent, got in fetch(lake, _PAST, {"recipe": config.recipe}):
-        if (prompt in _REVIEW and not config.review) or (step == "scenarios-build" and config.checks != "written"):
+        if (prompt in _REVIEW and not config.review) or (
+            step == "scenarios-build" and config.checks != "written"
+        ):
             continue
         if (prompt == _PLAN and not config.plan) or (prompt == MAPPER.name and not config.fairness):
             continue
         if prompt == COVERAGE.name and not config.coverage:
             continue
-        if (prompt == RULING.name and not config.judged) or (prompt in _JUDGED and not _asks_judge(config)):
+        if (prompt == RULING.name and not config.judged) or (
+            prompt in _JUDGED and not _asks_judge(config)
+        ):
             continue
         if role in _ACTORS and role not in _list_actors(config, step):
             continue
         scenarios = config.environments * config.scenarios
-        units = texts if step == "environments-mine" else scenarios if step.startswith("scenarios-") else config.environments
+        units = (
+            texts
+            if step == "environments-mine"
+            else scenarios
+            if step.startswith("scenarios-")
+            else config.environments
+        )
         probes = config.pass_at or config.attempts
-        units *= (probes if step == "scenarios-filter" else config.attempts) if role in _ACTORS else 1
+        units *= (
+            (probes if step == "scenarios-filter" else config.attempts) if role in _ACTORS else 1
+        )
         if units:
             yield _Load(step, prompt, role, calls * units, sent, got, _describe_runs(runs))
 
@@ -210,11 +250,17 @@ def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     """What attempts took that scripts made; how long a model's replies are, they cannot tell."""
     scenarios = config.environments * config.scenarios
     for step, group in ((step, group) for step, groups in _GROUPS.items() for group in groups):
-        for runs, acted, told, transcript, known in fetch(lake, _PLAYED, {"recipe": config.recipe, "group": group}):
-            attempts = scenarios * (config.pass_at or config.attempts if group == "probe" else config.attempts)
+        for runs, acted, told, transcript, known in fetch(
+            lake, _PLAYED, {"recipe": config.recipe, "group": group}
+        ):
+            attempts = scenarios * (
+                config.pass_at or config.attempts if group == "probe" else config.attempts
+            )
             basis = f"the {group}'s attempts in {_describe_runs(runs)}"
             if getattr(config, group) == MODEL:
-                yield _Load(step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis)
+                yield _Load(
+                    step, _POLICY.name, "policy", acted * attempts, known + transcript, None, basis
+                )
             if told and "user" in _list_actors(config, step):
                 yield _Load(step, _USER.name, "user", told * attempts, transcript, None, basis)
 
@@ -224,7 +270,9 @@ def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_L
     prompt = next((one for one in recipe.prompts.get(_SCENARIOS, ()) if one.name == _PLAN), None)
     if prompt is None or not config.plan:
         return
-    yield from _foresee_blocks(lake, config, prompt, config.environments * math.ceil(config.scenarios / BLOCK))
+    yield from _foresee_blocks(
+        lake, config, prompt, config.environments * math.ceil(config.scenarios / BLOCK)
+    )
 
 
 def _foresee_blocks(lake: Lake, config: RunConfig, prompt: Prompt, calls: int) -> Iterator[_Load]:
@@ -245,17 +293,43 @@ def _foresee_judge(lake: Lake, config: RunConfig) -> Iterator[_Load]:
     posed = fetch(lake, _POSED, {"recipe": config.recipe})
     for runs, shown in posed:
         basis = f"one a scenario, as long as those of {_describe_runs(runs)}"
-        yield _Load("scenarios-verify", READER.name, "judge", scenarios, shown + len(READER.text), None, basis)
+        yield _Load(
+            "scenarios-verify",
+            READER.name,
+            "judge",
+            scenarios,
+            shown + len(READER.text),
+            None,
+            basis,
+        )
         if config.fairness:
-            yield _Load("scenarios-verify", MAPPER.name, "judge", scenarios, shown + len(MAPPER.text), None, basis)
+            yield _Load(
+                "scenarios-verify",
+                MAPPER.name,
+                "judge",
+                scenarios,
+                shown + len(MAPPER.text),
+                None,
+                basis,
+            )
         met.setdefault("scenarios", [runs, 0.0, shown])
     for lap, (runs, suspicions, known) in met.items():
         units = scenarios if lap == "scenarios" else config.environments
         differing = _DIFFERENCES if lap == "scenarios" else 0.0
-        more = f", and {differing:g} differences of the blind reader a scenario" if differing else ""
+        more = (
+            f", and {differing:g} differences of the blind reader a scenario" if differing else ""
+        )
         basis = f"the suspicions of {_describe_runs(runs)}{more}, two readings each"
         calls = 2 * (suspicions + differing) * units
-        yield _Load(f"{lap}-verify", SUSPICION.name, "judge", calls, known + len(SUSPICION.text), None, basis)
+        yield _Load(
+            f"{lap}-verify",
+            SUSPICION.name,
+            "judge",
+            calls,
+            known + len(SUSPICION.text),
+            None,
+            basis,
+        )
 
 
 def _name_lap(load: _Load) -> str:
@@ -264,7 +338,9 @@ def _name_lap(load: _Load) -> str:
 
 def _asks_judge(config: RunConfig) -> bool:
     specs = read_specs(config)
-    return config.suspicions == "judge" or (config.suspicions == "auto" and specs.get("judge", specs["author"]).provider != "offline")
+    return config.suspicions == "judge" or (
+        config.suspicions == "auto" and specs.get("judge", specs["author"]).provider != "offline"
+    )
 
 
 def _describe_runs(runs: int) -> str:
@@ -285,23 +361,51 @@ def _read_texts(config: RunConfig) -> list[Text]:
 async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
     """The prompts that depend on nothing but the texts of a corpus, or else the seeds, exactly as they will be sent."""
     ruler = _Ruler(config.run_seed)
-    texts = [recipe.find_theme(text.text, ModelSession(ruler, "environments-mine", text.id)) for text in _read_texts(config)]
-    grown = [] if texts else [recipe.grow(text, ModelSession(ruler, "environments-mine", text)) for text in recipe.pick_texts(config)]
+    texts = [
+        recipe.find_theme(text.text, ModelSession(ruler, "environments-mine", text.id))
+        for text in _read_texts(config)
+    ]
+    grown = (
+        []
+        if texts
+        else [
+            recipe.grow(text, ModelSession(ruler, "environments-mine", text))
+            for text in recipe.pick_texts(config)
+        ]
+    )
     # Where themes are grown first, those of the factory stand for them: they are as long.
     seeds = [] if texts else recipe.pick_seeds(config)
     for asking in (
         *texts,
         *grown,
-        *(recipe.think_up(seed, FIRST, ModelSession(ruler, "environments-generate", seed.id)) for seed in seeds),
+        *(
+            recipe.think_up(seed, FIRST, ModelSession(ruler, "environments-generate", seed.id))
+            for seed in seeds
+        ),
     ):
         with suppress(_Measured):
             await asking
     calls = ruler.requests
-    names: list[tuple[str, str, Role]] = sorted({(request.step, request.prompt.name, request.role) for request in calls})
+    names: list[tuple[str, str, Role]] = sorted(
+        {(request.step, request.prompt.name, request.role) for request in calls}
+    )
     return [
-        _Load(step, name, role, len(same), sum(map(count_characters, same)) / len(same), None, "rendered", same)
+        _Load(
+            step,
+            name,
+            role,
+            len(same),
+            sum(map(count_characters, same)) / len(same),
+            None,
+            "rendered",
+            same,
+        )
         for step, name, role in names
-        if (same := tuple(one for one in calls if (one.step, one.prompt.name, one.role) == (step, name, role)))
+        if (
+            same := tuple(
+                one for one in calls if (one.step, one.prompt.name, one.role) == (step, name, role)
+            )
+        )
     ]
 
 
@@ -313,10 +417,14 @@ def _add_repairs(rendered: _Load, past: _Load | None) -> _Load:
     calls = rendered.calls + repairs
     sent = (rendered.calls * rendered.sent + repairs * past.sent) / calls
     basis = f"rendered, repairs as in {past.basis}"
-    return replace(rendered, calls=calls, sent=sent, got=past.got, basis=basis, repaired=repairs * past.sent)
+    return replace(
+        rendered, calls=calls, sent=sent, got=past.got, basis=basis, repaired=repairs * past.sent
+    )
 
 
-async def _price(lake: Lake, load: _Load, config: RunConfig, prices: Prices, scales: Scales | None) -> Forecast:
+async def _price(
+    lake: Lake, load: _Load, config: RunConfig, prices: Prices, scales: Scales | None
+) -> Forecast:
     specs = read_specs(config)
     spec = specs.get(load.role, specs["author"])
     name = f"{spec.model}@{spec.endpoint}" if spec.endpoint else spec.model
@@ -325,7 +433,11 @@ async def _price(lake: Lake, load: _Load, config: RunConfig, prices: Prices, sca
     tokens_in = math.ceil(calls * load.sent * per_sent)
     if scales is not None and (counted := await scales.weigh(spec, load.requests)) is not None:
         tokens_in = math.ceil(counted.tokens + load.repaired * per_sent)
-        told = f"input {counted.told}, the rest {told}" if load.repaired or load.got is not None else f"input {counted.told}"
+        told = (
+            f"input {counted.told}, the rest {told}"
+            if load.repaired or load.got is not None
+            else f"input {counted.told}"
+        )
     tokens_out = None if load.got is None else math.ceil(calls * load.got * per_got)
     price = prices.find(spec.provider, name)
     free = spec.provider in _FREE
@@ -333,12 +445,25 @@ async def _price(lake: Lake, load: _Load, config: RunConfig, prices: Prices, sca
     if price is not None and tokens_out is not None:
         cost = price.charge(Usage(tokens_in, tokens_out))
     priced, basis = free or price is not None, f"{load.basis}; {told}"
-    return Forecast(load.step, load.prompt, load.role, str(spec), calls, tokens_in, tokens_out, cost, priced, basis)
+    return Forecast(
+        load.step,
+        load.prompt,
+        load.role,
+        str(spec),
+        calls,
+        tokens_in,
+        tokens_out,
+        cost,
+        priced,
+        basis,
+    )
 
 
 def _find_ratio(lake: Lake, spec: Spec, model: str) -> tuple[float, float, str]:
     """Tokens per character sent and got, and where that comes from."""
-    rows: Sequence[tuple[float, float]] = fetch(lake, _TOKENS, {"provider": spec.provider, "model": model})  # type: ignore[assignment]
+    rows: Sequence[tuple[float, float]] = fetch(
+        lake, _TOKENS, {"provider": spec.provider, "model": model}
+    )  # type: ignore[assignment]
     if rows:
         return *rows[0], "tokens as this model counted them before"
     return 1 / _GUESS, 1 / _GUESS, f"{_GUESS:g} characters a token guessed"

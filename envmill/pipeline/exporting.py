@@ -57,13 +57,22 @@ class Selection:
     """Scenario → why it stays at home."""
 
 
-def choose(settings: Settings, runs: Sequence[str], options: ExportOptions, terms: Path | None, tell: Tell, err: Tell) -> Selection:
+def choose(
+    settings: Settings,
+    runs: Sequence[str],
+    options: ExportOptions,
+    terms: Path | None,
+    tell: Tell,
+    err: Tell,
+) -> Selection:
     """The rows that leave; SettingsError where none is left. `tell` and `err` get what stays, in words."""
     lake = Lake(settings.lake)
     load = unite_loads([read_load(lake, run) for run in runs])
     protected = read_protected(settings.protected, settings.sketches)
     asked = {"provisional": options.provisional, "suspected": options.suspected}
-    cargo, findings = choose_cargo(load, **asked, protected=protected, terms=read_terms(terms or settings.terms))
+    cargo, findings = choose_cargo(
+        load, **asked, protected=protected, terms=read_terms(terms or settings.terms)
+    )
     _report(findings, err)
     stays = {one.id: "held back" for one in load.cargo.scenarios} | _explain(findings)
     if options.band or options.for_policy:
@@ -79,11 +88,15 @@ def choose(settings: Settings, runs: Sequence[str], options: ExportOptions, term
     return Selection(chosen, {one: why for one, why in stays.items() if one not in chosen.splits})
 
 
-def pack(cargo: ExportSet, options: ExportOptions, encode: Encode | None = None) -> list[OutputFolder]:
+def pack(
+    cargo: ExportSet, options: ExportOptions, encode: Encode | None = None
+) -> list[OutputFolder]:
     """The folders. Rewards of several verifiers are in none of them."""
     if len(versions := count_versions(cargo, options.exporters)) > 1:
         others = "the other exporters do not write rewards of attempts"
-        raise SettingsError(f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}.")
+        raise SettingsError(
+            f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}."
+        )
     parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
     return [*parcels, *(parcel for name in options.consumers for parcel in _pack_for(name, cargo))]
 
@@ -91,14 +104,28 @@ def pack(cargo: ExportSet, options: ExportOptions, encode: Encode | None = None)
 def read_load(lake: Lake, run: str) -> ExportInput:
     """Everything a run has to export, as its last steps left it."""
     config = read_config(lake, run)
-    question = "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
+    question = (
+        "select step, arg_max(fingerprint, written_at) from attrition where run = ? group by step"
+    )
     found = dict(_ask(lake, question, [run]))
-    marks = {step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found}
-    if lacking := [step for step in ("scenarios-build", "scenarios-filter", "scenarios-collect") if step not in marks]:
-        raise SettingsError(f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume {run}`.")
-    entered = enter_load(StepInputs(lake, run, marks, config, RECIPES[config.recipe](read_themes())))
+    marks = {
+        step.name: Fingerprint(step.name, found[step.name]) for step in STEPS if step.name in found
+    }
+    if lacking := [
+        step
+        for step in ("scenarios-build", "scenarios-filter", "scenarios-collect")
+        if step not in marks
+    ]:
+        raise SettingsError(
+            f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume {run}`."
+        )
+    entered = enter_load(
+        StepInputs(lake, run, marks, config, RECIPES[config.recipe](read_themes()))
+    )
     if not entered:
-        raise SettingsError(f"Run {run} collected nothing. `envmill funnel {run}` tells what died where.")
+        raise SettingsError(
+            f"Run {run} collected nothing. `envmill funnel {run}` tells what died where."
+        )
     load = entered[0].record
     return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).describe()))
 
@@ -129,10 +156,19 @@ def _explain(findings: Sequence[Finding]) -> dict[str, str]:
     told: dict[str, str] = {}
     for finding in findings:
         evidence: dict[str, Any] = finding.evidence or {}
-        told |= dict.fromkeys(evidence.get("left_at_home", ()), _STAYS.get(finding.gate, finding.gate))
-        told |= {name: f"the scan found something ({seen[0]['kind']})" for name, seen in evidence.get("flagged", {}).items()}
+        told |= dict.fromkeys(
+            evidence.get("left_at_home", ()), _STAYS.get(finding.gate, finding.gate)
+        )
+        told |= {
+            name: f"the scan found something ({seen[0]['kind']})"
+            for name, seen in evidence.get("flagged", {}).items()
+        }
         held = (one for why, ids in evidence.items() if why.startswith("scenarios_") for one in ids)
-        told |= dict.fromkeys(held, "its sources' terms do not allow training") if finding.gate == "terms" else {}
+        told |= (
+            dict.fromkeys(held, "its sources' terms do not allow training")
+            if finding.gate == "terms"
+            else {}
+        )
     return told
 
 
@@ -148,10 +184,11 @@ _STAYS = {
 
 def _pay_parts(lake: Lake, runs: Sequence[str], cargo: ExportSet, tell: Tell) -> ExportSet:
     """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and are told with what was earned."""
-    question = (
-        "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate in ('S2', 'S13') and finding is not null"
-    )
-    dossiers = [(str(subject), str(gate), finding) for subject, gate, finding in _ask(lake, question, [list(runs)])]
+    question = "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate in ('S2', 'S13') and finding is not null"
+    dossiers = [
+        (str(subject), str(gate), finding)
+        for subject, gate, finding in _ask(lake, question, [list(runs)])
+    ]
     paid, left = find_partial(cargo.scenarios, dossiers)
     for scenario, why in left.items():
         tell(f"partial: {scenario} pays all or nothing: {why}")
@@ -167,7 +204,9 @@ def _select(
     if left:
         tell(f"band: {_count(left)}")
     if not kept.scenarios:
-        raise SettingsError(f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}.")
+        raise SettingsError(
+            f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}."
+        )
     return kept, left
 
 
@@ -176,12 +215,18 @@ def _read_band(lake: Lake, runs: Sequence[str], band: str, policy: str) -> Band:
     try:
         least, most = (float(part) for part in band.split(","))
     except ValueError as error:
-        raise SettingsError(f"A band of pass rates is written LEAST,MOST, for example {BAND}, and {band!r} is none.") from error
+        raise SettingsError(
+            f"A band of pass rates is written LEAST,MOST, for example {BAND}, and {band!r} is none."
+        ) from error
     if not 0 <= least <= most <= 1:
-        raise SettingsError(f"Pass rates lie between 0 and 1, the least first: {band!r} is no band of them.")
+        raise SettingsError(
+            f"Pass rates lie between 0 and 1, the least first: {band!r} is no band of them."
+        )
     probes = sorted({read_config(lake, run).probe for run in runs})
     if not policy and len(probes) > 1:
-        raise SettingsError(f"The runs probed with {', '.join(probes)}: name one with --for-policy.")
+        raise SettingsError(
+            f"The runs probed with {', '.join(probes)}: name one with --for-policy."
+        )
     return Band(policy or probes[0], least, most)
 
 
@@ -193,7 +238,9 @@ def _read_rates(lake: Lake, runs: Sequence[str], policy: str) -> dict[str, float
     acted = sorted({str(acting) for _, acting, _ in rows})
     if policy not in acted:
         known = f"Those that did: {', '.join(acted)}." if acted else "Nobody did."
-        raise SettingsError(f"No attempt of policy {policy!r} was judged in {', '.join(runs)}. {known}")
+        raise SettingsError(
+            f"No attempt of policy {policy!r} was judged in {', '.join(runs)}. {known}"
+        )
     return {str(scenario): float(rate) for scenario, acting, rate in rows if acting == policy}
 
 
@@ -208,29 +255,48 @@ def find_unexpected(lake: Lake, run: str) -> dict[str, str]:
 def _count(evidence: Any) -> str:
     """The ids are in the ledger; here their number and the first of them."""
     return "; ".join(
-        f"{len(ids)} scenarios {what.replace('_', ' ')}, {', '.join(ids[:3])} among them" for what, ids in evidence.items() if ids
+        f"{len(ids)} scenarios {what.replace('_', ' ')}, {', '.join(ids[:3])} among them"
+        for what, ids in evidence.items()
+        if ids
     )
 
 
 def _describe_terms(evidence: Any) -> str:
     """How many rows stay at home, by what the terms say; and of whom nothing is known."""
     strangers = evidence["no_terms_of"]
-    told = [f"{len(ids)} {what.replace('_', ' ')}" for what, ids in evidence.items() if what != "no_terms_of"]
-    advice = f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`" if strangers else ""
+    told = [
+        f"{len(ids)} {what.replace('_', ' ')}"
+        for what, ids in evidence.items()
+        if what != "no_terms_of"
+    ]
+    advice = (
+        f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`"
+        if strangers
+        else ""
+    )
     return f"left at home: {', '.join(told)}{advice}"
 
 
 def _describe_flagged(evidence: Any) -> str:
-    return describe_flagged({name: [ScanFinding(**one) for one in seen] for name, seen in evidence["flagged"].items()})
+    return describe_flagged(
+        {name: [ScanFinding(**one) for one in seen] for name, seen in evidence["flagged"].items()}
+    )
 
 
-_DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {"terms": _describe_terms, "scan": _describe_flagged}
+_DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {
+    "terms": _describe_terms,
+    "scan": _describe_flagged,
+}
 
 
 def _pack_for(name: str, cargo: ExportSet) -> Iterable[OutputFolder]:
     """The folder of a consumer: a package, or for Harbor tasks."""
-    return harbor.export_worlds(cargo) if name == harbor.NAME else export_for(CONSUMERS[name], cargo)
+    return (
+        harbor.export_worlds(cargo) if name == harbor.NAME else export_for(CONSUMERS[name], cargo)
+    )
 
 
 def _list_left_out(name: str, cargo: ExportSet) -> Mapping[str, str]:
-    return harbor.find_unposed(cargo) if name == harbor.NAME else find_left_out(CONSUMERS[name], cargo)
+    return (
+        harbor.find_unposed(cargo) if name == harbor.NAME else find_left_out(CONSUMERS[name], cargo)
+    )

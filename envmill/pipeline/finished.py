@@ -22,4 +22,6 @@ def is_finished(lake: Lake, run: str) -> bool:
         return False
     marks = mark_steps(config, recipe, STEPS)
     upstream = StepInputs(lake, run, marks, config, recipe)
-    return not any(list_lacking(lake, run, marks[step.name], step.enter(upstream)) for step in STEPS)
+    return not any(
+        list_lacking(lake, run, marks[step.name], step.enter(upstream)) for step in STEPS
+    )

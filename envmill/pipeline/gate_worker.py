@@ -53,7 +53,9 @@ def main() -> None:
     # Its jail is on the same one: they take turns.
     os.sched_setaffinity(0, {config["core"]})
     find_truth = pkgutil.resolve_name(config["truth"]) if config["truth"] else None
-    asyncio.run(serve(socket.socket(fileno=descriptor), Settings.read(config["settings"]), find_truth))
+    asyncio.run(
+        serve(socket.socket(fileno=descriptor), Settings.read(config["settings"]), find_truth)
+    )
 
 
 if __name__ == "__main__":

@@ -93,34 +93,66 @@ def make_step(
     prompts: tuple[Prompt, ...] = (),
 ) -> PipelineStep:
     """A row of the table. A step works on nothing but what it entered, so the record's type is checked here and then forgotten."""
-    return PipelineStep(lap, stage, enter, cast(Work[object], work), makes, gates, settings, cast("Decide[object] | None", decide), prompts)
+    return PipelineStep(
+        lap,
+        stage,
+        enter,
+        cast(Work[object], work),
+        makes,
+        gates,
+        settings,
+        cast("Decide[object] | None", decide),
+        prompts,
+    )
 
 
 def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Mapping[str, Finding]:
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
     embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
-    return choose_seeds(mined, context.config.environments, context.config.score, context.past, embed, context.config.per_field)
+    return choose_seeds(
+        mined,
+        context.config.environments,
+        context.config.score,
+        context.past,
+        embed,
+        context.config.per_field,
+    )
 
 
-def _decide_duplicates(subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext) -> Mapping[str, Finding]:
+def _decide_duplicates(
+    subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext
+) -> Mapping[str, Finding]:
     seen = subjects[0].record.seen if subjects else ()
     given = context.recipe.given and context.config.systems != "written"
     return find_duplicates([subject.record.environment for subject in subjects], seen, given)
 
 
-def _decide_repeats(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
+def _decide_repeats(
+    subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext
+) -> Mapping[str, Finding]:
     earlier = {one.id: one for subject in subjects for one in subject.record.siblings}
     planned = bool(context.config.harden) or (context.config.plan and context.recipe.plans)
-    return find_repeats([subject.record.record for subject in subjects], planned=planned, earlier=list(earlier.values()))
+    return find_repeats(
+        [subject.record.record for subject in subjects],
+        planned=planned,
+        earlier=list(earlier.values()),
+    )
 
 
-def _decide_untrainable(subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext) -> Mapping[str, Finding]:
+def _decide_untrainable(
+    subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext
+) -> Mapping[str, Finding]:
     """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
     placed = {subject.id: subject.record for subject in subjects}
-    probes = {name: [one for one in found.rollouts if one.rollout_group == "probe"] for name, found in placed.items()}
-    probed = {name: ProbeCounts.of(found.environment.id, probes[name]) for name, found in placed.items()}
+    probes = {
+        name: [one for one in found.rollouts if one.rollout_group == "probe"]
+        for name, found in placed.items()
+    }
+    probed = {
+        name: ProbeCounts.of(found.environment.id, probes[name]) for name, found in placed.items()
+    }
     return find_untrainable(probed, drops=context.config.untrainable == "drop")
 
 
@@ -150,7 +182,16 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_blueprints,
         build_environment,
         ("environments", "builds", "tests"),
-        settings=("review", "reviewed", "whole", "coverage", "exact", "promises", "summary", *_LOOP),
+        settings=(
+            "review",
+            "reviewed",
+            "whole",
+            "coverage",
+            "exact",
+            "promises",
+            "summary",
+            *_LOOP,
+        ),
         prompts=(SUSPICION, COVERAGE),
     ),
     make_step(
@@ -163,7 +204,13 @@ STEPS: tuple[PipelineStep, ...] = (
         prompts=(SUSPICION,),
     ),
     make_step(
-        "environments", "filter", enter_verified, filter_environment, gates=("W10", "F3"), settings=("observe",), decide=_decide_duplicates
+        "environments",
+        "filter",
+        enter_verified,
+        filter_environment,
+        gates=("W10", "F3"),
+        settings=("observe",),
+        decide=_decide_duplicates,
     ),
     make_step(
         "scenarios",
@@ -171,10 +218,29 @@ STEPS: tuple[PipelineStep, ...] = (
         enter_places,
         generate_draft,
         ("drafts", "builds", "errands"),
-        settings=("scenarios", "polarities", "plan", "reward", "chains", "dag", "requests", "fairness", "reach", "natural", *_LOOP),
+        settings=(
+            "scenarios",
+            "polarities",
+            "plan",
+            "reward",
+            "chains",
+            "dag",
+            "requests",
+            "fairness",
+            "reach",
+            "natural",
+            *_LOOP,
+        ),
         prompts=(SUSPICION, READER, MAPPER, HARDER),
     ),
-    make_step("scenarios", "build", enter_drafts, build_scenario, ("scenarios", "builds"), settings=("checks", "reward", "holdout")),
+    make_step(
+        "scenarios",
+        "build",
+        enter_drafts,
+        build_scenario,
+        ("scenarios", "builds"),
+        settings=("checks", "reward", "holdout"),
+    ),
     make_step(
         "scenarios",
         "verify",
@@ -192,7 +258,17 @@ STEPS: tuple[PipelineStep, ...] = (
         filter_scenario,
         ("rollouts",),
         ("F4", "F3", "S13", "F1", "F2"),
-        ("attempts", "probe", "weak", "trivial", "untrainable", "judged", "suspicions", "observe", *_PLAYED),
+        (
+            "attempts",
+            "probe",
+            "weak",
+            "trivial",
+            "untrainable",
+            "judged",
+            "suspicions",
+            "observe",
+            *_PLAYED,
+        ),
         _decide_repeats,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING, SUSPICION),
     ),
@@ -207,7 +283,14 @@ STEPS: tuple[PipelineStep, ...] = (
         _decide_untrainable,
         (*ROLLOUT_PROMPTS, FAULT_PROMPT, RULING),
     ),
-    make_step("scenarios", "export", enter_load, export_bundles, ("bundles",), settings=("provisional", "with_tier", "exporters")),
+    make_step(
+        "scenarios",
+        "export",
+        enter_load,
+        export_bundles,
+        ("bundles",),
+        settings=("provisional", "with_tier", "exporters"),
+    ),
 )
 
 MINE = make_step(

@@ -33,7 +33,15 @@ from envmill.stages.review import latest_judgements
 from envmill.verifiers.version import find_verifier_version, hash_files
 from envmill.version import __version__
 from schemas.base import Json, Record, canonical_json
-from schemas.lock import DataLock, ExportOptions, LockedFolder, LockedModel, LockedScenario, LockedStep, LockedVersions
+from schemas.lock import (
+    DataLock,
+    ExportOptions,
+    LockedFolder,
+    LockedModel,
+    LockedScenario,
+    LockedStep,
+    LockedVersions,
+)
 from schemas.quality import Withdrawal
 
 FORM = 1
@@ -44,7 +52,14 @@ _ROW_IDS = ("pair", "trajectory", "scenario", "environment")
 """Columns that name a row; the first that a file has."""
 
 
-def make_lock(settings: Settings, runs: Sequence[str], options: ExportOptions, terms: Path | None, tell: Tell, err: Tell) -> DataLock:
+def make_lock(
+    settings: Settings,
+    runs: Sequence[str],
+    options: ExportOptions,
+    terms: Path | None,
+    tell: Tell,
+    err: Tell,
+) -> DataLock:
     """The lock of an export that is not written. SettingsError where nothing leaves, or where verifiers of several versions judged."""
     lake = Lake(settings.lake)
     selection = choose(settings, runs, options, terms, tell, err)
@@ -71,7 +86,10 @@ def make_lock(settings: Settings, runs: Sequence[str], options: ExportOptions, t
 
 
 def render_lock(lock: DataLock) -> bytes:
-    return orjson.dumps(lock.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(
+        lock.model_dump(mode="json"),
+        option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE,
+    )
 
 
 def read_lock(path: Path) -> DataLock:
@@ -79,17 +97,25 @@ def read_lock(path: Path) -> DataLock:
     try:
         told: Json = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error}). Name a file that `envmill lock` wrote.") from error
+        raise SettingsError(
+            f"{path} cannot be read ({error}). Name a file that `envmill lock` wrote."
+        ) from error
     except orjson.JSONDecodeError as error:
-        raise SettingsError(f"{path} is no JSON ({error}). Name a file that `envmill lock` wrote.") from error
+        raise SettingsError(
+            f"{path} is no JSON ({error}). Name a file that `envmill lock` wrote."
+        ) from error
     form = told.get("lock") if isinstance(told, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     if form != FORM:
-        raise SettingsError(f"{path} is a lock of form {form!r}, and this version of EnvMill reads {FORM}.")
+        raise SettingsError(
+            f"{path} is a lock of form {form!r}, and this version of EnvMill reads {FORM}."
+        )
     try:
         return DataLock.model_validate(told)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise SettingsError(f"{path} is no lock: {'.'.join(map(str, fault['loc']))}: {fault['msg']}.") from error
+        raise SettingsError(
+            f"{path} is no lock: {'.'.join(map(str, fault['loc']))}: {fault['msg']}."
+        ) from error
 
 
 def find_versions() -> LockedVersions:
@@ -98,7 +124,9 @@ def find_versions() -> LockedVersions:
         envmill=__version__,
         verifiers=find_verifier_version(),
         runtime=hash_files(list_runtime()),
-        jail=hash_files(_read_code("envmill/sandbox", str(Path(jail.__file__).parent.relative_to(ROOT)))),
+        jail=hash_files(
+            _read_code("envmill/sandbox", str(Path(jail.__file__).parent.relative_to(ROOT)))
+        ),
         exporters=hash_files(_read_code("envmill/interop")),
         libraries={name: metadata.version(name) for name in _LIBRARIES},
     )
@@ -122,7 +150,9 @@ def hash_rows(cargo: ExportSet) -> dict[str, Any]:
         },
         "trajectories": {one.id: hash_record(one) for one in cargo.trajectories},
         "pairs": {one.id: hash_record(one) for one in cargo.pairs},
-        "attempts": {one.id: hash_record(one) for one in cargo.attempts if one.scenario in cargo.splits},
+        "attempts": {
+            one.id: hash_record(one) for one in cargo.attempts if one.scenario in cargo.splits
+        },
     }
 
 
@@ -138,7 +168,11 @@ def lock_folder(folder: OutputFolder) -> LockedFolder:
         exporter=folder.exporter,
         rows=folder.rows,
         files={name: sha256(content).hexdigest() for name, content in sorted(files.items())},
-        order={name: ids for name, content in sorted(files.items()) if (ids := _list_ids(name, content))},
+        order={
+            name: ids
+            for name, content in sorted(files.items())
+            if (ids := _list_ids(name, content))
+        },
     )
 
 
@@ -148,7 +182,11 @@ def _hash(value: Json) -> str:
 
 def _read_code(*folders: str) -> dict[str, bytes]:
     paths = (path for folder in folders for path in sorted(ROOT.joinpath(folder).rglob("*")))
-    return {str(path.relative_to(ROOT)): path.read_bytes() for path in paths if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        str(path.relative_to(ROOT)): path.read_bytes()
+        for path in paths
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def _list_ids(name: str, content: bytes) -> list[str]:
@@ -159,13 +197,22 @@ def _list_ids(name: str, content: bytes) -> list[str]:
     key = next((one for one in _ROW_IDS if one in columns), "")
     wanted = [key, *(("form",) if key == "scenario" and "form" in columns else ())] if key else []
     table = parquet.read_table(io.BytesIO(content), columns=wanted)
-    return [" ".join(map(str, row)) for row in zip(*(table[one].to_pylist() for one in wanted), strict=True)]
+    return [
+        " ".join(map(str, row))
+        for row in zip(*(table[one].to_pylist() for one in wanted), strict=True)
+    ]
 
 
 def _require_one_version(cargo: ExportSet) -> dict[str, int]:
     """Of all rollouts that rows rest on."""
-    attempts = {one.id: one.verifier_version for one in cargo.attempts if one.scenario in cargo.splits and one.reward is not None}
-    acted = {one.rollout for one in cargo.trajectories} | {name for one in cargo.pairs for name in (one.chosen, one.rejected)}
+    attempts = {
+        one.id: one.verifier_version
+        for one in cargo.attempts
+        if one.scenario in cargo.splits and one.reward is not None
+    }
+    acted = {one.rollout for one in cargo.trajectories} | {
+        name for one in cargo.pairs for name in (one.chosen, one.rejected)
+    }
     found = attempts | {name: cargo.judged_by.get(name, "") for name in acted}
     versions = dict(sorted(Counter(found.values()).items()))
     if len(versions) > 1:
@@ -176,7 +223,10 @@ def _require_one_version(cargo: ExportSet) -> dict[str, int]:
 def _list_models(lake: Lake, runs: Sequence[str]) -> list[LockedModel]:
     question = """select distinct role, provider || case when model in ('', provider) then '' else ':' || model end, served_model
                   from model_calls where list_contains(?, run) order by all"""
-    return [LockedModel(role=role, model=model, served=served) for role, model, served in _ask(lake, question, runs)]
+    return [
+        LockedModel(role=role, model=model, served=served)
+        for role, model, served in _ask(lake, question, runs)
+    ]
 
 
 def _list_prompts(lake: Lake, runs: Sequence[str]) -> dict[str, list[str]]:
@@ -189,15 +239,25 @@ def _list_dropped(lake: Lake, runs: Sequence[str]) -> dict[str, str]:
     """Scenarios and drafts that a gate dropped, as far as their last attempt goes."""
     question = """select subject, arg_max(outcome, try_number), arg_max(stage || ': ' || reason, try_number) from attrition
                   where list_contains(?, run) and lap = 'scenarios' and gate = 'exit' group by run, stage, subject order by all"""
-    return {str(subject): f"dropped in {why}" for subject, outcome, why in _ask(lake, question, runs) if outcome == "dropped"}
+    return {
+        str(subject): f"dropped in {why}"
+        for subject, outcome, why in _ask(lake, question, runs)
+        if outcome == "dropped"
+    }
 
 
 def list_withdrawals(lake: Lake) -> dict[str, str]:
     """What was withdrawn or rejected, in whatever run → why."""
     rejected = {
-        one.subject: f"rejected by {one.reviewer}: {one.note}" for one in latest_judgements(lake).values() if one.judgement == "reject"
+        one.subject: f"rejected by {one.reviewer}: {one.note}"
+        for one in latest_judgements(lake).values()
+        if one.judgement == "reject"
     }
-    return rejected | {one.subject: one.reason for run in lake.runs_with(Withdrawal) for one in lake.read(Withdrawal, run)}
+    return rejected | {
+        one.subject: one.reason
+        for run in lake.runs_with(Withdrawal)
+        for one in lake.read(Withdrawal, run)
+    }
 
 
 def _list_withdrawn(lake: Lake, runs: Sequence[str], selection: Selection) -> dict[str, str]:
@@ -205,7 +265,9 @@ def _list_withdrawn(lake: Lake, runs: Sequence[str], selection: Selection) -> di
     found = list_withdrawals(lake)
     question = "select distinct id from {} where list_contains(?, run)"
     tables = ("environments", "scenarios", "trajectories", "pairs") if found else ()
-    known = {str(name) for table in tables for (name,) in _ask(lake, question.format(table), runs)} | {*selection.stays}
+    known = {
+        str(name) for table in tables for (name,) in _ask(lake, question.format(table), runs)
+    } | {*selection.stays}
     return {name: why for name, why in sorted(found.items()) if name in known}
 
 
@@ -217,4 +279,6 @@ def _ask(lake: Lake, question: str, runs: Iterable[str]) -> Iterator[tuple[Any, 
 def describe_counts(lock: DataLock) -> Mapping[str, int]:
     """How much is in it, for people."""
     names = ("environments", "scenarios", "trajectories", "pairs", "attempts")
-    return {name: len(getattr(lock, name)) for name in names} | {"files": sum(len(one.files) for one in lock.folders)}
+    return {name: len(getattr(lock, name)) for name in names} | {
+        "files": sum(len(one.files) for one in lock.folders)
+    }

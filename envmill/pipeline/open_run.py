@@ -42,7 +42,11 @@ from schemas.run import RunConfig
 
 @asynccontextmanager
 async def open_walk(
-    run: str, config: RunConfig, settings: Settings, answer: Author | None = None, find_truth: FindTruth | None = None
+    run: str,
+    config: RunConfig,
+    settings: Settings,
+    answer: Author | None = None,
+    find_truth: FindTruth | None = None,
 ) -> AsyncGenerator[Runner]:
     """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
     lake = Lake(open_store(settings.lake))
@@ -50,12 +54,18 @@ async def open_walk(
     asked, (config, recipe, past) = config, _settle(run, config, lake)
     folder = settings.home / "journal" / run
     seal(folder, lake, _seal_stamp(run))
-    journalled = list(read_calls(folder))  # before the lake: a journal sealed between the two is then seen twice, never missed
+    journalled = list(
+        read_calls(folder)
+    )  # before the lake: a journal sealed between the two is then seen twice, never missed
     calls = [*lake.read(ModelCall, run), *journalled]
     known = {(call.request, call.sample): call for call in calls if call.answers}
     allowance = agree_on_budget(run, asked, config, lake)
-    playback = open_playback(_read_recording(config, settings, lake), calls, config.playback == "by-order")
-    cast = open_cast(config, settings, _open_house(run, config, settings, lake, answer, playback["author"]))
+    playback = open_playback(
+        _read_recording(config, settings, lake), calls, config.playback == "by-order"
+    )
+    cast = open_cast(
+        config, settings, _open_house(run, config, settings, lake, answer, playback["author"])
+    )
     if config.provider == "replay":
         cast = RoleModels(cast.author, {**playback, **cast.others})
     terms = set_terms(run, config, allowance, settings, lake, cast, calls)
@@ -66,7 +76,16 @@ async def open_walk(
         async with open_sandbox(settings) as sandbox:
             door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
             context = RunContext(
-                run, config, settings, recipe, door, sandbox, keepers, find_truth=find_truth, calibrations=calibrations, past=past
+                run,
+                config,
+                settings,
+                recipe,
+                door,
+                sandbox,
+                keepers,
+                find_truth=find_truth,
+                calibrations=calibrations,
+                past=past,
             )
             yield Runner(context, lake)
     finally:
@@ -76,7 +95,13 @@ async def open_walk(
         terms.close()
         seal(folder, lake, _seal_stamp(run))
         if config.record:
-            write_recording(Path(config.record), run, read_replies(run, settings, lake).values(), terms.redactor, past)
+            write_recording(
+                Path(config.record),
+                run,
+                read_replies(run, settings, lake).values(),
+                terms.redactor,
+                past,
+            )
 
 
 def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
@@ -88,7 +113,9 @@ def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe,
     return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 
-def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]) -> None:
+def _bind_batches(
+    cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]
+) -> None:
     """What batches may spend, and what they need not ask."""
     for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
         if isinstance(provider, Batch):
@@ -96,7 +123,9 @@ def _bind_batches(cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str,
 
 
 @asynccontextmanager
-async def open_judge(spec: str, settings: Settings, answer: Author | None = None) -> AsyncGenerator[ModelSession]:
+async def open_judge(
+    spec: str, settings: Settings, answer: Author | None = None
+) -> AsyncGenerator[ModelSession]:
     """A judge outside of any run. Its replies are journalled in the home, so that an interrupted calibration pays for nothing twice."""
     async with open_role("judge", spec, settings, settings.home / "calibration", answer) as models:
         yield models
@@ -104,26 +133,43 @@ async def open_judge(spec: str, settings: Settings, answer: Author | None = None
 
 @asynccontextmanager
 async def open_role(
-    role: Literal["judge", "policy"], spec: str, settings: Settings, folder: Path, answer: Author | None = None
+    role: Literal["judge", "policy"],
+    spec: str,
+    settings: Settings,
+    folder: Path,
+    answer: Author | None = None,
 ) -> AsyncGenerator[ModelSession]:
     """A model in one role outside of any run. Its replies are journalled in `folder`: what was answered is not asked again."""
     config = RunConfig.model_validate({role: spec, "mistakes": 0.0})
     check_cast(config, settings)
     _check_author(config, settings, answer)
     if (provider := Spec.parse(spec).provider).startswith(BATCH) or provider == "replay":
-        raise SettingsError(f"The {role} must answer at once, and {spec} does not: name a direct provider.")
+        raise SettingsError(
+            f"The {role} must answer at once, and {spec} does not: name a direct provider."
+        )
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
-    cast = open_cast(config, settings, {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)})
+    cast = open_cast(
+        config,
+        settings,
+        {"offline": lambda _: Offline(answer, config.mistakes, settings.author_url)},
+    )
     journal = Journal(folder)
     try:
-        yield Gateway(cast.author, journal, known, 0, cast.others, hold_calls(settings)).open_session("calibrate", "cases")
+        yield Gateway(
+            cast.author, journal, known, 0, cast.others, hold_calls(settings)
+        ).open_session("calibrate", "cases")
     finally:
         await cast.close()
         await journal.close()
 
 
 def _open_house(
-    run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author | None, playback: Provider
+    run: str,
+    config: RunConfig,
+    settings: Settings,
+    lake: Lake,
+    answer: Author | None,
+    playback: Provider,
 ) -> dict[str, Opener]:
     """Providers that need no vendor."""
     house: dict[str, Opener] = {
@@ -134,7 +180,9 @@ def _open_house(
     return house | {f"{BATCH}{kind}": batch for kind in CARRIERS}
 
 
-def _check(run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author | None) -> None:
+def _check(
+    run: str, config: RunConfig, settings: Settings, lake: Lake, answer: Author | None
+) -> None:
     """Before anything is fixed: a run that cannot start must not take its id along."""
     check_cast(config, settings)
     _check_author(config, settings, answer)
@@ -149,11 +197,17 @@ def _check_author(config: RunConfig, settings: Settings, answer: Author | None) 
     """Whether somebody plays the provider `offline`, where a role asks for it."""
     roles = [role for role, spec in read_specs(config).items() if spec.provider == "offline"]
     if roles and answer is None and not settings.author_url:
-        raise SettingsError(f"The {roles[0]}'s provider is `offline`, and no embedded author is registered: name a model.")
+        raise SettingsError(
+            f"The {roles[0]}'s provider is `offline`, and no embedded author is registered: name a model."
+        )
 
 
 def _check_recording(config: RunConfig, settings: Settings, lake: Lake) -> None:
-    if config.provider == "replay" and not is_file(config.recording) and config.recording not in lake.runs():
+    if (
+        config.provider == "replay"
+        and not is_file(config.recording)
+        and config.recording not in lake.runs()
+    ):
         raise SettingsError(
             f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}, "
             "or to a file like kept/run.jsonl."

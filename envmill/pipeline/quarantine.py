@@ -33,7 +33,9 @@ class Loss:
     """Whether the subject itself falls."""
 
 
-async def set_aside(walk: Runner, step: str, rows: Mapping[str, Sequence[Quarantine]], losses: Sequence[Loss]) -> bool:
+async def set_aside(
+    walk: Runner, step: str, rows: Mapping[str, Sequence[Quarantine]], losses: Sequence[Loss]
+) -> bool:
     """`rows`: by subject. False when another process took an attempt: look again before going on."""
     if step not in STEP:
         return _put_by_themselves(walk, [row for found in rows.values() for row in found])
@@ -41,21 +43,37 @@ async def set_aside(walk: Runner, step: str, rows: Mapping[str, Sequence[Quarant
     touched: dict[int, set[str]] = defaultdict(set)
     for subject in {*rows, *(loss.subject for loss in losses)}:
         touched[bucket_of(subject, buckets)].add(subject)
-    done = [await _set_bucket_aside(walk, step, bucket, subjects, rows, losses) for bucket, subjects in sorted(touched.items())]
+    done = [
+        await _set_bucket_aside(walk, step, bucket, subjects, rows, losses)
+        for bucket, subjects in sorted(touched.items())
+    ]
     return all(done)
 
 
 async def _set_bucket_aside(
-    walk: Runner, step: str, bucket: int, subjects: set[str], rows: Mapping[str, Sequence[Quarantine]], losses: Sequence[Loss]
+    walk: Runner,
+    step: str,
+    bucket: int,
+    subjects: set[str],
+    rows: Mapping[str, Sequence[Quarantine]],
+    losses: Sequence[Loss],
 ) -> bool:
-    async with hold(walk.context.settings.home / "leases" / walk.context.run / f"{step}-{bucket:02d}"):
+    async with hold(
+        walk.context.settings.home / "leases" / walk.context.run / f"{step}-{bucket:02d}"
+    ):
         lake, run, mark = walk.lake, walk.context.run, walk.marks[step]
         aside = group_rows(row for subject in sorted(subjects) for row in rows.get(subject, ()))
-        stamp, attempt = await lake.attempts.take_turn(partial(walk.stamp, step, mark.fingerprint, bucket), aside)
+        stamp, attempt = await lake.attempts.take_turn(
+            partial(walk.stamp, step, mark.fingerprint, bucket), aside
+        )
         number = stamp.try_number
         exits = _latest_exits(lake.read(Attrition, run, mark), subjects)
         lost = {subject: [loss for loss in losses if loss.subject == subject] for subject in exits}
-        told = [row for subject, exit in exits.items() for row in _describe_anew(exit, lost[subject], number)]
+        told = [
+            row
+            for subject, exit in exits.items()
+            for row in _describe_anew(exit, lost[subject], number)
+        ]
         return lake.commit(attempt, aside, told, stamp)
 
 
@@ -70,7 +88,11 @@ def _latest_exits(attrition: Iterable[Attrition], subjects: set[str]) -> dict[st
     """Of subjects that are kept: the others have nothing left to lose."""
     latest: dict[str, Attrition] = {}
     for row in attrition:
-        if row.gate == "exit" and row.subject in subjects and row.try_number > getattr(latest.get(row.subject), "try_number", 0):
+        if (
+            row.gate == "exit"
+            and row.subject in subjects
+            and row.try_number > getattr(latest.get(row.subject), "try_number", 0)
+        ):
             latest[row.subject] = row
     return {subject: row for subject, row in sorted(latest.items()) if row.outcome == "kept"}
 
@@ -79,13 +101,25 @@ def _describe_anew(exit: Attrition, losses: Sequence[Loss], number: int) -> list
     """Without a child left, or without what it was kept for, the subject is dropped here; nothing was spent on that."""
     if not losses:
         return []
-    gone = len({loss.row for loss in losses if loss.row and not loss.whole}) + sum(not loss.row for loss in losses)
+    gone = len({loss.row for loss in losses if loss.row and not loss.whole}) + sum(
+        not loss.row for loss in losses
+    )
     left = 0 if any(loss.whole for loss in losses) else max(0, exit.children - gone)
     why = "; ".join(sorted({f"{loss.promise}: {loss.detail}" for loss in losses}))
-    spent = {"try_number": number, "seconds": 0.0, "tokens": 0, "cost": 0.0, "detail": why, "evidence": ""}
+    spent = {
+        "try_number": number,
+        "seconds": 0.0,
+        "tokens": 0,
+        "cost": 0.0,
+        "detail": why,
+        "evidence": "",
+    }
     dropped = {"outcome": "dropped", "reason": "quality"}
     last = dropped if left == 0 else {"outcome": "kept", "reason": ""}
-    return [_change(exit, spent | dropped | {"gate": GATE, "children": 0}), _change(exit, spent | last | {"children": left})]
+    return [
+        _change(exit, spent | dropped | {"gate": GATE, "children": 0}),
+        _change(exit, spent | last | {"children": left}),
+    ]
 
 
 def _change(row: Attrition, changes: dict[str, Any]) -> Attrition:

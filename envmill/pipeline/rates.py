@@ -38,7 +38,11 @@ _Attempts = tuple[str, str, int, int, float | None]
 
 def rate_rollouts(rollouts: Iterable[Rollout]) -> Rates:
     """Attempts that ended in error are none."""
-    return _sum_up((one.scenario, one.policy, 1, int(one.outcome == "pass"), one.steps) for one in rollouts if one.outcome != "error")
+    return _sum_up(
+        (one.scenario, one.policy, 1, int(one.outcome == "pass"), one.steps)
+        for one in rollouts
+        if one.outcome != "error"
+    )
 
 
 def read_rates(path: Path) -> Rates:
@@ -46,10 +50,22 @@ def read_rates(path: Path) -> Rates:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise SettingsError(f"The pass rates in {path} cannot be read: {error.strerror}.") from error
-    read = [(number, _read_line(path, number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+        raise SettingsError(
+            f"The pass rates in {path} cannot be read: {error.strerror}."
+        ) from error
+    read = [
+        (number, _read_line(path, number, line))
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
     return _sum_up(
-        (one.scenario, one.policy, one.attempts, int(one.outcome == "pass") if one.passes is None else one.passes, one.calls or one.steps)
+        (
+            one.scenario,
+            one.policy,
+            one.attempts,
+            int(one.outcome == "pass") if one.passes is None else one.passes,
+            one.calls or one.steps,
+        )
         for _, one in read
         if one.outcome != "error"
     )
@@ -59,11 +75,15 @@ def _read_line(path: Path, number: int, line: str) -> _Line:
     try:
         found = _Line.model_validate_json(line)
     except ValidationError as error:
-        raise SettingsError(f"Line {number} of {path} is no pass rate: {error.errors()[0]['msg']}.") from error
+        raise SettingsError(
+            f"Line {number} of {path} is no pass rate: {error.errors()[0]['msg']}."
+        ) from error
     if found.passes is None and found.outcome is None:
         raise SettingsError(f"Line {number} of {path} says neither `passes` nor `outcome`.")
     if found.passes is not None and not 0 <= found.passes <= found.attempts:
-        raise SettingsError(f"Line {number} of {path} has {found.passes} passes of {found.attempts} attempts.")
+        raise SettingsError(
+            f"Line {number} of {path} has {found.passes} passes of {found.attempts} attempts."
+        )
     return found
 
 
@@ -82,7 +102,12 @@ def _sum_up(told: Iterable[_Attempts]) -> Rates:
     for (scenario, policy), tried in sorted(attempts.items()):
         took = calls[scenario, policy]
         found[scenario].append(
-            PolicyRate(policy=policy, attempts=tried, passes=passes[scenario, policy], calls=round(mean(took), 1) if took else None)
+            PolicyRate(
+                policy=policy,
+                attempts=tried,
+                passes=passes[scenario, policy],
+                calls=round(mean(took), 1) if took else None,
+            )
         )
     return found
 
@@ -94,4 +119,6 @@ def find_strongest(rates: Rates) -> str:
         for one in told:
             if one.policy != _KNOWING and one.attempts:
                 shares[one.policy].append(one.share)
-    return max(shares, key=lambda policy: (mean(shares[policy]), len(shares[policy]), policy), default="")
+    return max(
+        shares, key=lambda policy: (mean(shares[policy]), len(shares[policy]), policy), default=""
+    )

@@ -73,7 +73,9 @@ def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False)
 def write_rebuilt(folders: Sequence[OutputFolder], folder: Path) -> list[Bundle]:
     """All of it appears at once; a folder of that name must not be there yet."""
     if folder.exists():
-        raise SettingsError(f"{folder} exists already. Name a folder that does not, or remove it first.")
+        raise SettingsError(
+            f"{folder} exists already. Name a folder that does not, or remove it first."
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
@@ -101,7 +103,9 @@ def _compare_runs(lake: Lake, lock: DataLock) -> Iterator[str]:
         if run not in known:
             yield f"run {run} is not in {lake.url}"
         elif (now := read_config(lake, run).model_dump(mode="json")) != config:
-            other = sorted(name for name in now.keys() | config.keys() if now.get(name) != config.get(name))
+            other = sorted(
+                name for name in now.keys() | config.keys() if now.get(name) != config.get(name)
+            )
             yield f"run {run} has other settings than it had: {', '.join(other)}"
 
 
@@ -120,7 +124,9 @@ def _ignore(text: str) -> None:
     """What stays is told only of rows that the lock has."""
 
 
-def _compare_rows(lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet, stays: Mapping[str, str]) -> Iterator[str]:
+def _compare_rows(
+    lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet, stays: Mapping[str, str]
+) -> Iterator[str]:
     """Every locked row that is missing, changed, or may not leave any more."""
     there, leaving = hash_rows(whole), hash_rows(cargo)
     gone = list_withdrawals(lake)
@@ -154,7 +160,9 @@ def _find_successor(lake: Lake, lock: DataLock, name: str) -> str:
 def _name_fields(then: Json, now: Json) -> str:
     if not isinstance(then, LockedScenario):
         return "its content is another one"
-    other = [name for name in LockedScenario.model_fields if getattr(then, name) != getattr(now, name)]
+    other = [
+        name for name in LockedScenario.model_fields if getattr(then, name) != getattr(now, name)
+    ]
     return f"its {', '.join(other)} is another one"
 
 
@@ -173,13 +181,22 @@ def _describe_error(error: EnvMillError | ValidationError) -> str:
 
 def _restrict(cargo: ExportSet, lock: DataLock) -> ExportSet:
     """The locked rows alone: what the runs got since is no part of it."""
-    rows = {kind: tuple(one for one in getattr(cargo, kind) if one.id in getattr(lock, kind)) for kind in _KINDS}
+    rows = {
+        kind: tuple(one for one in getattr(cargo, kind) if one.id in getattr(lock, kind))
+        for kind in _KINDS
+    }
     return replace(cargo, **rows, counts=tuple(StepCount(**one.model_dump()) for one in lock.steps))
 
 
 def _compare_files(lock: DataLock, folders: Sequence[OutputFolder]) -> Iterator[str]:
-    then = {f"{one.name}/{name}": found for one in lock.folders for name, found in one.files.items()}
-    now = {f"{one.name}/{name}": found for one in map(lock_folder, folders) for name, found in one.files.items()}
+    then = {
+        f"{one.name}/{name}": found for one in lock.folders for name, found in one.files.items()
+    }
+    now = {
+        f"{one.name}/{name}": found
+        for one in map(lock_folder, folders)
+        for name, found in one.files.items()
+    }
     for name in sorted(then.keys() | now.keys()):
         if name not in now:
             yield f"file {name} is not written any more"

@@ -73,14 +73,21 @@ def _list_of_run(lake: Lake, run: str) -> Iterator[Shipped]:
     if not bundles:
         return
     shipped = {one for bundle in bundles for one in bundle.scenarios} - read_withdrawn(lake, run)
-    environments = {one for bundle in bundles for one in bundle.environments} - read_withdrawn(lake, run)
-    judged = {one.subject: one.judged_at for one in sorted(lake.read(Reverification, run), key=lambda one: one.judged_at)}
+    environments = {one for bundle in bundles for one in bundle.environments} - read_withdrawn(
+        lake, run
+    )
+    judged = {
+        one.subject: one.judged_at
+        for one in sorted(lake.read(Reverification, run), key=lambda one: one.judged_at)
+    }
     homes: dict[str, list[str]] = defaultdict(list)
     for scenario in lake.read(Scenario, run):
         if scenario.id in shipped:
             homes[scenario.environment].append(scenario.id)
     for environment in sorted(environments):
-        yield Shipped(run, environment, tuple(sorted(homes[environment])), judged.get(environment, ""))
+        yield Shipped(
+            run, environment, tuple(sorted(homes[environment])), judged.get(environment, "")
+        )
 
 
 def read_withdrawn(lake: Lake, run: str) -> set[str]:
@@ -90,21 +97,37 @@ def read_withdrawn(lake: Lake, run: str) -> set[str]:
 
 async def judge_again(lake: Lake, shipped: Shipped, means: GateContext) -> RejudgedEnvironment:
     """An environment that fails takes its scenarios along. Attacks come from every run that has any on it."""
-    (environment,) = [one for one in lake.read(Environment, shipped.run) if one.id == shipped.environment][:1] or [None]
+    (environment,) = [
+        one for one in lake.read(Environment, shipped.run) if one.id == shipped.environment
+    ][:1] or [None]
     if environment is None:
         raise LakeError(
             f"{shipped.environment} was shipped by run {shipped.run}, and its record is gone. Restore the lake's files from a copy."
         )
     tests = tuple(one for one in lake.read(Test, shipped.run) if one.environment == environment.id)
     scenarios = [one for one in lake.read(Scenario, shipped.run) if one.id in shipped.scenarios]
-    known = [one for run in lake.runs_with(Attack) for one in lake.read(Attack, run) if one.environment == environment.id]
-    own = await _pass(ENVIRONMENT_GATES, EnvironmentCase(environment, tests, tuple(one.initial_state for one in scenarios)), means)
+    known = [
+        one
+        for run in lake.runs_with(Attack)
+        for one in lake.read(Attack, run)
+        if one.environment == environment.id
+    ]
+    own = await _pass(
+        ENVIRONMENT_GATES,
+        EnvironmentCase(environment, tests, tuple(one.initial_state for one in scenarios)),
+        means,
+    )
     found = {environment.id: own}
     for scenario in scenarios:
         siblings = tuple(one for one in scenarios if one.id != scenario.id)
         posed = ScenarioCase(scenario, environment, siblings, tuple(known))
-        found[scenario.id] = [*own, *([] if _stopped(own) else await _pass(SCENARIO_GATES, posed, means))]
-    attacks = tuple(attack for scenario in scenarios for attack in list_attacks(scenario, found[scenario.id]))
+        found[scenario.id] = [
+            *own,
+            *([] if _stopped(own) else await _pass(SCENARIO_GATES, posed, means)),
+        ]
+    attacks = tuple(
+        attack for scenario in scenarios for attack in list_attacks(scenario, found[scenario.id])
+    )
     return _conclude(lake, found, attacks)
 
 
@@ -115,10 +138,17 @@ async def _pass(gates: Sequence[Gate[T]], subject: T, means: GateContext) -> lis
         if not gate.required:
             continue
         finding = await _ask(gate, subject, means)
-        careful = replace(means, sandbox=means.sandbox.careful) if finding.outcome == "dropped" else means
-        if finding.outcome == "dropped" and (again := await _ask(gate, subject, careful)).outcome != "dropped":
+        careful = (
+            replace(means, sandbox=means.sandbox.careful) if finding.outcome == "dropped" else means
+        )
+        if (
+            finding.outcome == "dropped"
+            and (again := await _ask(gate, subject, careful)).outcome != "dropped"
+        ):
             finding = fail(
-                gate.name, "not_repeated", f"it dropped this once ({finding.reason}: {finding.detail}), then said {again.outcome}"
+                gate.name,
+                "not_repeated",
+                f"it dropped this once ({finding.reason}: {finding.detail}), then said {again.outcome}",
             )
         findings.append(finding)
         if finding.outcome in ("dropped", "error"):
@@ -139,13 +169,22 @@ def _stopped(findings: Sequence[Finding]) -> Finding | None:
     return next((one for one in findings if one.outcome in ("dropped", "error")), None)
 
 
-def _conclude(lake: Lake, found: dict[str, list[Finding]], attacks: tuple[Attack, ...]) -> RejudgedEnvironment:
+def _conclude(
+    lake: Lake, found: dict[str, list[Finding]], attacks: tuple[Attack, ...]
+) -> RejudgedEnvironment:
     now = datetime.now(UTC).isoformat()
-    verdicts = tuple(_make_verdict(subject, _stopped(findings), now) for subject, findings in found.items())
+    verdicts = tuple(
+        _make_verdict(subject, _stopped(findings), now) for subject, findings in found.items()
+    )
     failed = [one for one in verdicts if one.outcome == "fail"]
     bundles = find_bundles(lake, [one.subject for one in failed])
     withdrawals = tuple(
-        Withdrawal(subject=one.subject, reason=f"{one.gate}: {one.reason}", bundles=bundles[one.subject], withdrawn_at=now)
+        Withdrawal(
+            subject=one.subject,
+            reason=f"{one.gate}: {one.reason}",
+            bundles=bundles[one.subject],
+            withdrawn_at=now,
+        )
         for one in failed
     )
     return RejudgedEnvironment(verdicts, withdrawals, attacks)
@@ -167,7 +206,9 @@ def _make_verdict(subject: str, stop: Finding | None, now: str) -> Reverificatio
 def find_bundles(lake: Lake, subjects: Sequence[str]) -> dict[str, list[str]]:
     """Subject → ids of all bundles, of whatever run, that hold it."""
     found: dict[str, set[str]] = {subject: set() for subject in subjects}
-    for bundle in (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)) if found else ():
+    for bundle in (
+        (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)) if found else ()
+    ):
         for subject in found.keys() & {*bundle.environments, *bundle.scenarios}:
             found[subject].add(bundle.id)
     return {subject: sorted(ids) for subject, ids in found.items()}
@@ -183,4 +224,6 @@ def save(lake: Lake, run: str, judged: RejudgedEnvironment) -> None:
     )
     for record, rows in tables:
         if rows:
-            lake.put(record, rows, f"{GATE}-{uuid4().hex}", Stamp(run, GATE, "", 0, 1, __version__, now))
+            lake.put(
+                record, rows, f"{GATE}-{uuid4().hex}", Stamp(run, GATE, "", 0, 1, __version__, now)
+            )

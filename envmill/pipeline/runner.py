@@ -16,7 +16,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from envmill.errors import BadReply, BudgetReached, BuildError, EnvMillError, KeyRefused, LakeError, Pending, SettingsError, StepFailed
+from envmill.errors import (
+    BadReply,
+    BudgetReached,
+    BuildError,
+    EnvMillError,
+    KeyRefused,
+    LakeError,
+    Pending,
+    SettingsError,
+    StepFailed,
+)
 from envmill.gates.base import Finding, merge_findings
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
@@ -64,7 +74,9 @@ class Runner:
 
     def __init__(self, context: RunContext, lake: Lake) -> None:
         self.context, self.lake = context, lake
-        self.line: tuple[PipelineStep, ...] = (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
+        self.line: tuple[PipelineStep, ...] = (
+            (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
+        )
         """The steps of this run, in order."""
         self.marks = mark_steps(context.config, context.recipe, self.line)
         self._upstream = StepInputs(lake, context.run, self.marks, context.config, context.recipe)
@@ -85,17 +97,31 @@ class Runner:
 
     async def work(self, step: PipelineStep, bucket: int) -> int:
         """Do what a bucket lacks, save all of it, and only then fail if items ended in error."""
-        async with hold(self.context.settings.home / "leases" / self.context.run / f"{step.name}-{bucket:02d}"):
+        async with hold(
+            self.context.settings.home / "leases" / self.context.run / f"{step.name}-{bucket:02d}"
+        ):
             subjects = self._entered.get(step.name) or self._enter(step)
             buckets = self._buckets(step, len(subjects))
-            lacking = [one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket]
+            lacking = [
+                one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket
+            ]
             if not lacking:
                 return 0
-            ended = await asyncio.gather(*(self._process(step, subject) for subject in lacking), return_exceptions=True)
+            ended = await asyncio.gather(
+                *(self._process(step, subject) for subject in lacking), return_exceptions=True
+            )
             done = [one for one in ended if isinstance(one, StepOutcome)]
             self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
             await self._save(step, bucket, done)
-        _raise_errors(step, done, [one for one in ended if isinstance(one, BaseException) and not isinstance(one, Pending)])
+        _raise_errors(
+            step,
+            done,
+            [
+                one
+                for one in ended
+                if isinstance(one, BaseException) and not isinstance(one, Pending)
+            ],
+        )
         return len(done)
 
     async def conclude(self, step: PipelineStep) -> Pending | None:
@@ -108,8 +134,14 @@ class Runner:
     async def walk(self, steps: Sequence[PipelineStep] = ()) -> None:
         """The line, bare, or some of its steps."""
         for step in steps or self.line:
-            ended = await asyncio.gather(*(self.work(step, bucket) for bucket in await self.plan(step)), return_exceptions=True)
-            pending, failed = await self.conclude(step), [one for one in ended if isinstance(one, BaseException)]
+            ended = await asyncio.gather(
+                *(self.work(step, bucket) for bucket in await self.plan(step)),
+                return_exceptions=True,
+            )
+            pending, failed = (
+                await self.conclude(step),
+                [one for one in ended if isinstance(one, BaseException)],
+            )
             if waits := outlast(pending, failed):
                 raise waits
             if failed:
@@ -140,13 +172,17 @@ class Runner:
         subjects = self._entered[step.name] = step.enter(self._upstream)
         decide = None if self._is_handed(step) else step.decide
         decided: Mapping[str, Finding] = decide(subjects, self.context) if decide else {}
-        rejected = find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
+        rejected = (
+            find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
+        )
         self._decided[step.name] = {**decided, **rejected}
         if step.stage in ("generate", "build"):
             self.context = replace(self.context, locks=Locks(self.lake))
         return subjects
 
-    def _lacking(self, step: PipelineStep, subjects: Sequence[Subject[object]]) -> list[Subject[object]]:
+    def _lacking(
+        self, step: PipelineStep, subjects: Sequence[Subject[object]]
+    ) -> list[Subject[object]]:
         return list_lacking(self.lake, self.context.run, self.marks[step.name], subjects)
 
     def _buckets(self, step: PipelineStep, subjects: int) -> int:
@@ -160,7 +196,9 @@ class Runner:
             (decided,) = self._let_pass(step, (decided,))
 
         def end(exit: Exit, reason: str, detail: str, result: Result) -> StepOutcome:
-            return StepOutcome(subject, exit, reason, detail, result, models.spent, time.monotonic() - began)
+            return StepOutcome(
+                subject, exit, reason, detail, result, models.spent, time.monotonic() - began
+            )
 
         if decided is not None and decided.outcome == "dropped":
             return end("dropped", decided.reason, decided.detail, Result(findings=(decided,)))
@@ -173,11 +211,15 @@ class Runner:
             raise
         except EnvMillError as error:
             exit: Exit = "dropped" if type(error) in _DROPS else "error"
-            return end(exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result())
+            return end(
+                exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result()
+            )
         except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
         found = self._let_pass(step, result.findings)
-        result = self._keep_locks(step, Result(result.records, merge_findings((decided, *found) if decided else found)))
+        result = self._keep_locks(
+            step, Result(result.records, merge_findings((decided, *found) if decided else found))
+        )
         stop = result.stopped_by
         if stop is None:
             return end("kept", "", "", result)
@@ -193,23 +235,39 @@ class Runner:
         """In a run that observes, what the gates of the filter would drop goes on; what a reviewer rejected does not."""
         if not self.context.config.observe or step.stage != "filter":
             return found
-        return [one for each in found for one in (observe([each]) if each.gate in step.gates else [each])]
+        return [
+            one
+            for each in found
+            for one in (observe([each]) if each.gate in step.gates else [each])
+        ]
 
     def _keep_locks(self, step: PipelineStep, result: Result) -> Result:
         """What a build made against a reviewer's lock does not come to be; how it was built stays."""
         broken = self.context.locks.find_broken(result.records) if step.stage == "build" else None
         if broken is None:
             return result
-        return Result(tuple(one for one in result.records if one.table == "builds"), (*result.findings, broken))
+        return Result(
+            tuple(one for one in result.records if one.table == "builds"),
+            (*result.findings, broken),
+        )
 
     async def _save(self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome]) -> None:
         """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
-        make_stamp, patience = partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket), PATIENCE
+        make_stamp, patience = (
+            partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket),
+            PATIENCE,
+        )
         while done:
-            stamp, attempt = await self.lake.attempts.take_turn(make_stamp, group_rows(_content(done)), patience)
+            stamp, attempt = await self.lake.attempts.take_turn(
+                make_stamp, group_rows(_content(done)), patience
+            )
             lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
             done = [one for one in done if one.subject.id in lacking]
-            attrition = [row for one in done for row in _attrition_rows(step, self.context.config.recipe, one, stamp.try_number)]
+            attrition = [
+                row
+                for one in done
+                for row in _attrition_rows(step, self.context.config.recipe, one, stamp.try_number)
+            ]
             if not done:
                 self.lake.attempts.void(self.context.run, attempt)
             elif self.lake.commit(attempt, group_rows(_content(done)), attrition, stamp):
@@ -218,16 +276,28 @@ class Runner:
 
     def stamp(self, step: str, fingerprint: str, bucket: int, number: int) -> Stamp:
         """Whose work a file is."""
-        return Stamp(self.context.run, step, fingerprint, bucket, number, __version__, datetime.now(UTC).isoformat())
+        return Stamp(
+            self.context.run,
+            step,
+            fingerprint,
+            bucket,
+            number,
+            __version__,
+            datetime.now(UTC).isoformat(),
+        )
 
 
-def list_lacking(lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[Subject[object]]) -> list[Subject[object]]:
+def list_lacking(
+    lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[Subject[object]]
+) -> list[Subject[object]]:
     """Those that a step has not settled: an error is no outcome."""
     settled = {key for key, outcome in lake.outcomes(run, mark).items() if outcome != "error"}
     return [subject for subject in subjects if subject.id not in settled]
 
 
-def mark_steps(config: RunConfig, recipe: Recipe, line: Sequence[PipelineStep]) -> dict[str, Fingerprint]:
+def mark_steps(
+    config: RunConfig, recipe: Recipe, line: Sequence[PipelineStep]
+) -> dict[str, Fingerprint]:
     """Each step's fingerprint: its own settings, its prompts, and everything before it."""
     marks: dict[str, Fingerprint] = {}
     upstream = ""
@@ -251,7 +321,9 @@ def _content(done: Sequence[StepOutcome]) -> Iterator[Record]:
         yield from _evidence_rows(one)
 
 
-def _attrition_rows(step: PipelineStep, recipe: str, done: StepOutcome, number: int) -> list[Attrition]:
+def _attrition_rows(
+    step: PipelineStep, recipe: str, done: StepOutcome, number: int
+) -> list[Attrition]:
     def row(gate: str, outcome: str, reason: str, detail: str, **more: Any) -> Attrition:
         return Attrition.model_validate(
             {
@@ -276,7 +348,14 @@ def _attrition_rows(step: PipelineStep, recipe: str, done: StepOutcome, number: 
         )
 
     gates = [
-        row(one.gate, one.outcome, one.reason, one.detail, evidence=_evidence_id(one, done), seconds=one.seconds)
+        row(
+            one.gate,
+            one.outcome,
+            one.reason,
+            one.detail,
+            evidence=_evidence_id(one, done),
+            seconds=one.seconds,
+        )
         for one in done.result.findings
     ]
     main = sum(record.table in step.makes[:1] for record in done.result.records)
@@ -285,7 +364,11 @@ def _attrition_rows(step: PipelineStep, recipe: str, done: StepOutcome, number: 
 
 
 def _evidence(finding: Finding, done: StepOutcome) -> Evidence | None:
-    return None if finding.evidence is None else Evidence(gate=finding.gate, subject=done.subject.id, finding=finding.evidence)
+    return (
+        None
+        if finding.evidence is None
+        else Evidence(gate=finding.gate, subject=done.subject.id, finding=finding.evidence)
+    )
 
 
 def _evidence_id(finding: Finding, done: StepOutcome) -> str:
@@ -297,7 +380,9 @@ def _evidence_rows(done: StepOutcome) -> list[Evidence]:
     return [row for finding in done.result.findings if (row := _evidence(finding, done))]
 
 
-def _raise_errors(step: PipelineStep, done: Sequence[StepOutcome], broken: Sequence[BaseException]) -> None:
+def _raise_errors(
+    step: PipelineStep, done: Sequence[StepOutcome], broken: Sequence[BaseException]
+) -> None:
     """A damaged lake comes before items in error: it needs somebody's hands."""
     if broken:
         raise broken[0]

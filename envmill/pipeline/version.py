@@ -40,7 +40,13 @@ def render_order(config: dict[str, Any]) -> str:
     """The command that asks for a run of these settings."""
     known = {name: value for name, value in config.items() if name not in _OWN}
     changed = RunConfig.read(known).model_dump(mode="json", exclude_defaults=True)
-    return shlex.join(["envmill", "run", *(word for name, value in changed.items() for word in _render_option(name, value))])
+    return shlex.join(
+        [
+            "envmill",
+            "run",
+            *(word for name, value in changed.items() for word in _render_option(name, value)),
+        ]
+    )
 
 
 def _render_option(name: str, value: Json) -> list[str]:

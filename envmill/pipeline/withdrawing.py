@@ -57,25 +57,53 @@ def find_resting(lake: Lake, run: str, is_meant: Callable[[RowSource], bool]) ->
     meant = {name for name, found in sources.items() if any(map(is_meant, found))}
     if not meant:
         return None
-    places = {one.id: one.scenario for one in (*trajectories, *pairs)} | {one.id: one.id for one in scenarios}
+    places = {one.id: one.scenario for one in (*trajectories, *pairs)} | {
+        one.id: one.id for one in scenarios
+    }
     parts = (homes, scenarios, trajectories, pairs)
-    return RestingRows(run, *([one.id for one in part if one.id in meant] for part in parts), places=places)
+    return RestingRows(
+        run, *([one.id for one in part if one.id in meant] for part in parts), places=places
+    )
 
 
 def withdraw(lake: Lake, found: RestingRows, reason: str) -> list[Withdrawal]:
     """Written once: what is withdrawn already stays as it is. Returns what is new."""
     fresh = sorted({*found.ids} - read_withdrawn(lake, found.run))
-    bundles, now = find_bundles(lake, [found.places.get(one, one) for one in fresh]), datetime.now(UTC).isoformat()
-    rows = [Withdrawal(subject=one, reason=reason, bundles=bundles[found.places.get(one, one)], withdrawn_at=now) for one in fresh]
+    bundles, now = (
+        find_bundles(lake, [found.places.get(one, one) for one in fresh]),
+        datetime.now(UTC).isoformat(),
+    )
+    rows = [
+        Withdrawal(
+            subject=one,
+            reason=reason,
+            bundles=bundles[found.places.get(one, one)],
+            withdrawn_at=now,
+        )
+        for one in fresh
+    ]
     if rows:
-        lake.put(Withdrawal, rows, f"{GATE}-{uuid4().hex}", Stamp(found.run, GATE, "", 0, 1, __version__, now))
+        lake.put(
+            Withdrawal,
+            rows,
+            f"{GATE}-{uuid4().hex}",
+            Stamp(found.run, GATE, "", 0, 1, __version__, now),
+        )
     return rows
 
 
-def list_shipped_rows(lake: Lake, every: Sequence[RestingRows]) -> Iterator[tuple[Bundle, list[str]]]:
+def list_shipped_rows(
+    lake: Lake, every: Sequence[RestingRows]
+) -> Iterator[tuple[Bundle, list[str]]]:
     """Bundles, of whatever run, with the ids of their rows that rest on the source."""
     for bundle in (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)):
         kinds = _ROWS.get(bundle.exporter, ("scenarios",))
-        ids = {one for found in every for kind in kinds for one in getattr(found, kind) if found.places[one] in bundle.scenarios}
+        ids = {
+            one
+            for found in every
+            for kind in kinds
+            for one in getattr(found, kind)
+            if found.places[one] in bundle.scenarios
+        }
         if ids:
             yield bundle, sorted(ids)

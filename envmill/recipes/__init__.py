@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from envmill.errors import SettingsError
-from envmill.recipes import agentscaler, autoforge, awm, endless_terminals, envfactory, envscaler, perturb, scaleenv
+from envmill.recipes import (
+    agentscaler,
+    autoforge,
+    awm,
+    endless_terminals,
+    envfactory,
+    envscaler,
+    perturb,
+    scaleenv,
+)
 from envmill.recipes.base import WHOLE, Recipe, Themes
 from schemas.run import RecipeName, RunConfig
 

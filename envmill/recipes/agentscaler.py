@@ -56,7 +56,13 @@ _FOLDER = PROMPTS / NAME
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
-    requirements, schema, rows, code, trials = load_requirements(), load_schema(), load_rows(), load_code(), load_trials()
+    requirements, schema, rows, code, trials = (
+        load_requirements(),
+        load_schema(),
+        load_rows(),
+        load_code(),
+        load_trials(),
+    )
     interface = Prompt.load(_FOLDER / "interface.md", InterfaceInput, SelectedReply)
     walk = Prompt.load(_FOLDER / "walk.md", WalkInput, WalkReply)
     errands, checks = load_errands(), load_checks()
@@ -94,17 +100,26 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     )
 
 
-async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def _ask_interface(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """What is not written of the documents is kept with its reason beside what the partition left out."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
     reply = await models.ask(prompt, inputs, SelectedReply, complaint=complaint)
-    tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
+    tools = [
+        ToolPlan(name=tool.name, description=tool.description, effect=tool.effect)
+        for tool in reply.tools
+    ]
     touches = {tool.name: tool.touch for tool in reply.tools}
-    return plan.model_copy(update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)})
+    return plan.model_copy(
+        update={"tools": tools, "touches": touches, "brief": leave_out(plan, reply.left_out)}
+    )
 
 
-async def _ask_walk(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
+async def _ask_walk(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
     """Ask for a scenario along the offered chain, or along a walk of the outline that was not carried out."""
     suggested = brief.offered or _suggest_walk(brief.environment, brief.number)
     inputs = WalkInput.model_validate(describe_offer(replace(brief, offered=suggested)))
@@ -116,7 +131,9 @@ def _suggest_walk(environment: Environment, number: int) -> OfferedChain | None:
     outline, known = environment.brief.outline, {tool.name for tool in environment.tools}
     walks = outline.walks if outline else []
     names = [name for name in walks[number % len(walks)] if name in known] if walks else []
-    steps: list[Node] = [ChainStep(id=f"s{place}", tool=name) for place, name in enumerate(names, 1)]
+    steps: list[Node] = [
+        ChainStep(id=f"s{place}", tool=name) for place, name in enumerate(names, 1)
+    ]
     return OfferedChain(Chain(sampler="walk", nodes=steps)) if steps else None
 
 

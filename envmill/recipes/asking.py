@@ -27,4 +27,10 @@ async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
 
 def describe_origin(seed: Seed, models: ModelSession, prompt: Prompt) -> Origin:
     """The origin of a blueprint, by the prompt that decides about it."""
-    return Origin(recipe=seed.recipe, seed=seed.id, provider=models.provider, model=models.model, **describe_prompt(prompt))
+    return Origin(
+        recipe=seed.recipe,
+        seed=seed.id,
+        provider=models.provider,
+        model=models.model,
+        **describe_prompt(prompt),
+    )

@@ -57,7 +57,12 @@ _FOLDER = PROMPTS / NAME
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; known themes only stand for those of documents where an estimate is made."""
-    requirements, schema, metadata, rows = load_requirements(), load_schema(), load_metadata(), load_rows()
+    requirements, schema, metadata, rows = (
+        load_requirements(),
+        load_schema(),
+        load_metadata(),
+        load_rows(),
+    )
     code, trials, errands, checks = load_code(), load_trials(), load_errands(), load_checks()
     dag = Prompt.load(_FOLDER / "dag.md", DagInput, DagReply)
     plan = TablePlan(
@@ -93,13 +98,21 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     )
 
 
-async def _ask_dag(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
+async def _ask_dag(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
     """Along the offered chain, or along one that is only suggested; what comes back is judged over the types of the tools."""
     graph = await weave_environment(brief.environment)
-    if brief.offered is None and (drawn := sample_for(brief.environment, graph, brief.number, SAMPLER)):
+    if brief.offered is None and (
+        drawn := sample_for(brief.environment, graph, brief.number, SAMPLER)
+    ):
         brief = replace(brief, offered=OfferedChain(drawn))
-    reply = await models.ask(prompt, DagInput.model_validate(describe_offer(brief)), DagReply, complaint=repair.render())
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))):
+    reply = await models.ask(
+        prompt, DagInput.model_validate(describe_offer(brief)), DagReply, complaint=repair.render()
+    )
+    if reply.infeasible is None and (
+        fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))
+    ):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

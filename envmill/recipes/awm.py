@@ -133,15 +133,24 @@ async def _ask_names(prompt: Prompt, text: str, models: ModelSession) -> list[Th
     chain, grown = NamesChain.model_validate_json(text), list[ThemeReply]()
     for _ in range(chain.calls):
         known = chain.inputs.known | {one.theme: one.description for one in grown}
-        reply = await models.ask(prompt, chain.inputs.model_copy(update={"known": known}), NamesReply)
+        reply = await models.ask(
+            prompt, chain.inputs.model_copy(update={"known": known}), NamesReply
+        )
         grown += reply.names
     return grown
 
 
-async def _ask_interface(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def _ask_interface(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Tools, each with the tables it touches."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
     reply = await models.ask(prompt, inputs, InterfaceReply, complaint=complaint)
-    tools = [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in reply.tools]
-    return plan.model_copy(update={"tools": tools, "touches": {tool.name: tool.touch for tool in reply.tools}})
+    tools = [
+        ToolPlan(name=tool.name, description=tool.description, effect=tool.effect)
+        for tool in reply.tools
+    ]
+    return plan.model_copy(
+        update={"tools": tools, "touches": {tool.name: tool.touch for tool in reply.tools}}
+    )

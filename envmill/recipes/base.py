@@ -56,7 +56,15 @@ class PickTexts(Protocol):
 class MakeSeed(Protocol):
     """Theme, licence and source of what was found in a text → what a run starts from."""
 
-    def __call__(self, theme: ThemeReply, licence: str, source: str, config: RunConfig, past: Past = NO_PAST, /) -> Seed:
+    def __call__(
+        self,
+        theme: ThemeReply,
+        licence: str,
+        source: str,
+        config: RunConfig,
+        past: Past = NO_PAST,
+        /,
+    ) -> Seed:
         """Under a variation that no earlier run started from."""
         ...
 
@@ -64,7 +72,9 @@ class MakeSeed(Protocol):
 class ThinkUp(Protocol):
     """Seed → blueprint; with the one before, its repair."""
 
-    def __call__(self, seed: Seed, repair: Repair, models: ModelSession, before: Blueprint | None = None, /) -> Awaitable[Blueprint]:
+    def __call__(
+        self, seed: Seed, repair: Repair, models: ModelSession, before: Blueprint | None = None, /
+    ) -> Awaitable[Blueprint]:
         """The blueprint, not yet checked."""
         ...
 
@@ -73,13 +83,22 @@ class WriteTests(Protocol):
     """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
 
     def __call__(
-        self, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None, /
+        self,
+        environment: Environment,
+        before: TestsReply | None,
+        repair: Repair,
+        models: ModelSession,
+        rows: Json = None,
+        /,
     ) -> Awaitable[TestsReply]:
         """The tests, not yet run."""
         ...
 
 
-Debug = Callable[[Environment, ProgramReply, TestsReply, Mapping[int, str], Repair, ModelSession], Awaitable[Mended | None]]
+Debug = Callable[
+    [Environment, ProgramReply, TestsReply, Mapping[int, str], Repair, ModelSession],
+    Awaitable[Mended | None],
+]
 
 
 def _refuse(told: str) -> Callable[..., Coroutine[Any, Any, NoReturn]]:
@@ -100,7 +119,9 @@ _write_no_checks = _refuse("writes no checks: build with `checks` derived")
 
 
 async def _write_no_part(_part: Part, blueprint: Blueprint, *_: object) -> NoReturn:
-    raise SettingsError(f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from.")
+    raise SettingsError(
+        f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from."
+    )
 
 
 def _make_no_seed(*_: object) -> NoReturn:
@@ -111,7 +132,9 @@ def _pick_no_texts(_config: RunConfig, _past: Past = NO_PAST) -> list[str]:
     return []
 
 
-async def _sum_nothing(_plan: Blueprint, _failed: Sequence[Sequence[Complaint]], repair: Repair, _models: ModelSession) -> Repair:
+async def _sum_nothing(
+    _plan: Blueprint, _failed: Sequence[Sequence[Complaint]], repair: Repair, _models: ModelSession
+) -> Repair:
     return repair
 
 
@@ -119,7 +142,9 @@ async def _mend_nothing(*_: object) -> None:
     return None
 
 
-def _keep_all(rollouts: Sequence[Rollout], _: Scenario) -> tuple[list[Rollout], tuple[Finding, ...]]:
+def _keep_all(
+    rollouts: Sequence[Rollout], _: Scenario
+) -> tuple[list[Rollout], tuple[Finding, ...]]:
     return list(rollouts), ()
 
 
@@ -155,15 +180,21 @@ class Recipe:
     make_seed: MakeSeed = _make_no_seed
     """Theme, licence and source of what was found in a text → what a run starts from."""
 
-    write_program: Callable[[Blueprint, ProgramReply | None, Repair, ModelSession], Awaitable[ProgramReply]] = _write_no_program
+    write_program: Callable[
+        [Blueprint, ProgramReply | None, Repair, ModelSession], Awaitable[ProgramReply]
+    ] = _write_no_program
     """Blueprint → program; with the one before, its repair."""
     write_tests: WriteTests = _write_no_tests
     """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
     debug: Debug = _mend_nothing
     """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
-    sum_errors: Callable[[Blueprint, Sequence[Sequence[Complaint]], Repair, ModelSession], Awaitable[Repair]] = _sum_nothing
+    sum_errors: Callable[
+        [Blueprint, Sequence[Sequence[Complaint]], Repair, ModelSession], Awaitable[Repair]
+    ] = _sum_nothing
     """Complaints about each version of a program so far → its repair, with a summary of them where one is written."""
-    write_part: Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]] = _write_no_part
+    write_part: Callable[
+        [Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]
+    ] = _write_no_part
     """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
 
     plan_errands: PlanErrands = plan_nothing
@@ -173,9 +204,13 @@ class Recipe:
     samplers: tuple[str, ...] = ()
     """Samplers of the chains that authors of scenarios are offered, in turn; `walk` for the walks of an outline. None where authors choose
     their paths."""
-    write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = _write_no_checks
+    write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = (
+        _write_no_checks
+    )
     """Draft → a checklist as functions."""
-    sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = _keep_all
+    sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = (
+        _keep_all
+    )
     """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each step that sifted them."""
 
     @property

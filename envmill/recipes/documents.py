@@ -35,7 +35,9 @@ _WORDS = 5
 
 
 def load_requirements() -> Prompt:
-    return Prompt.load(PROMPTS / "documents" / "requirements.md", RequirementsInput, RequirementsReply)
+    return Prompt.load(
+        PROMPTS / "documents" / "requirements.md", RequirementsInput, RequirementsReply
+    )
 
 
 def load_schema() -> Prompt:
@@ -48,7 +50,9 @@ def load_metadata() -> Prompt:
 
 async def refuse_corpus(recipe: RecipeName, _text: str, _account: ModelSession) -> ThemeReply:
     """No theme is found in a text where documents say what there is."""
-    raise SettingsError(f"Recipe {recipe} starts from documents of tools: leave `corpus` out, and name them under `documents`.")
+    raise SettingsError(
+        f"Recipe {recipe} starts from documents of tools: leave `corpus` out, and name them under `documents`."
+    )
 
 
 def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
@@ -69,35 +73,62 @@ def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
 async def part_domains(text: str, models: ModelSession) -> list[ThemeReply]:
     """Every domain that is large enough; inside each a model is asked which tool rests on which."""
     source = Source.model_validate_json(text)
-    candidates = [LikenessEvidence(source.candidates, source.likeness)] if source.candidates != "names" else []
-    outlined = [outline_proposal(one, Size.of(source.tools, source.collections)) for one in await _propose(source, candidates)]
+    candidates = (
+        [LikenessEvidence(source.candidates, source.likeness)]
+        if source.candidates != "names"
+        else []
+    )
+    outlined = [
+        outline_proposal(one, Size.of(source.tools, source.collections))
+        for one in await _propose(source, candidates)
+    ]
     # The largest of each domain first: a service of four hundred operations must not crowd out all others.
-    turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][: source.wanted]
-    walked = [await add_walks(part, source.seed, (*candidates, LabelEvidence(models))) for part in turns]
+    turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][
+        : source.wanted
+    ]
+    walked = [
+        await add_walks(part, source.seed, (*candidates, LabelEvidence(models))) for part in turns
+    ]
     names = dict[str, int]()
     return [_describe(part, names, source) for part in walked]
 
 
-def seed_domain(recipe: RecipeName, theme: ThemeReply, licence: str, source: str, config: RunConfig, past: Past = NO_PAST) -> Seed:
+def seed_domain(
+    recipe: RecipeName,
+    theme: ThemeReply,
+    licence: str,
+    source: str,
+    config: RunConfig,
+    past: Past = NO_PAST,
+) -> Seed:
     """A domain as a seed, with its outline and the licence of its documents; a theme of a text as any other."""
     seed = seed_theme(recipe, theme, licence, source, config, past)
     if not isinstance(theme, Found):
         return seed
     brief = seed.brief.model_copy(update={"outline": theme.outline})
-    return Seed.model_validate(seed.model_dump() | {"id": "", "brief": brief, "licence": theme.licence})
+    return Seed.model_validate(
+        seed.model_dump() | {"id": "", "brief": brief, "licence": theme.licence}
+    )
 
 
 async def _propose(source: Source, evidence: Sequence[EvidenceSource]) -> list[Proposal]:
     """Domains of all documents together."""
-    sketches = [sketch for harvest in read_sources(source.documents).values() for sketch in harvest.sketches]
+    sketches = [
+        sketch for harvest in read_sources(source.documents).values() for sketch in harvest.sketches
+    ]
     return await propose_domains(sketches, evidence, source.seed)
 
 
 def _describe(part: OutlinePart, names: dict[str, int], source: Source) -> Found:
     """A part smaller than asked for is of no use, and goes no further."""
     outline = part.outline
-    is_small = len(outline.tools) < (source.tools or 0) or len(outline.tables) < (source.collections or 0)
-    words = "".join(one if one.isalnum() and one.isascii() else " " for one in part.name.lower().replace("_", " ")).split()[:_WORDS]
+    is_small = len(outline.tools) < (source.tools or 0) or len(outline.tables) < (
+        source.collections or 0
+    )
+    words = "".join(
+        one if one.isalnum() and one.isascii() else " "
+        for one in part.name.lower().replace("_", " ")
+    ).split()[:_WORDS]
     theme = "_".join([*(["api"] if not words[0][0].isalpha() else []), *words])
     names[theme] = names.get(theme, 0) + 1
     tables = ", ".join(table.name.replace("_", " ") for table in outline.tables)
@@ -121,10 +152,16 @@ def leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
     outline = plan.brief.outline
     if outline is None:
         return plan.brief
-    return plan.brief.model_copy(update={"outline": outline.model_copy(update={"left_out": outline.left_out | dict(reasons)})})
+    return plan.brief.model_copy(
+        update={
+            "outline": outline.model_copy(update={"left_out": outline.left_out | dict(reasons)})
+        }
+    )
 
 
-async def ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def ask_metadata(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Tools, each with its types and the tables it touches."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     sketched = [] if plan.brief.outline is not None else list_sketched(plan)
@@ -134,7 +171,10 @@ async def ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: 
     tools = [tool.settle(sketches.get(tool.name)) for tool in reply.tools]
     return plan.model_copy(
         update={
-            "tools": [ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in tools],
+            "tools": [
+                ToolPlan(name=tool.name, description=tool.description, effect=tool.effect)
+                for tool in tools
+            ],
             "touches": {tool.name: tool.touch for tool in tools},
             "signatures": {tool.name: tool.signature for tool in tools},
             "brief": leave_out(plan, reply.left_out),
@@ -145,4 +185,8 @@ async def ask_metadata(prompt: Prompt, plan: Blueprint, complaint: str, models: 
 def list_sketched(plan: Blueprint) -> list[SketchedTool]:
     """Tools whose types are known before their tables are settled."""
     known = plan.signatures
-    return [SketchedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in plan.tools if tool.name in known]
+    return [
+        SketchedTool.model_validate(tool.model_dump() | known[tool.name].model_dump())
+        for tool in plan.tools
+        if tool.name in known
+    ]

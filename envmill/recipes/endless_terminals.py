@@ -84,14 +84,24 @@ def _pick_cells(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
         cell = choose_cell(space, taken, config.run_seed)
         number = taken[cell.category,]
         taken.update(_name_margins(cell.category, cell.complexity, cell.persona))
-        brief = Brief(theme=cell.category, text=space.categories[cell.category], number=number, cell=cell)
+        brief = Brief(
+            theme=cell.category, text=space.categories[cell.category], number=number, cell=cell
+        )
         seeds.append(Seed(recipe=NAME, brief=brief, licence="Apache-2.0"))
     return seeds
 
 
-async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, models: ModelSession, _before: Blueprint | None = None) -> Blueprint:
+async def _ask_errand(
+    prompt: Prompt,
+    seed: Seed,
+    repair: Repair,
+    models: ModelSession,
+    _before: Blueprint | None = None,
+) -> Blueprint:
     """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
-    errand = await models.ask(prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render())
+    errand = await models.ask(
+        prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render()
+    )
     title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
     return Blueprint(
         kind="terminal",
@@ -109,7 +119,12 @@ async def _ask_errand(prompt: Prompt, seed: Seed, repair: Repair, models: ModelS
 
 
 async def _ask_part(
-    prompts: _PartPrompts, part: Part, blueprint: Blueprint, made: Mapping[Part, str], repair: Repair, models: ModelSession
+    prompts: _PartPrompts,
+    part: Part,
+    blueprint: Blueprint,
+    made: Mapping[Part, str],
+    repair: Repair,
+    models: ModelSession,
 ) -> str:
     """Each is shown what it may know, and no more."""
     errand = read_errand(blueprint.files)
@@ -117,25 +132,45 @@ async def _ask_part(
     end = {"request": errand.request, "at_the_end": errand.at_the_end, "restarts": errand.restarts}
     match part:
         case "initial_test":
-            return (await models.ask(prompts.initial_test, InitialTestInput.model_validate(known), ExamReply, complaint=told)).source
+            return (
+                await models.ask(
+                    prompts.initial_test,
+                    InitialTestInput.model_validate(known),
+                    ExamReply,
+                    complaint=told,
+                )
+            ).source
         case "image":
             given = ImageInput.model_validate(known | {"initial_test": made["initial_test"]})
-            return (await models.ask(prompts.image, given, Image, complaint=told)).model_dump_json(indent=1)
+            return (await models.ask(prompts.image, given, Image, complaint=told)).model_dump_json(
+                indent=1
+            )
         case "final_test":
-            given = FinalTestInput.model_validate(known | end | {"initial_test": made["initial_test"]})
+            given = FinalTestInput.model_validate(
+                known | end | {"initial_test": made["initial_test"]}
+            )
             return (await models.ask(prompts.final_test, given, ExamReply, complaint=told)).source
         case "solution":
             given = SolutionInput.model_validate(known | end | {"final_test": made["final_test"]})
-            return BETWEEN.join((await models.ask(prompts.solution, given, SolutionReply, complaint=told)).commands)
+            return BETWEEN.join(
+                (await models.ask(prompts.solution, given, SolutionReply, complaint=told)).commands
+            )
         case "system" | "faults":
-            raise SettingsError(f"{blueprint.id} is no system with faults: walk it with the recipe it came from.")
+            raise SettingsError(
+                f"{blueprint.id} is no system with faults: walk it with the recipe it came from."
+            )
 
 
 def choose_cell(space: Space, taken: Counter[tuple[str, ...]], seed: int) -> Cell:
     """Of the categories the least filled, in it of the complexities, then of the personas."""
     category = _find_least(space.categories, lambda each: (taken[each,], digest([seed, each])))
-    complexity = _find_least(space.complexities, lambda each: (taken[category, each], taken["", each], digest([seed, category, each])))
-    persona = _find_least(space.personas, lambda each: (taken["", "", each], digest([seed, category, each])))
+    complexity = _find_least(
+        space.complexities,
+        lambda each: (taken[category, each], taken["", each], digest([seed, category, each])),
+    )
+    persona = _find_least(
+        space.personas, lambda each: (taken["", "", each], digest([seed, category, each]))
+    )
     steps, about = space.complexities[complexity], space.personas[persona]
     return Cell(category=category, complexity=complexity, steps=steps, persona=persona, about=about)
 

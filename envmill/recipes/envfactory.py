@@ -71,8 +71,19 @@ _FOLDER = PROMPTS / NAME
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
-    theme, rows, code, trials, checks = load_theme(), load_rows(), load_code(), load_trials(), load_checks()
-    requirements, schema, metadata, errands = load_requirements(), load_schema(), load_metadata(), load_errands()
+    theme, rows, code, trials, checks = (
+        load_theme(),
+        load_rows(),
+        load_code(),
+        load_trials(),
+        load_checks(),
+    )
+    requirements, schema, metadata, errands = (
+        load_requirements(),
+        load_schema(),
+        load_metadata(),
+        load_errands(),
+    )
     sketch = Prompt.load(_FOLDER / "sketch.md", SketchInput, SketchReply)
     state = Prompt.load(_FOLDER / "state.md", StateInput, SchemaReply)
     topology = Prompt.load(_FOLDER / "topology.md", TopologyInput, TopologyReply)
@@ -86,7 +97,13 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     return Recipe(
         name=NAME,
         tabled=True,
-        operators=("goal_expansion", "compression", "implicit_reference", "ambiguity", "minimal_information"),
+        operators=(
+            "goal_expansion",
+            "compression",
+            "implicit_reference",
+            "ambiguity",
+            "minimal_information",
+        ),
         prompts={
             "environments-mine": (theme, LABEL),
             "environments-generate": (sketch, requirements, state, schema, rows, metadata),
@@ -114,10 +131,13 @@ def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list
     """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says. A place of several servers has
     none."""
     picked = [
-        _give_servers(seed, config.servers - place % config.servers) for place, seed in enumerate(pick_themes(NAME, themes, config, past))
+        _give_servers(seed, config.servers - place % config.servers)
+        for place, seed in enumerate(pick_themes(NAME, themes, config, past))
     ]
     return [
-        _give_user_a_tool(seed) if (place + config.run_seed) % USER_SIDE == 0 and not seed.brief.servers else seed
+        _give_user_a_tool(seed)
+        if (place + config.run_seed) % USER_SIDE == 0 and not seed.brief.servers
+        else seed
         for place, seed in enumerate(picked)
     ]
 
@@ -143,30 +163,43 @@ def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
     """A part of a plan, asked for in one way where documents describe the tools, and in another where they are sketched."""
 
     async def add(plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
-        return await (sketched if plan.brief.outline is None else documented)(plan, complaint, models)
+        return await (sketched if plan.brief.outline is None else documented)(
+            plan, complaint, models
+        )
 
     return add
 
 
-async def _ask_sketch(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def _ask_sketch(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Requirements and rules, with tools that say types on both sides."""
-    reply = await models.ask(prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint)
+    reply = await models.ask(
+        prompt, SketchInput(brief=plan.brief), SketchReply, complaint=complaint
+    )
     told = reply.model_dump(include={"name", "summary", "requirements", "rules"}) | {
         "policy_document": reply.policy,
         "shared": reply.shared,
     }
-    tools = {"tools": [tool.plan for tool in reply.tools], "signatures": {tool.name: tool.signature for tool in reply.tools}}
+    tools = {
+        "tools": [tool.plan for tool in reply.tools],
+        "signatures": {tool.name: tool.signature for tool in reply.tools},
+    }
     return plan.model_copy(update=told | tools)
 
 
-async def _ask_state(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def _ask_state(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Tables that hold what sketched tools take and give."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
     inputs = StateInput(brief=plan.brief, **known, tools=list_sketched(plan), shared=plan.shared)
     return add_schema(plan, await models.ask(prompt, inputs, SchemaReply, complaint=complaint))
 
 
-async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
+async def _ask_topology(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
     """Along a chain that the validator passed; the one that comes back has to pass it as well."""
     graph = await weave_environment(brief.environment)
     if brief.offered is None and (drawn := sample_for(brief.environment, graph, brief.number)):
@@ -176,11 +209,22 @@ async def _ask_topology(prompt: Prompt, brief: ScenarioBrief, repair: Repair, mo
     inputs = TopologyInput.model_validate(describe_offer(brief) | several)
     reply = await models.ask(prompt, inputs, TopologyReply, complaint=repair.render())
     if reply.infeasible is None and (len(reply.requests) or 1) != brief.requests:
-        words = f"{brief.requests} requests are asked for, and `requests` holds {len(reply.requests)}"
+        words = (
+            f"{brief.requests} requests are asked for, and `requests` holds {len(reply.requests)}"
+        )
         raise BuildError(words, reason="other_requests")
-    if reply.infeasible is None and servers > 1 and len(used := list_used(reply.chain, brief.environment)) < servers:
-        raise BuildError(f"the path needs {servers} servers, and calls {', '.join(used) or 'none'}", reason="too_few_servers")
-    if reply.infeasible is None and (fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))):
+    if (
+        reply.infeasible is None
+        and servers > 1
+        and len(used := list_used(reply.chain, brief.environment)) < servers
+    ):
+        raise BuildError(
+            f"the path needs {servers} servers, and calls {', '.join(used) or 'none'}",
+            reason="too_few_servers",
+        )
+    if reply.infeasible is None and (
+        fault := find_chain_fault(graph, reply.chain, limit_written(brief.environment.brief))
+    ):
         raise BuildError(fault.words, reason=fault.code)
     return reply
 

@@ -13,7 +13,14 @@ from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts, assemble
 from envmill.recipes.drafting.errands import plan_block
-from envmill.recipes.scenarios import ask_checks, ask_scenario, load_checks, load_errands, load_scenario, read_source
+from envmill.recipes.scenarios import (
+    ask_checks,
+    ask_scenario,
+    load_checks,
+    load_errands,
+    load_scenario,
+    read_source,
+)
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from schemas.base import Json
 from schemas.environment import Blueprint, Environment
@@ -79,8 +86,16 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
     )
 
 
-async def _ask_blueprint(prompt: Prompt, seed: Seed, repair: Repair, models: ModelSession, _before: Blueprint | None = None) -> Blueprint:
-    reply = await models.ask(prompt, BlueprintInput(brief=seed.brief), BlueprintReply, complaint=repair.render())
+async def _ask_blueprint(
+    prompt: Prompt,
+    seed: Seed,
+    repair: Repair,
+    models: ModelSession,
+    _before: Blueprint | None = None,
+) -> Blueprint:
+    reply = await models.ask(
+        prompt, BlueprintInput(brief=seed.brief), BlueprintReply, complaint=repair.render()
+    )
     return Blueprint(
         kind="stateful",
         brief=seed.brief,
@@ -96,22 +111,39 @@ async def _ask_blueprint(prompt: Prompt, seed: Seed, repair: Repair, models: Mod
 
 
 async def _ask_program(
-    code: _Code, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, models: ModelSession
+    code: _Code,
+    blueprint: Blueprint,
+    before: ProgramReply | None,
+    repair: Repair,
+    models: ModelSession,
 ) -> ProgramReply:
     inputs = ProgramInput.model_validate(blueprint.model_dump(include=_PLANNED))
     if len(blueprint.tools) > code.whole:
         return await _ask_parts(code, inputs, before, repair, models)
-    return await models.ask(code.program, inputs, ProgramReply, complaint=repair.render(), stands=before)
+    return await models.ask(
+        code.program, inputs, ProgramReply, complaint=repair.render(), stands=before
+    )
 
 
-async def _ask_parts(code: _Code, asked: ProgramInput, before: ProgramReply | None, repair: Repair, models: ModelSession) -> ProgramReply:
+async def _ask_parts(
+    code: _Code,
+    asked: ProgramInput,
+    before: ProgramReply | None,
+    repair: Repair,
+    models: ModelSession,
+) -> ProgramReply:
     """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only the parts at fault."""
     known = asked.model_dump()
     names = [tool.name for tool in asked.tools]
     kept = ProgramParts.read(before.source, names) if before else None
     blamed = [name for name in names if repair.about([name]).complaints]
     if kept is None or not blamed:
-        whole = await models.ask(code.skeleton, SkeletonInput.model_validate(known), ProgramReply, complaint=repair.render())
+        whole = await models.ask(
+            code.skeleton,
+            SkeletonInput.model_validate(known),
+            ProgramReply,
+            complaint=repair.render(),
+        )
         kept = ProgramParts(whole.source, whole.class_name, kept.methods if kept else {})
     shared = known | {"skeleton": kept.skeleton, "class_name": kept.class_name}
     asking = list[Awaitable[MethodsReply]]()
@@ -120,13 +152,27 @@ async def _ask_parts(code: _Code, asked: ProgramInput, before: ProgramReply | No
         if wanted := [name for name in chunk if name in blamed or name not in kept.methods]:
             inputs = MethodsInput.model_validate(shared | {"wanted": wanted})
             told = repair.about(chunk).render() or repair.render()
-            asking.append(models.ask(code.methods, inputs, MethodsReply, part=chunk[0], complaint=told))
+            asking.append(
+                models.ask(code.methods, inputs, MethodsReply, part=chunk[0], complaint=told)
+            )
     methods = [*kept.methods.values(), *(reply.source for reply in await ask_all(asking))]
-    return ProgramReply(source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name)
+    return ProgramReply(
+        source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name
+    )
 
 
 async def _ask_tests(
-    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, models: ModelSession, _rows: Json = None
+    prompt: Prompt,
+    environment: Environment,
+    _before: TestsReply | None,
+    repair: Repair,
+    models: ModelSession,
+    _rows: Json = None,
 ) -> TestsReply:
-    inputs = TestsInput(brief=environment.brief, rules=environment.rules, tools=environment.tools, source=read_source(environment))
+    inputs = TestsInput(
+        brief=environment.brief,
+        rules=environment.rules,
+        tools=environment.tools,
+        source=read_source(environment),
+    )
     return await models.ask(prompt, inputs, TestsReply, complaint=repair.render())

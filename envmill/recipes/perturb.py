@@ -52,35 +52,74 @@ def _pick_systems(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
     if config.systems == "written":
         sorts = load_sorts()
         wanted = islice(order_turns(list(sorts), config, past), config.environments)
-        briefs = [Brief(theme=name, text=sorts[name], number=number, written="system") for name, number in wanted]
+        briefs = [
+            Brief(theme=name, text=sorts[name], number=number, written="system")
+            for name, number in wanted
+        ]
         return [Seed(recipe=NAME, brief=brief, licence="Apache-2.0") for brief in briefs]
     written = "operators" if config.systems == "operators" else ""
-    wanted = islice(order_turns(list_systems(), config, past), min(config.environments, len(list_machines())))
-    briefs = [Brief(theme=name, text=load_system(name).system.about, number=number, written=written) for name, number in wanted]
-    return [Seed(recipe=NAME, brief=brief, licence=load_system(brief.theme).system.licence) for brief in briefs]
+    wanted = islice(
+        order_turns(list_systems(), config, past), min(config.environments, len(list_machines()))
+    )
+    briefs = [
+        Brief(theme=name, text=load_system(name).system.about, number=number, written=written)
+        for name, number in wanted
+    ]
+    return [
+        Seed(recipe=NAME, brief=brief, licence=load_system(brief.theme).system.licence)
+        for brief in briefs
+    ]
 
 
 async def _plan_system(
-    system: Prompt, faults: Prompt, seed: Seed, _repair: Repair, models: ModelSession, _before: Blueprint | None = None
+    system: Prompt,
+    faults: Prompt,
+    seed: Seed,
+    _repair: Repair,
+    models: ModelSession,
+    _before: Blueprint | None = None,
 ) -> Blueprint:
     """An own system as files; one that an author writes when it is built, where machines can try it."""
     if seed.brief.written == "system":
         return plan_system(seed, describe_origin(seed, models, system))
     plan = plan_machine(seed)
-    return plan if not seed.brief.written else plan.model_copy(update={"id": "", "origin": describe_origin(seed, models, faults)})
+    return (
+        plan
+        if not seed.brief.written
+        else plan.model_copy(update={"id": "", "origin": describe_origin(seed, models, faults)})
+    )
 
 
 async def _ask_part(
-    system: Prompt, faults: Prompt, part: Part, blueprint: Blueprint, _made: Mapping[Part, str], repair: Repair, models: ModelSession
+    system: Prompt,
+    faults: Prompt,
+    part: Part,
+    blueprint: Blueprint,
+    _made: Mapping[Part, str],
+    repair: Repair,
+    models: ModelSession,
 ) -> str:
     """A system, or operators for one, which the prompt is shown whole."""
     if part == "system":
         asked = SystemInput(brief=blueprint.brief)
-        return (await models.ask(system, asked, SystemReply, complaint=repair.render())).model_dump_json()
+        return (
+            await models.ask(system, asked, SystemReply, complaint=repair.render())
+        ).model_dump_json()
     if part != "faults":
-        raise SettingsError(f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from.")
+        raise SettingsError(
+            f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from."
+        )
     healthy = read_machine(blueprint.files)
-    files = {path: content.decode() for path, content in sorted(healthy.files.items()) if path != SERVICES}
-    told = {name: getattr(healthy.system, name) for name in ("about", "page", "services", "complaints", "handles")}
+    files = {
+        path: content.decode()
+        for path, content in sorted(healthy.files.items())
+        if path != SERVICES
+    }
+    told = {
+        name: getattr(healthy.system, name)
+        for name in ("about", "page", "services", "complaints", "handles")
+    }
     inputs = FaultsInput(files=files, check=healthy.check, **told)
-    return (await models.ask(faults, inputs, FaultsReply, complaint=repair.render())).model_dump_json()
+    return (
+        await models.ask(faults, inputs, FaultsReply, complaint=repair.render())
+    ).model_dump_json()

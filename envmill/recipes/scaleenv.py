@@ -56,7 +56,13 @@ _STILL_RED = "Your last verdict was carried out, and tests of this tool still do
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe over the themes it may use. Programs are written in one reply."""
-    theme, rows, code, errands, checks = load_theme(), load_rows(), load_code(), load_errands(), load_checks()
+    theme, rows, code, errands, checks = (
+        load_theme(),
+        load_rows(),
+        load_code(),
+        load_errands(),
+        load_checks(),
+    )
     toolset = Prompt.load(_FOLDER / "toolset.md", ToolsetInput, ToolsetReply)
     cases = Prompt.load(_FOLDER / "cases.md", CasesInput, CasesReply)
     debug = Prompt.load(_FOLDER / "debug.md", DebugInput, DebugReply)
@@ -109,7 +115,9 @@ async def _make_blueprint(
 
 async def _plan(prompt: Prompt, seed: Seed, complaint: str, models: ModelSession) -> Blueprint:
     """Tools, and the database that follows from them."""
-    reply = await models.ask(prompt, ToolsetInput(brief=seed.brief), ToolsetReply, complaint=complaint)
+    reply = await models.ask(
+        prompt, ToolsetInput(brief=seed.brief), ToolsetReply, complaint=complaint
+    )
     promises = {tool.name: tool.promise for tool in reply.tools}
     derived = derive_database(promises)
     return Blueprint(
@@ -131,12 +139,23 @@ async def _plan(prompt: Prompt, seed: Seed, complaint: str, models: ModelSession
 
 
 async def _ask_cases(
-    prompt: Prompt, environment: Environment, before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
+    prompt: Prompt,
+    environment: Environment,
+    before: TestsReply | None,
+    repair: Repair,
+    models: ModelSession,
+    rows: Json = None,
 ) -> TestsReply:
     """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint names, or for all if it names none."""
     shown = sample_rows(rows or {})
     inputs = [
-        CasesInput(brief=environment.brief, rules=environment.rules, ddl=environment.files[SCHEMA], tool=tool, rows=shown)
+        CasesInput(
+            brief=environment.brief,
+            rules=environment.rules,
+            ddl=environment.files[SCHEMA],
+            tool=tool,
+            rows=shown,
+        )
         for tool in environment.tools
     ]
     kept = _sort_tests(before)
@@ -148,10 +167,19 @@ async def _ask_cases(
         if named and not blamed[name] and name in kept:
             return kept[name]
         stands = CasesReply(tests=kept[name]) if name in kept else None
-        reply = await models.ask(prompt, one, CasesReply, part=name, complaint=blamed[name] or repair.render(), stands=stands)
+        reply = await models.ask(
+            prompt,
+            one,
+            CasesReply,
+            part=name,
+            complaint=blamed[name] or repair.render(),
+            stands=stands,
+        )
         return reply.tests
 
-    return match_tests([test for tests in await ask_all([write(one) for one in inputs]) for test in tests])
+    return match_tests(
+        [test for tests in await ask_all([write(one) for one in inputs]) for test in tests]
+    )
 
 
 async def _ask_debugger(
@@ -182,12 +210,22 @@ async def _ask_debugger(
         for name, tests in blamed.items()
     ]
     asked, locked = models.list_parts(prompt), describe_locked(repair.locked)
-    told = {name: "\n\n".join(part for part in (_STILL_RED if name in asked else "", locked) if part) for name in blamed}
-    replies = await ask_all([models.ask(prompt, one, DebugReply, part=one.tool.name, complaint=told[one.tool.name]) for one in inputs])
+    told = {
+        name: "\n\n".join(part for part in (_STILL_RED if name in asked else "", locked) if part)
+        for name in blamed
+    }
+    replies = await ask_all(
+        [
+            models.ask(prompt, one, DebugReply, part=one.tool.name, complaint=told[one.tool.name])
+            for one in inputs
+        ]
+    )
     return mend(program, plan, list(zip(blamed.values(), replies, strict=True)))
 
 
-async def _ask_chain(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
+async def _ask_chain(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
     """With a chain in the place of calls: the stage carries it out."""
     inputs = ChainInput.model_validate(describe_offer(brief))
     return await models.ask(prompt, inputs, ChainReply, complaint=repair.render())
@@ -196,7 +234,9 @@ async def _ask_chain(prompt: Prompt, brief: ScenarioBrief, repair: Repair, model
 def _blames_rows(repair: Repair) -> bool:
     """Whether rows are at fault, and nothing that they rest on."""
     lines = [complaint.words for complaint in repair.complaints]
-    return any(line.startswith(ROWS_FAULT) for line in lines) and not any(line.startswith((SCHEMA_FAULT, TOOLS_FAULT)) for line in lines)
+    return any(line.startswith(ROWS_FAULT) for line in lines) and not any(
+        line.startswith((SCHEMA_FAULT, TOOLS_FAULT)) for line in lines
+    )
 
 
 def _sort_tests(plan: TestsReply | None) -> dict[str, list[MatchedTest]]:
@@ -211,7 +251,10 @@ def _sort_tests(plan: TestsReply | None) -> dict[str, list[MatchedTest]]:
 def _describe_tools(blueprint: Blueprint) -> list[CodedTool]:
     """Over the derived tables; each tool's conditions stand in its description."""
     known = blueprint.promises
-    promised = [PromisedTool.model_validate(tool.model_dump() | known[tool.name].model_dump()) for tool in blueprint.tools]
+    promised = [
+        PromisedTool.model_validate(tool.model_dump() | known[tool.name].model_dump())
+        for tool in blueprint.tools
+    ]
     return [_describe_tool(tool, blueprint) for tool in promised]
 
 
@@ -219,5 +262,9 @@ def _describe_tool(tool: PromisedTool, blueprint: Blueprint) -> CodedTool:
     conditions = [
         f"{word}: {'; '.join(said)}." for word, said in (("Requires", tool.requires), ("Ensures", tool.ensures)) if said
     ]  # fmt: skip
-    told = {"name": tool.name, "effect": tool.effect, "description": " ".join([tool.description, *conditions])}
+    told = {
+        "name": tool.name,
+        "effect": tool.effect,
+        "description": " ".join([tool.description, *conditions]),
+    }
     return CodedTool.model_validate(told | blueprint.touches[tool.name].model_dump())

@@ -27,7 +27,10 @@ def load_checks() -> Prompt:
 
 def read_source(environment: Environment) -> str:
     """All its files as one text, without the docstrings that describe its tools."""
-    return "\n".join(strip_docstrings(text) if path.endswith(".py") else text for path, text in environment.files.items())
+    return "\n".join(
+        strip_docstrings(text) if path.endswith(".py") else text
+        for path, text in environment.files.items()
+    )
 
 
 def describe_place(brief: ScenarioBrief) -> ScenarioInput:
@@ -51,15 +54,23 @@ def describe_place(brief: ScenarioBrief) -> ScenarioInput:
 def describe_offer(brief: ScenarioBrief) -> dict[str, Json]:
     """The same, with the chain that the author is offered."""
     told, offered = describe_place(brief).model_dump(), brief.offered
-    return told | ({"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)} if offered else {})
+    return told | (
+        {"sampled": offered.chain, "binding": offered.binding, "carried_out": list(offered.calls)}
+        if offered
+        else {}
+    )
 
 
-async def ask_scenario(prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession) -> ScenarioReply:
+async def ask_scenario(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
     """A state, a request and the calls that fulfil it."""
     return await models.ask(prompt, describe_place(brief), ScenarioReply, complaint=repair.render())
 
 
-async def ask_checks(prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession) -> ChecksReply:
+async def ask_checks(
+    prompt: Prompt, environment: Environment, draft: Draft, repair: Repair, models: ModelSession
+) -> ChecksReply:
     """A checklist over what the draft's reference path changed."""
     known = {"number", "clock", "request", "initial_state", "changes"}
     inputs = ChecksInput(

@@ -81,53 +81,84 @@ async def plan_tables(
         plan = await parts.fill(plan, told if blamed == 2 else "", models)
     if blamed != 2:
         plan = await parts.offer(plan, told if blamed == 3 else "", models)
-    return Blueprint.model_validate(plan.model_dump() | {"id": "", "origin": describe_origin(seed, models, parts.decides)})
+    return Blueprint.model_validate(
+        plan.model_dump() | {"id": "", "origin": describe_origin(seed, models, parts.decides)}
+    )
 
 
 def _begin(seed: Seed) -> Blueprint:
     """A blueprint before anything is known."""
     nobody = Origin(recipe="", seed=seed.id, provider="", model="", prompt="", prompt_hash="")
-    empty: dict[str, Json] = {"name": "", "summary": "", "collections": {}, "rules": [], "tools": [], "policy_document": ""}
-    return Blueprint.model_validate({"kind": "sql", "brief": seed.brief, "licence": seed.licence, "origin": nobody} | empty)
+    empty: dict[str, Json] = {
+        "name": "",
+        "summary": "",
+        "collections": {},
+        "rules": [],
+        "tools": [],
+        "policy_document": "",
+    }
+    return Blueprint.model_validate(
+        {"kind": "sql", "brief": seed.brief, "licence": seed.licence, "origin": nobody} | empty
+    )
 
 
 def _blame(repair: Repair) -> int:
     """The first part that a complaint speaks of; requirements and rules where none speaks of a part."""
-    parts, lines = (SCHEMA_FAULT, ROWS_FAULT, TOOLS_FAULT), [complaint.words for complaint in repair.complaints]
-    named = [place for place, part in enumerate(parts, 1) if any(line.startswith(part) for line in lines)]
+    parts, lines = (
+        (SCHEMA_FAULT, ROWS_FAULT, TOOLS_FAULT),
+        [complaint.words for complaint in repair.complaints],
+    )
+    named = [
+        place for place, part in enumerate(parts, 1) if any(line.startswith(part) for line in lines)
+    ]
     if not named and any(line.startswith(("The tool", "No tool")) for line in lines):
         return 3
     return min(named, default=0)
 
 
-async def ask_requirements(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def ask_requirements(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Name, requirements, rules and policy."""
-    reply = await models.ask(prompt, RequirementsInput(brief=plan.brief), RequirementsReply, complaint=complaint)
+    reply = await models.ask(
+        prompt, RequirementsInput(brief=plan.brief), RequirementsReply, complaint=complaint
+    )
     told = reply.model_dump()
     return plan.model_copy(update=told | {"policy_document": told.pop("policy")})
 
 
-async def ask_schema(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def ask_schema(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """Tables that bear the requirements."""
     known = plan.model_dump(include={"name", "summary", "requirements", "rules"})
-    reply = await models.ask(prompt, SchemaInput(brief=plan.brief, **known), SchemaReply, complaint=complaint)
+    reply = await models.ask(
+        prompt, SchemaInput(brief=plan.brief, **known), SchemaReply, complaint=complaint
+    )
     return add_schema(plan, reply)
 
 
 def add_schema(plan: Blueprint, reply: SchemaReply) -> Blueprint:
     """The plan with these tables; without columns where the schema cannot be read, which its trial tells."""
     files = {SCHEMA: reply.ddl}
-    return plan.model_copy(update={"files": files, "policies": reply.policies, "collections": _list_columns(files)})
+    return plan.model_copy(
+        update={"files": files, "policies": reply.policies, "collections": _list_columns(files)}
+    )
 
 
 def _list_columns(files: Mapping[str, str]) -> dict[str, list[str]]:
     try:
-        return {table.name: [column.name for column in table.columns] for table in derive_tables(files, {})}
+        return {
+            table.name: [column.name for column in table.columns]
+            for table in derive_tables(files, {})
+        }
     except BuildError:
         return {}
 
 
-async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
+async def ask_rows(
+    prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
+) -> Blueprint:
     """First rows of every table."""
     known = plan.model_dump(include={"summary", "rules"})
     wanted = [*plan.requirements, *map(_describe_shared, plan.shared)]
@@ -138,19 +169,31 @@ async def ask_rows(prompt: Prompt, plan: Blueprint, complaint: str, models: Mode
 
 def _describe_shared(one: SharedIdentity) -> str:
     """What rows of several servers have to keep to."""
-    tables, fields = " and ".join(one.tables.values()), f", with equal {', '.join(one.fields)}" if one.fields else ""
-    return (
-        f"At least two of each {one.name} stand in {tables} under the same `{one.key}`{fields}; others stand in one of these tables alone."
+    tables, fields = (
+        " and ".join(one.tables.values()),
+        f", with equal {', '.join(one.fields)}" if one.fields else "",
     )
+    return f"At least two of each {one.name} stand in {tables} under the same `{one.key}`{fields}; others stand in one of these tables alone."
 
 
 async def ask_code(
-    prompt: Prompt, tell_tools: TellTools, blueprint: Blueprint, before: ProgramReply | None, repair: Repair, models: ModelSession
+    prompt: Prompt,
+    tell_tools: TellTools,
+    blueprint: Blueprint,
+    before: ProgramReply | None,
+    repair: Repair,
+    models: ModelSession,
 ) -> ProgramReply:
     """The program in one reply, however many tools."""
     known = blueprint.model_dump(include={"name", "summary", "rules"})
     rows = sample_rows(blueprint.rows)
-    inputs = CodeInput(brief=blueprint.brief, **known, rows=rows, ddl=blueprint.files[SCHEMA], tools=tell_tools(blueprint))
+    inputs = CodeInput(
+        brief=blueprint.brief,
+        **known,
+        rows=rows,
+        ddl=blueprint.files[SCHEMA],
+        tools=tell_tools(blueprint),
+    )
     return await models.ask(prompt, inputs, ProgramReply, complaint=repair.render(), stands=before)
 
 
@@ -165,14 +208,25 @@ def _describe_tool(tool: ToolPlan, blueprint: Blueprint) -> CodedTool:
     outline = blueprint.brief.outline
     if signed := blueprint.signatures.get(tool.name):
         types = signed.model_dump()
-    elif documented := next((one for one in outline.tools if one.name == tool.name), None) if outline else None:
+    elif (
+        documented := next((one for one in outline.tools if one.name == tool.name), None)
+        if outline
+        else None
+    ):
         properties: dict[str, Json] = documented.inputs.get("properties", {})
         types = {"inputs": documented.inputs} if any(map(is_list, properties.values())) else {}
-    return CodedTool.model_validate(tool.model_dump() | blueprint.touches[tool.name].model_dump() | types)
+    return CodedTool.model_validate(
+        tool.model_dump() | blueprint.touches[tool.name].model_dump() | types
+    )
 
 
 async def ask_trials(
-    prompt: Prompt, environment: Environment, _before: TestsReply | None, repair: Repair, models: ModelSession, rows: Json = None
+    prompt: Prompt,
+    environment: Environment,
+    _before: TestsReply | None,
+    repair: Repair,
+    models: ModelSession,
+    rows: Json = None,
 ) -> TestsReply:
     """Tests over the rows that the schema was tried with. Their author is not shown the program: who reads it tests what it does."""
     inputs = TrialsInput(

@@ -20,12 +20,16 @@ def load_theme() -> Prompt:
     return Prompt.load(PROMPTS / "shared" / "theme.md", ThemeInput, ThemeReply)
 
 
-def pick_themes(recipe: RecipeName, themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
+def pick_themes(
+    recipe: RecipeName, themes: Themes, config: RunConfig, past: Past = NO_PAST
+) -> list[Seed]:
     """Least-used themes first, so that every domain gets its share; one that comes again asks for another variation."""
     texts, sizes = dict(themes), config.model_dump(include=_SIZES)
     picked: list[Seed] = []
     for theme, number in islice(order_turns(list(texts), config, past), config.environments):
-        brief = Brief.model_validate({"theme": theme, "text": texts[theme], "number": number} | sizes)
+        brief = Brief.model_validate(
+            {"theme": theme, "text": texts[theme], "number": number} | sizes
+        )
         picked.append(Seed(recipe=recipe, brief=brief, licence="Apache-2.0"))
     return picked
 
@@ -39,7 +43,10 @@ def order_turns(names: Sequence[str], config: RunConfig, past: Past) -> Iterator
     def rank(place: int, turn: int) -> tuple[int, str, int]:
         return turn, digest([config.run_seed, names[place], turn]) if config.fresh else "", place
 
-    turns = [rank(place, past.turns.get(name, 0) if config.fresh else 0) for place, name in enumerate(names)]
+    turns = [
+        rank(place, past.turns.get(name, 0) if config.fresh else 0)
+        for place, name in enumerate(names)
+    ]
     heapify(turns)
     while turns:
         turn, _, place = turns[0]
@@ -52,9 +59,26 @@ async def find_theme(prompt: Prompt, text: str, models: ModelSession) -> ThemeRe
     return await models.ask(prompt, ThemeInput(text=text), ThemeReply)
 
 
-def seed_theme(recipe: RecipeName, theme: ThemeReply, licence: str, source: str, config: RunConfig, past: Past = NO_PAST) -> Seed:
+def seed_theme(
+    recipe: RecipeName,
+    theme: ThemeReply,
+    licence: str,
+    source: str,
+    config: RunConfig,
+    past: Past = NO_PAST,
+) -> Seed:
     """A found theme as a seed, of the sizes that the run asks for; one that was used before, under its next variation."""
-    told = {"theme": theme.theme, "text": theme.description, "number": past.turns.get(theme.theme, 0)}
+    told = {
+        "theme": theme.theme,
+        "text": theme.description,
+        "number": past.turns.get(theme.theme, 0),
+    }
     brief = Brief.model_validate(told | config.model_dump(include=_SIZES))
-    scores = {"usefulness": theme.usefulness, "modelability": theme.modelability, "field": theme.field}
-    return Seed.model_validate({"recipe": recipe, "brief": brief, "licence": licence, "source": source} | scores)
+    scores = {
+        "usefulness": theme.usefulness,
+        "modelability": theme.modelability,
+        "field": theme.field,
+    }
+    return Seed.model_validate(
+        {"recipe": recipe, "brief": brief, "licence": licence, "source": source} | scores
+    )

@@ -14,7 +14,10 @@ def pack_columns(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Json:
         count += 1
         for column, value in zip(columns, row, strict=True):
             column.add(value)
-    return {"count": count, "columns": {name: column.pack() for name, column in zip(names, columns, strict=True)}}
+    return {
+        "count": count,
+        "columns": {name: column.pack() for name, column in zip(names, columns, strict=True)},
+    }
 
 
 class _Column:

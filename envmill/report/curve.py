@@ -14,9 +14,20 @@ Points = Sequence[tuple[int, int]]
 def render_curve(series: Mapping[str, Points], across: str, up: str) -> str:
     """Lines over (draws, distinct), with a dotted line where every draw is new. Names of series are escaped: models write them."""
     points = [point for line in series.values() for point in line]
-    wide, high = max((x for x, _ in points), default=1) or 1, max((y for _, y in points), default=1) or 1
+    wide, high = (
+        max((x for x, _ in points), default=1) or 1,
+        max((y for _, y in points), default=1) or 1,
+    )
     return (
-        "\n".join(["<svg " + _ATTRIBUTES + ">", *_render_axes(wide, high, across, up), *_render_lines(series, wide, high), "</svg>"]) + "\n"
+        "\n".join(
+            [
+                "<svg " + _ATTRIBUTES + ">",
+                *_render_axes(wide, high, across, up),
+                *_render_lines(series, wide, high),
+                "</svg>",
+            ]
+        )
+        + "\n"
     )
 
 

@@ -32,7 +32,9 @@ from schemas.base import Json
 
 _PAGE = Path(__file__).with_name("page")
 _MARK = "data/overview.js"
-_PART_RECORDS = 150  # a part is some 100 KB packed and a megabyte unpacked, which a browser opens at once
+_PART_RECORDS = (
+    150  # a part is some 100 KB packed and a megabyte unpacked, which a browser opens at once
+)
 _LIMITS = QueryLimits(seconds=3600, memory="2GB")
 
 SET_GATES = {
@@ -64,7 +66,13 @@ class WrittenReport:
     """Of them, those with every turn."""
 
 
-async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None = SAMPLE, sandbox: Sandbox | None = None) -> WrittenReport:
+async def write_report(
+    lake: Lake,
+    run: str,
+    folder: Path,
+    attempts: int | None = SAMPLE,
+    sandbox: Sandbox | None = None,
+) -> WrittenReport:
     """The report of one run; a report that is there already is replaced. `attempts`: how many show every turn; None for all.
 
     With a sandbox those are played again, so that it can be said what each call changed.
@@ -75,9 +83,15 @@ async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None 
         with open_lake(lake, _LIMITS) as connection:
             overview = _ask_overview(connection, run)
             counts, shown = _write_indexes(connection, run, data, attempts)
-            aside = set(connection.execute('select table_name, "row" from quarantine where run = ?', [run]).fetchall())
+            aside = set(
+                connection.execute(
+                    'select table_name, "row" from quarantine where run = ?', [run]
+                ).fetchall()
+            )
             write_packed(data / "map.js", _draw(connection, run))
-            things = sum(counts[name] for name in ("environments", "scenarios", "candidates")) + len(shown)
+            things = sum(
+                counts[name] for name in ("environments", "scenarios", "candidates")
+            ) + len(shown)
             parts = RecordShards(data, max(1, things // _PART_RECORDS))
             for fragment in list_fragments(lake, run, shown, aside):
                 parts.add(fragment)
@@ -87,12 +101,18 @@ async def write_report(lake: Lake, run: str, folder: Path, attempts: int | None 
                 async for fragment in list_moves(lake, connection, run, shown, sandbox):
                     parts.add(fragment)
         records = parts.write()
-        write_plain(data / "overview.js", "OVERVIEW", overview | _describe(run, counts, parts.count, len(shown), attempts))
+        write_plain(
+            data / "overview.js",
+            "OVERVIEW",
+            overview | _describe(run, counts, parts.count, len(shown), attempts),
+        )
         _copy_page(part)
     return WrittenReport(folder, records, counts["attempts"], len(shown))
 
 
-def _describe(run: str, counts: dict[str, int], parts: int, shown: int, attempts: int | None) -> dict[str, Json]:
+def _describe(
+    run: str, counts: dict[str, int], parts: int, shown: int, attempts: int | None
+) -> dict[str, Json]:
     gates = [*ENVIRONMENT_GATES, *SCENARIO_GATES]
     return {
         "id": run,
@@ -119,19 +139,25 @@ def _ask_all(connection: DuckDBPyConnection, run: str, names: tuple[str, ...]) -
     return {name: ask_rows(connection, OVERVIEW[name], {"run": run}) for name in names}
 
 
-def ask_rows(connection: DuckDBPyConnection, question: str, values: dict[str, Json]) -> list[dict[str, Json]]:
+def ask_rows(
+    connection: DuckDBPyConnection, question: str, values: dict[str, Json]
+) -> list[dict[str, Json]]:
     """A small answer as objects."""
     answer = connection.execute(question, values)
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
-def _write_indexes(connection: DuckDBPyConnection, run: str, data: Path, attempts: int | None) -> tuple[dict[str, int], set[str]]:
+def _write_indexes(
+    connection: DuckDBPyConnection, run: str, data: Path, attempts: int | None
+) -> tuple[dict[str, int], set[str]]:
     """Length of each list, and the attempts that are shown turn by turn."""
     counts: dict[str, int] = {}
     shown: set[str] = set()
     for name, question in INDEXES.items():
-        values: dict[str, Json] = {"run": run} | ({"attempts": 2**62 if attempts is None else attempts} if name == "attempts" else {})
+        values: dict[str, Json] = {"run": run} | (
+            {"attempts": 2**62 if attempts is None else attempts} if name == "attempts" else {}
+        )
         answer = connection.execute(question, values)
         names = [column[0] for column in answer.description or []]
         rows = _stream(answer)
@@ -157,14 +183,19 @@ def _stream(answer: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 def _draw(connection: DuckDBPyConnection, run: str) -> Json:
     question = "select id, name || ' ' || summary || ' ' || tools || ' ' || rules from environments where run = ? order by name, id"
     rows = connection.execute(question, [run]).fetchall()
-    return [{"id": key} | place for (key, _), place in zip(rows, draw_map(text for _, text in rows), strict=True)]
+    return [
+        {"id": key} | place
+        for (key, _), place in zip(rows, draw_map(text for _, text in rows), strict=True)
+    ]
 
 
 @contextmanager
 def _replace(folder: Path) -> Generator[Path]:
     """A new folder in the place of the old one, once it is whole; what is no report stays untouched."""
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
-        raise SettingsError(f"{folder} holds something that is no report. Name another folder with --out, or empty that one.")
+        raise SettingsError(
+            f"{folder} holds something that is no report. Name another folder with --out, or empty that one."
+        )
     part = folder.with_name(f".{folder.name}.part")
     try:
         shutil.rmtree(part, ignore_errors=True)
@@ -173,7 +204,9 @@ def _replace(folder: Path) -> Generator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         part.replace(folder)
     except OSError as error:
-        raise SettingsError(f"Cannot write the report to {folder}: {error}. Name another folder with --out.") from error
+        raise SettingsError(
+            f"Cannot write the report to {folder}: {error}. Name another folder with --out."
+        ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -187,7 +220,11 @@ def _copy_page(folder: Path) -> None:
 def find_charts() -> Path:
     """The charting library, as its package brings it; importing that package would take a second and is not needed."""
     found = importlib.util.find_spec("plotly")
-    script = Path(found.origin).parent / "package_data/plotly.min.js" if found and found.origin else None
+    script = (
+        Path(found.origin).parent / "package_data/plotly.min.js" if found and found.origin else None
+    )
     if script is None or not script.exists():
-        raise SettingsError("The charting library is missing: plotly is not installed. Install it with `make setup`.")
+        raise SettingsError(
+            "The charting library is missing: plotly is not installed. Install it with `make setup`."
+        )
     return script

@@ -40,23 +40,37 @@ _TOOLS, _TABLES = TypeAdapter(list[Tool]), TypeAdapter(list[Table])
 Replies = dict[str, dict[str, list[Json]]]
 
 
-async def list_graphs(lake: Lake, connection: DuckDBPyConnection, run: str, shown: Collection[str]) -> AsyncIterator[Fragment]:
+async def list_graphs(
+    lake: Lake, connection: DuckDBPyConnection, run: str, shown: Collection[str]
+) -> AsyncIterator[Fragment]:
     """One part for each environment. `shown`: rollouts whose replies are looked at."""
     replies = _gather_replies(lake, run, shown)
-    ids = [key for (key,) in connection.execute("select distinct id from environments where run = ? order by id", [run]).fetchall()]
+    ids = [
+        key
+        for (key,) in connection.execute(
+            "select distinct id from environments where run = ? order by id", [run]
+        ).fetchall()
+    ]
     for place in range(0, len(ids), _AT_ONCE):
         for key, environment in _read(connection, run, ids[place : place + _AT_ONCE]):
             with suppress(SettingsError):  # two tools of one name: its page says so by its ledger
-                yield Fragment(key, "graph", key, 0, await draw_graph(environment, replies.get(key, {})))
+                yield Fragment(
+                    key, "graph", key, 0, await draw_graph(environment, replies.get(key, {}))
+                )
 
 
-def _read(connection: DuckDBPyConnection, run: str, keys: Sequence[str]) -> Iterator[tuple[str, Environment]]:
+def _read(
+    connection: DuckDBPyConnection, run: str, keys: Sequence[str]
+) -> Iterator[tuple[str, Environment]]:
     """As far as a graph takes, whatever else of a row is amiss; a row whose interface cannot be read has none."""
     question = f"select id, name, licence, tools, tables from environments where run = ? and id in ({', '.join('?' * len(keys))})"
     for key, name, licence, tools, tables in connection.execute(question, [run, *keys]).fetchall():
         with suppress(ValidationError):
             told, made = _TOOLS.validate_json(tools), _TABLES.validate_json(tables or "[]")
-            yield key, Environment.model_construct(name=name, licence=licence, tools=told, tables=made)
+            yield (
+                key,
+                Environment.model_construct(name=name, licence=licence, tools=told, tables=made),
+            )
 
 
 async def draw_graph(environment: Environment, replies: Mapping[str, Sequence[Json]]) -> Json:
@@ -66,11 +80,20 @@ async def draw_graph(environment: Environment, replies: Mapping[str, Sequence[Js
         return {"tools": [], "edges": [], "count": len(sketches), "bound": 0}
     graph = await weave(sketches, [NameEvidence(), TableEvidence()], environment.tables)
     given = _name_values(graph)
-    edges = [(first, then, label) for (first, then), label in graph.labels.items() if label != "independent" and first != then]
+    edges = [
+        (first, then, label)
+        for (first, then), label in graph.labels.items()
+        if label != "independent" and first != then
+    ]
     places = _lay_out(len(sketches), edges)
     return {
-        "tools": [{"name": one.name, "effect": one.effect, "x": x, "y": y} for one, (x, y) in zip(sketches, places, strict=True)],
-        "edges": [[first, then, label, given.get((first, then), "")] for first, then, label in edges],
+        "tools": [
+            {"name": one.name, "effect": one.effect, "x": x, "y": y}
+            for one, (x, y) in zip(sketches, places, strict=True)
+        ],
+        "edges": [
+            [first, then, label, given.get((first, then), "")] for first, then, label in edges
+        ],
         "count": len(sketches),
         "bound": sum(label == "independent" for label in graph.labels.values()),
     }
@@ -91,13 +114,26 @@ def _lay_out(count: int, edges: Sequence[tuple[int, int, str]]) -> list[tuple[fl
     drawn.add_edges_from((first, then) for first, then, _ in edges)
     alone = [tool for tool in range(count) if tool not in drawn]
     share = 0.0 if not drawn else 1.0 if not alone else 0.8
-    laid = nx.spring_layout(drawn, seed=1, iterations=60, k=1.5 / max(1, len(drawn)) ** 0.5) if drawn else {}
+    laid = (
+        nx.spring_layout(drawn, seed=1, iterations=60, k=1.5 / max(1, len(drawn)) ** 0.5)
+        if drawn
+        else {}
+    )
     low = [min((float(place[axis]) for place in laid.values()), default=0.0) for axis in (0, 1)]
-    wide = [max((float(place[axis]) for place in laid.values()), default=1.0) - low[axis] or 1.0 for axis in (0, 1)]
-    places = {tool: ((float(x) - low[0]) / wide[0], (float(y) - low[1]) / wide[1] * share) for tool, (x, y) in laid.items()}
+    wide = [
+        max((float(place[axis]) for place in laid.values()), default=1.0) - low[axis] or 1.0
+        for axis in (0, 1)
+    ]
+    places = {
+        tool: ((float(x) - low[0]) / wide[0], (float(y) - low[1]) / wide[1] * share)
+        for tool, (x, y) in laid.items()
+    }
     rows = max(1, -(-len(alone) // 5))
     for number, tool in enumerate(alone):
-        places[tool] = ((number % 5 + 0.5) / 5, share + (1 - share) * (number // 5 + 1) / (rows + 1))
+        places[tool] = (
+            (number % 5 + 0.5) / 5,
+            share + (1 - share) * (number // 5 + 1) / (rows + 1),
+        )
     return [(round(places[tool][0], 4), round(places[tool][1], 4)) for tool in range(count)]
 
 
@@ -106,7 +142,11 @@ def _gather_replies(lake: Lake, run: str, shown: Collection[str]) -> Replies:
     for row in read_shown(lake, run, shown):
         held = found[row["environment"]]
         for move in read_moves(row["transcript"]):
-            if isinstance(move, StoredCall) and move.deed.outcome == "ok" and len(held[move.call.name]) < _SEEN:
+            if (
+                isinstance(move, StoredCall)
+                and move.deed.outcome == "ok"
+                and len(held[move.call.name]) < _SEEN
+            ):
                 values = [part["value"] for part in move.deed.parts if part["type"] == "json"]
                 held[move.call.name] += [value for value in values if len(str(value)) <= _LONG]
     return found

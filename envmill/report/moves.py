@@ -36,7 +36,9 @@ async def list_moves(
     every = read_shown(lake, run, shown)
     while rows := list(islice(every, _AT_ONCE)):
         held = _Held(connection, run, {row["scenario"]: row["environment"] for row in rows})
-        for row, moves in zip(rows, await asyncio.gather(*(_play(row, held, sandbox) for row in rows)), strict=True):
+        for row, moves in zip(
+            rows, await asyncio.gather(*(_play(row, held, sandbox) for row in rows)), strict=True
+        ):
             if moves is not None:
                 yield Fragment(row["id"], "moves", row["id"], row["try_number"], moves)
 
@@ -44,13 +46,17 @@ async def list_moves(
 class _Held:
     """Scenarios of a batch and the environments they are played in, as far as the run still holds them."""
 
-    def __init__(self, connection: DuckDBPyConnection, run: str, scenarios: Mapping[str, str]) -> None:
+    def __init__(
+        self, connection: DuckDBPyConnection, run: str, scenarios: Mapping[str, str]
+    ) -> None:
         environments = _read(connection, run, Environment, {*scenarios.values()})
         self.programs = {one.id: Program.shown(one) for one in environments}
         self.starts = {one.id: start(one) for one in _read(connection, run, Scenario, {*scenarios})}
 
 
-def _read(connection: DuckDBPyConnection, run: str, record: type[R], keys: Collection[str]) -> list[R]:
+def _read(
+    connection: DuckDBPyConnection, run: str, record: type[R], keys: Collection[str]
+) -> list[R]:
     names = list(record.model_fields)
     question = f"select {', '.join(names)} from {record.table} where run = ? and id in ({', '.join('?' * len(keys))})"
     rows = connection.execute(question, [run, *sorted(keys)]).fetchall()
@@ -63,12 +69,16 @@ async def _play(row: Mapping[str, Any], held: _Held, sandbox: Sandbox) -> Json:
     moves = list(read_moves(row["transcript"]))
     reset = replace(held.starts[row["scenario"]], weather=row["weather"])
     try:
-        began, *seen = await sandbox.play(held.programs[row["environment"]], [reset, *_interleave(moves)])
+        began, *seen = await sandbox.play(
+            held.programs[row["environment"]], [reset, *_interleave(moves)]
+        )
     except SandboxError:
         return None
     if began.outcome != "ok":
         return None
-    same = all(move.state_hash == reply.state_hash for move, reply in zip(moves, seen[1::2], strict=True))
+    same = all(
+        move.state_hash == reply.state_hash for move, reply in zip(moves, seen[1::2], strict=True)
+    )
     return {"same": same, "changes": list(_compare(seen[0::2])) if same else []}
 
 
@@ -83,5 +93,9 @@ def _compare(looks: Iterable[Observation]) -> Iterator[Json]:
     before: Json = None
     for place, look in enumerate(looks):
         if place:
-            yield [change.model_dump() for change in diff_states(before, look.state)] if look.state is not None else []
+            yield (
+                [change.model_dump() for change in diff_states(before, look.state)]
+                if look.state is not None
+                else []
+            )
         before = look.state if look.state is not None else before

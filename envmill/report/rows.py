@@ -39,13 +39,42 @@ _ALL = ("",)
 PARTS: tuple[RecordPart, ...] = (
     RecordPart("seeds", "id", "seed", ("brief", "licence", "source")),
     RecordPart(
-        "blueprints", "id", "blueprint", ("name", "summary", "kind", "brief", "collections", "rules", "tools", "policy_document", "origin")
+        "blueprints",
+        "id",
+        "blueprint",
+        (
+            "name",
+            "summary",
+            "kind",
+            "brief",
+            "collections",
+            "rules",
+            "tools",
+            "policy_document",
+            "origin",
+        ),
     ),
     RecordPart("environments", "id", "environment", _ALL),
     RecordPart("tests", "environment", "tests", ("name", "setup", "call", "expect")),
-    RecordPart("builds", "subject", "builds", ("repair", "outcome", "failure", "fault", "content_hash")),
     RecordPart(
-        "drafts", "id", "draft", ("environment", "number", "request", "user", "oracle", "polarity", "say", "tell", "avoid", "changes")
+        "builds", "subject", "builds", ("repair", "outcome", "failure", "fault", "content_hash")
+    ),
+    RecordPart(
+        "drafts",
+        "id",
+        "draft",
+        (
+            "environment",
+            "number",
+            "request",
+            "user",
+            "oracle",
+            "polarity",
+            "say",
+            "tell",
+            "avoid",
+            "changes",
+        ),
     ),
     RecordPart("scenarios", "id", "scenario", _ALL),
     RecordPart("rollouts", "id", "rollout", _ALL),
@@ -55,16 +84,46 @@ PARTS: tuple[RecordPart, ...] = (
         "attrition",
         "subject",
         "ledger",
-        ("lap", "stage", "gate", "try_number", "outcome", "reason", "detail", "evidence", "parent", "seconds", "tokens", "cost"),
+        (
+            "lap",
+            "stage",
+            "gate",
+            "try_number",
+            "outcome",
+            "reason",
+            "detail",
+            "evidence",
+            "parent",
+            "seconds",
+            "tokens",
+            "cost",
+        ),
     ),
     RecordPart("gate_evidence", "subject", "evidence", ("id", "gate", "finding")),
     RecordPart(
         "model_calls",
         "subject",
         "calls",
-        ("step", "role", "prompt", "model", "outcome", "error", "reused", "tokens_in", "tokens_out", "cost", "asked_at"),
+        (
+            "step",
+            "role",
+            "prompt",
+            "model",
+            "outcome",
+            "error",
+            "reused",
+            "tokens_in",
+            "tokens_out",
+            "cost",
+            "asked_at",
+        ),
     ),
-    RecordPart("verdicts", "subject", "verdicts", ("gate", "outcome", "reward", "reason", "judged_at", "outcome_before", "reward_before")),
+    RecordPart(
+        "verdicts",
+        "subject",
+        "verdicts",
+        ("gate", "outcome", "reward", "reason", "judged_at", "outcome_before", "reward_before"),
+    ),
     RecordPart("reviews", "subject", "reviews", ("reviewer", "judgement", "note", "reviewed_at")),
     RecordPart("withdrawals", "subject", "withdrawals", ("reason", "bundles", "withdrawn_at")),
     RecordPart("quarantine", "row", "quarantine", ("table_name", "promise", "detail", "content")),
@@ -72,7 +131,9 @@ PARTS: tuple[RecordPart, ...] = (
 """Every table with something to show about one thing."""
 
 
-def list_fragments(lake: Lake, run: str, shown: Collection[str], aside: Collection[tuple[str, str]]) -> Iterator[Fragment]:
+def list_fragments(
+    lake: Lake, run: str, shown: Collection[str], aside: Collection[tuple[str, str]]
+) -> Iterator[Fragment]:
     """Everything there is to show about single things. `shown`: rollouts whose turns are; `aside`: (table, row) that was set aside."""
     files = lake.snapshot(run).files
     for part in PARTS:
@@ -81,12 +142,20 @@ def list_fragments(lake: Lake, run: str, shown: Collection[str], aside: Collecti
                 if part.field in ("rollout", "trajectory") and row[part.subject] not in shown:
                     continue
                 if (part.table, row["id"]) not in aside:
-                    yield Fragment(row[part.subject], part.field, row["id"], row["try_number"], _choose(row, part))
+                    yield Fragment(
+                        row[part.subject],
+                        part.field,
+                        row["id"],
+                        row["try_number"],
+                        _choose(row, part),
+                    )
 
 
 def read_shown(lake: Lake, run: str, shown: Collection[str]) -> Iterator[dict[str, Any]]:
     """Rows of those rollouts, as far as playing them again takes."""
-    part = RecordPart("rollouts", "id", "rollout", ("scenario", "environment", "transcript", "weather"))
+    part = RecordPart(
+        "rollouts", "id", "rollout", ("scenario", "environment", "transcript", "weather")
+    )
     for entry in lake.snapshot(run, [part.table]).files[part.table]:
         for row in _read_rows(lake, entry.name, part):
             if row["id"] in shown:
@@ -97,7 +166,10 @@ def _choose(row: Mapping[str, Any], part: RecordPart) -> dict[str, Json]:
     record = TABLES[part.table]
     spelled = {one.name for one in shape_of(record) if one.type == "json"}
     names = [one.name for one in shape_of(record)] if part.columns == _ALL else part.columns
-    return {name: json.loads(row[name]) if name in spelled and row[name] is not None else row[name] for name in names}
+    return {
+        name: json.loads(row[name]) if name in spelled and row[name] is not None else row[name]
+        for name in names
+    }
 
 
 def _read_rows(lake: Lake, name: str, part: RecordPart) -> Iterator[dict[str, Any]]:

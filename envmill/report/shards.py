@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from schemas.base import Json
 
-_HELD = 32 * 2**20  # characters held back before they are written to the parts; what the page of a run takes in memory beside one file
+_HELD = (
+    32 * 2**20
+)  # characters held back before they are written to the parts; what the page of a run takes in memory beside one file
 _LEVEL = 6  # of gzip: one more costs twice the time for 2 % less
 
 
@@ -39,7 +41,11 @@ def write_plain(path: Path, name: str, value: Json) -> None:
 
 def write_packed(path: Path, value: Json) -> None:
     """A script that hands over its value once it is asked for; small, and free of whatever a text could do to a script."""
-    packed = base64.b64encode(gzip.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), _LEVEL, mtime=0))
+    packed = base64.b64encode(
+        gzip.compress(
+            json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), _LEVEL, mtime=0
+        )
+    )
     path.write_text(f'receive("{path.stem}","{packed.decode("ascii")}");\n', encoding="ascii")
 
 
@@ -59,7 +65,9 @@ class RecordShards:
 
     def add(self, fragment: Fragment) -> None:
         line = json.dumps(fragment, ensure_ascii=True)
-        self._held[zlib.crc32(fragment.id.encode("utf-8", "surrogatepass")) % self.count].append(line)
+        self._held[zlib.crc32(fragment.id.encode("utf-8", "surrogatepass")) % self.count].append(
+            line
+        )
         self._size += len(line)
         if self._size >= _HELD:
             self._flush()
@@ -96,7 +104,9 @@ def _gather(path: Path) -> dict[str, dict[str, list[Json]]]:
         if fragment.row not in rows or rows[fragment.row][0] < fragment.attempt:
             rows[fragment.row] = (fragment.attempt, fragment.value)
     return {
-        key: {field: [rows[row][1] for row in sorted(rows)] for field, rows in sorted(fields.items())}
+        key: {
+            field: [rows[row][1] for row in sorted(rows)] for field, rows in sorted(fields.items())
+        }
         for key, fields in sorted(newest.items())
     }
 

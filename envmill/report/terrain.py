@@ -21,11 +21,18 @@ _FEW = 3  # letters of the shortest word that says anything
 
 def draw_map(texts: Iterable[str]) -> list[dict[str, float | int | None]]:
     """Place of each text, and its nearest other with what they have in common (cosine of their words)."""
-    weighed = _weigh(np.array([_count(text) for text in texts], dtype=np.float64).reshape(-1, _WIDTH))
+    weighed = _weigh(
+        np.array([_count(text) for text in texts], dtype=np.float64).reshape(-1, _WIDTH)
+    )
     places = _project(weighed)
     near, share = _find_nearest(weighed)
     return [
-        {"x": round(float(x), 4), "y": round(float(y), 4), "near": None if one < 0 else int(one), "alike": round(float(alike), 3)}
+        {
+            "x": round(float(x), 4),
+            "y": round(float(y), 4),
+            "near": None if one < 0 else int(one),
+            "alike": round(float(alike), 3),
+        }
         for (x, y), one, alike in zip(places, near, share, strict=True)
     ]
 
@@ -52,7 +59,9 @@ def _project(weighed: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = weighed - weighed.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     chosen = directions[:, [-1, -2]]
-    signs = np.sign(chosen[np.abs(chosen).argmax(axis=0), [0, 1]])  # an eigenvector's sign is chance; the map should not flip
+    signs = np.sign(
+        chosen[np.abs(chosen).argmax(axis=0), [0, 1]]
+    )  # an eigenvector's sign is chance; the map should not flip
     return centred @ (chosen * np.where(signs == 0, 1, signs))
 
 

@@ -6,4 +6,14 @@ from envmill.runtime.coupling import coupling
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.world import new_id, notify, now, rng
 
-__all__ = ["Blob", "Rejection", "actors", "coupling", "discoverable", "new_id", "notify", "now", "rng"]
+__all__ = [
+    "Blob",
+    "Rejection",
+    "actors",
+    "coupling",
+    "discoverable",
+    "new_id",
+    "notify",
+    "now",
+    "rng",
+]

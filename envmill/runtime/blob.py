@@ -52,4 +52,10 @@ class BlobStore:
         if name not in self._held:
             return None
         media_type, data = self._held[name]
-        return {"type": "blob", "hash": name, "media_type": media_type, "size": len(data), "data": base64.b64encode(data).decode()}
+        return {
+            "type": "blob",
+            "hash": name,
+            "media_type": media_type,
+            "size": len(data),
+            "data": base64.b64encode(data).decode(),
+        }

@@ -28,7 +28,9 @@ _ARRAYS, _NUMBERS = (list, tuple), (int, float)
 """Kept as tuples: `list | tuple` is made anew, and asked more slowly, each time."""
 _isfinite = math.isfinite
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
 
 
 def _make_encoder() -> Callable[[Json], str]:
@@ -85,7 +87,9 @@ def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
         return str.__str__(value)
     if isinstance(value, _NUMBERS):
         return _plain_number(value)
-    raise NotJson(f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None")
+    raise NotJson(
+        f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None"
+    )
 
 
 def _plain_number(value: float) -> Json:
@@ -110,7 +114,11 @@ def _plain_object(value: dict[Any, Json], depth: int) -> dict[str, Json]:
         for key, item in value.items():
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]
             # Nearly every item ends here: a call for each would double the time a state takes.
-            if kind in _ATOMS or (kind is float and _isfinite(item)) or (kind is int and -MAX_INTEGER <= item < MAX_INTEGER):
+            if (
+                kind in _ATOMS
+                or (kind is float and _isfinite(item))
+                or (kind is int and -MAX_INTEGER <= item < MAX_INTEGER)
+            ):
                 copy[key] = item
             else:
                 copy[key] = plain(item, depth)

@@ -25,7 +25,12 @@ def list_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterato
 def _list_touched(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Keys that may have changed. Most of a state is what it was, and often the same objects: to go down into each takes far longer."""
     both = before.keys() & after.keys()
-    moved = [key for key in both if (one := before[key]) is not (other := after[key]) and not (type(one) is str and one == other)]
+    moved = [
+        key
+        for key in both
+        if (one := before[key]) is not (other := after[key])
+        and not (type(one) is str and one == other)
+    ]
     return [*moved, *(before.keys() ^ after.keys())]
 
 

@@ -24,7 +24,10 @@ def coupling(method: Method) -> Method:
 def list_couplings(program: type[Any]) -> tuple[str, ...]:
     """Names of the marked methods of a class, in the order in which they are defined."""
     found = dict.fromkeys(
-        name for base in reversed(program.__mro__) for name, member in vars(base).items() if getattr(member, "__dict__", {}).get(_MARK)
+        name
+        for base in reversed(program.__mro__)
+        for name, member in vars(base).items()
+        if getattr(member, "__dict__", {}).get(_MARK)
     )
     return tuple(found)
 
@@ -35,4 +38,6 @@ def couple(instance: object) -> None:
         try:
             getattr(instance, name)()
         except Rejection as rejection:
-            raise RuntimeError(f"The coupling {name} refused ({rejection.code}), and nobody had called it.") from rejection
+            raise RuntimeError(
+                f"The coupling {name} refused ({rejection.code}), and nobody had called it."
+            ) from rejection

@@ -30,15 +30,25 @@ def pass_time(instance: Any, world: World, target: int) -> None:
         instance._fall_due()
     else:
         if next_due:
-            raise Endless(f"After {MAX_EVENTS} events `_next_due` still names a time that is past: `_fall_due` must settle what fell due.")
+            raise Endless(
+                f"After {MAX_EVENTS} events `_next_due` still names a time that is past: `_fall_due` must settle what fell due."
+            )
     world.clock = max(world.clock, target)
 
 
 def _read_due(due: Any) -> int | None:
     if due is None:
         return None
-    return parse_clock(due) if isinstance(due, str) else to_micros(due) if isinstance(due, datetime.datetime) else _refuse(due)
+    return (
+        parse_clock(due)
+        if isinstance(due, str)
+        else to_micros(due)
+        if isinstance(due, datetime.datetime)
+        else _refuse(due)
+    )
 
 
 def _refuse(due: object) -> int:
-    raise TypeError(f"`_next_due` must return a datetime, ISO 8601 text or None, not {type(due).__name__}")
+    raise TypeError(
+        f"`_next_due` must return a datetime, ISO 8601 text or None, not {type(due).__name__}"
+    )

@@ -16,7 +16,11 @@ def fit(interface: Interface, name: str, arguments: dict[str, Json]) -> tuple[di
     for value in arguments.values():
         kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         # Nearly every argument is such a one, and needs no closer look.
-        if not ((kind is str and value.isascii()) or kind in _SMALL or (kind is int and -MAX_INTEGER <= value < MAX_INTEGER)):
+        if not (
+            (kind is str and value.isascii())
+            or kind in _SMALL
+            or (kind is int and -MAX_INTEGER <= value < MAX_INTEGER)
+        ):
             plainly = False
             break
     if not plainly:

@@ -26,7 +26,9 @@ class Interface:
     def __init__(self, tools: Sequence[ToolEntry]) -> None:
         self.tools = {tool["name"]: tool for tool in tools}
         self.allowed = {tool["name"]: frozenset(tool.get("actors") or DEFAULT) for tool in tools}
-        self.siblings = {tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))}
+        self.siblings = {
+            tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))
+        }
         """Tools that are shown and answered here, and not by the program, by the service they belong to."""
         self.actors = frozenset(DEFAULT).union(*self.allowed.values())
         """Everybody a tool knows, and the agent."""

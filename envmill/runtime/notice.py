@@ -51,7 +51,9 @@ class Outbox:
         """Deliver what is due, in the order of time, then of posting."""
         due = sorted(entry for entry in self._pending if entry[0] <= until)
         self._pending = [entry for entry in self._pending if entry[0] > until]
-        return [{"at": _render_time(at), "actor": actor, "text": text} for at, _, actor, text in due]
+        return [
+            {"at": _render_time(at), "actor": actor, "text": text} for at, _, actor, text in due
+        ]
 
     def snapshot(self) -> list[Any]:
         return [self._posted, *map(list, self._pending)]

@@ -26,7 +26,11 @@ PROFILES: dict[str, Profile] = {
         {"kind": "quota", "calls": 20, "seconds": 60},
         {"kind": "expired_auth", "rate": 0.02, "calls": 2},
         {"kind": "rate_limit", "rate": 0.06},
-        {"kind": "server_error", "rate": 0.05, "statuses": ["500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable"]},
+        {
+            "kind": "server_error",
+            "rate": 0.05,
+            "statuses": ["500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable"],
+        },
         {"kind": "stale_read", "rate": 0.05},
         {"kind": "partial_read", "rate": 0.05, "share": 0.5},
         {"kind": "truncation", "rate": 0.05, "characters": 400},
@@ -54,5 +58,9 @@ def check_profile(profile: Any) -> None:
             raise ValueError(f"There is no trouble of kind {kind!r}; known: {', '.join(KINDS)}.")
         wanted = KINDS[kind]  # pyright: ignore[reportUnknownArgumentType]
         given = {name: value for name, value in trouble.items() if name != "kind"}  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        if given.keys() != wanted.keys() or not all(isinstance(given[name], wanted[name]) for name in wanted):
-            raise ValueError(f"Trouble of kind {kind!r} takes exactly {', '.join(wanted)}, in their types.")
+        if given.keys() != wanted.keys() or not all(
+            isinstance(given[name], wanted[name]) for name in wanted
+        ):
+            raise ValueError(
+                f"Trouble of kind {kind!r} takes exactly {', '.join(wanted)}, in their types."
+            )

@@ -31,7 +31,9 @@ class ProgramImporter:
             if path.endswith(".py"):
                 self.codes[_module_name(path)] = compile_source(path, text)
         if module not in self.codes:
-            raise ProgramFault(f"The entry {entry!r} names module {module!r}, and there is no file {module}.py.")
+            raise ProgramFault(
+                f"The entry {entry!r} names module {module!r}, and there is no file {module}.py."
+            )
 
     def keep_only(self, name: str) -> None:
         """Drop the code and the text of every other module."""
@@ -55,7 +57,11 @@ class ProgramImporter:
             __import__(self.module)
             return sys.modules[self.module]
         module, loader = ModuleType(self.module), self._be_loader()
-        module.__spec__, module.__loader__, module.__package__ = ModuleSpec(self.module, loader), loader, ""
+        module.__spec__, module.__loader__, module.__package__ = (
+            ModuleSpec(self.module, loader),
+            loader,
+            "",
+        )
         sys.modules[self.module] = module
         try:
             exec(self.codes[self.module], module.__dict__)
@@ -66,7 +72,11 @@ class ProgramImporter:
         return sys.modules[self.module]
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        return ModuleSpec(fullname, self._be_loader(), is_package=fullname in self._packages) if fullname in self.codes else None
+        return (
+            ModuleSpec(fullname, self._be_loader(), is_package=fullname in self._packages)
+            if fullname in self.codes
+            else None
+        )
 
     def _be_loader(self) -> Any:
         return self
@@ -88,12 +98,16 @@ def _module_name(path: str) -> str:
 def compile_source(path: str, text: str) -> CodeType:
     """Compile one file; its text stays at hand, so that tracebacks quote its lines."""
     if len(text) > MAX_SOURCE:
-        raise ProgramFault(f"{path} has {len(text)} characters, more than the {MAX_SOURCE} allowed.")
+        raise ProgramFault(
+            f"{path} has {len(text)} characters, more than the {MAX_SOURCE} allowed."
+        )
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     try:
         return compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         quoted = (error.text or "").strip()[:200]
-        raise ProgramFault(f"{path}, line {error.lineno}: {type(error).__name__}: {error.msg}: {quoted}") from None
+        raise ProgramFault(
+            f"{path}, line {error.lineno}: {type(error).__name__}: {error.msg}: {quoted}"
+        ) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise ProgramFault(f"{path} cannot be compiled: {type(error).__name__}: {error}") from None

@@ -56,17 +56,23 @@ class Recorder:
         return seen
 
 
-def find_difference(recorded: Sequence[dict[str, Any]], replayed: Sequence[dict[str, Any]]) -> Difference | None:
+def find_difference(
+    recorded: Sequence[dict[str, Any]], replayed: Sequence[dict[str, Any]]
+) -> Difference | None:
     """The first observation that differs, and where; None when all are identical."""
     for place, (before, after) in enumerate(zip(recorded, replayed, strict=False)):
         for path, one, other in list_differences(_compared(before), _compared(after)):
             return Difference(place, path, one, other)
     if len(recorded) != len(replayed):
-        return Difference(min(len(recorded), len(replayed)), ("length",), len(recorded), len(replayed))
+        return Difference(
+            min(len(recorded), len(replayed)), ("length",), len(recorded), len(replayed)
+        )
     return None
 
 
-def list_differences(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+def list_differences(
+    before: Any, after: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     """Every place where two JSON values differ, as deep as they agree in shape."""
     if is_object(before) and is_object(after):
         for key in [*before, *(key for key in after if key not in before)]:

@@ -39,7 +39,9 @@ class Reply(TypedDict):
     """Kinds of trouble the call met: for the record, never for the agent."""
 
 
-def parts_of(value: Any, shelf: BlobStore, fragment: Fragment | None = None) -> list[dict[str, Json]]:
+def parts_of(
+    value: Any, shelf: BlobStore, fragment: Fragment | None = None
+) -> list[dict[str, Json]]:
     """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
@@ -61,7 +63,11 @@ def _part_of(value: Any, shelf: BlobStore) -> dict[str, Json]:
             raise NotJson(str(error)) from None
     value = plain(value)
     _weigh(value)
-    return {"type": "text", "text": value} if isinstance(value, str) else {"type": "json", "value": value}
+    return (
+        {"type": "text", "text": value}
+        if isinstance(value, str)
+        else {"type": "json", "value": value}
+    )
 
 
 def _weigh(value: Json) -> None:

@@ -35,7 +35,10 @@ class Reference(NamedTuple):
 
 def find_references(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Reference]:
     """References in arguments as an author writes them; `schema` is that of the tool's parameters."""
-    return [Reference(into, value["from"], value["path"]) for into, value in _walk(arguments, schema, "")]
+    return [
+        Reference(into, value["from"], value["path"])
+        for into, value in _walk(arguments, schema, "")
+    ]
 
 
 def read_reply(parts: Sequence[Mapping[str, Json]]) -> Json:
@@ -67,7 +70,9 @@ def put(arguments: Mapping[str, Json], pointer: str, value: Json) -> dict[str, J
     return whole[""]
 
 
-def fill(arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], results: Mapping[int, Json]) -> tuple[dict[str, Json], str]:
+def fill(
+    arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], results: Mapping[int, Json]
+) -> tuple[dict[str, Json], str]:
     """The arguments with the results of this session, and why a result is not there; empty where all are."""
     filled = dict(arguments)
     for use in uses:
@@ -77,11 +82,17 @@ def fill(arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], resu
         except LookupError:
             continue
         if use["call"] not in results:
-            return filled, f"It needs the reply to call {use['call']} of the path, which was not made or did not succeed."
+            return (
+                filled,
+                f"It needs the reply to call {use['call']} of the path, which was not made or did not succeed.",
+            )
         try:
             filled = put(filled, use["into"], read_pointer(results[use["call"]], use["path"]))
         except LookupError as error:
-            return filled, f"It needs {use['path']} of the reply to call {use['call']} of the path. {error.args[0]}."
+            return (
+                filled,
+                f"It needs {use['path']} of the reply to call {use['call']} of the path. {error.args[0]}.",
+            )
     return filled, ""
 
 
@@ -99,7 +110,12 @@ def list_pointers(value: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
 
 def is_reference(value: Json) -> bool:
     """Whether a value is written as a reference: exactly two keys, a number of a call and a JSON pointer."""
-    return isinstance(value, dict) and value.keys() == {"from", "path"} and type(value["from"]) is int and isinstance(value["path"], str)
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"from", "path"}
+        and type(value["from"]) is int
+        and isinstance(value["path"], str)
+    )
 
 
 def _walk(value: Json, schema: Json, pointer: str) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -124,7 +140,11 @@ def _declares(schema: Json) -> bool:
 def _describe(value: Json) -> str:
     if isinstance(value, dict):
         return f"the object has {', '.join(map(str, value)) or 'no keys'}"
-    return f"the list has {len(value)} items" if isinstance(value, list) else "the value is no object and no list"
+    return (
+        f"the list has {len(value)} items"
+        if isinstance(value, list)
+        else "the value is no object and no list"
+    )
 
 
 def _split(pointer: str) -> list[str]:

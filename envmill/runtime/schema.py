@@ -22,14 +22,25 @@ MAX_DEPTH = 16
 TYPES: dict[str, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
     # A bool is an int in Python, and never in JSON.
-    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer()),
-    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value),
+    "integer": lambda value: (
+        (isinstance(value, int) and not isinstance(value, bool))
+        or (isinstance(value, float) and value.is_integer())
+    ),
+    "number": lambda value: (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    ),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
-_EXACT: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+_EXACT: dict[str, type] = {
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 """A value of exactly this type needs no further look."""
 
 
@@ -41,7 +52,9 @@ def check_schema(schema: Json, depth: int = MAX_DEPTH) -> None:
         raise ValueError(f"a JSON Schema nested deeper than {MAX_DEPTH} levels")
     for keyword, value in schema.items():
         if keyword not in KEYWORDS:
-            raise ValueError(f"JSON Schema keyword {keyword!r} is outside the subset: {', '.join(sorted(KEYWORDS))}")
+            raise ValueError(
+                f"JSON Schema keyword {keyword!r} is outside the subset: {', '.join(sorted(KEYWORDS))}"
+            )
         if not KEYWORDS[keyword](value):
             if keyword == "type":
                 raise ValueError(f"JSON Schema type {value!r} is unknown")
@@ -80,7 +93,11 @@ def settle(schema: Schema, value: Json) -> Json:
     """The value with `1.0` made `1` wherever the schema asks for an integer; the value must have passed."""
     if isinstance(value, float):
         types = _types(schema)
-        return int(value) if "integer" in types and "number" not in types else _settle_any(schema, value)
+        return (
+            int(value)
+            if "integer" in types and "number" not in types
+            else _settle_any(schema, value)
+        )
     if is_array(value) and "items" in schema:
         return [settle(schema["items"], item) for item in value]
     if is_object(value):
@@ -100,7 +117,11 @@ def _settle_any(schema: Schema, value: Json) -> Json:
 def _subschemas(schema: Schema) -> Iterator[Json]:
     yield from schema.get("properties", {}).values()
     yield from schema.get("anyOf", ())
-    yield from (schema[keyword] for keyword in ("items", "additionalProperties") if not isinstance(schema.get(keyword, False), bool))
+    yield from (
+        schema[keyword]
+        for keyword in ("items", "additionalProperties")
+        if not isinstance(schema.get(keyword, False), bool)
+    )
 
 
 def _types(schema: Schema) -> list[str]:
@@ -119,15 +140,27 @@ def _check_type(schema: Schema) -> Check:
     spoken = " or ".join(types)
     if len(types) == 1:
         holds, exact = TYPES[types[0]], _EXACT.get(types[0])
-        return lambda value: "" if type(value) is exact or holds(value) else f" must be {spoken}, not {_type_of(value)}"
+        return lambda value: (
+            ""
+            if type(value) is exact or holds(value)
+            else f" must be {spoken}, not {_type_of(value)}"
+        )
     all_hold = [TYPES[name] for name in types]
-    return lambda value: "" if any(holds(value) for holds in all_hold) else f" must be {spoken}, not {_type_of(value)}"
+    return lambda value: (
+        ""
+        if any(holds(value) for holds in all_hold)
+        else f" must be {spoken}, not {_type_of(value)}"
+    )
 
 
 def _check_enum(schema: Schema) -> Check:
-    options = [schema["const"]] if "const" in schema and "enum" not in schema else list(schema["enum"])
+    options = (
+        [schema["const"]] if "const" in schema and "enum" not in schema else list(schema["enum"])
+    )
     spoken = ", ".join(repr(option) for option in options)[:500]
-    return lambda value: "" if any(same(value, option) for option in options) else f" must be one of {spoken}"
+    return lambda value: (
+        "" if any(same(value, option) for option in options) else f" must be one of {spoken}"
+    )
 
 
 def _check_const(schema: Schema) -> Check:
@@ -143,7 +176,11 @@ def _check_any(schema: Schema) -> Check:
             faults.append(option(value))
             if not faults[-1]:
                 return ""
-        return faults[0] if len(faults) == 1 else f" fits none of {len(faults)} forms; the first: it{faults[0]}"
+        return (
+            faults[0]
+            if len(faults) == 1
+            else f" fits none of {len(faults)} forms; the first: it{faults[0]}"
+        )
 
     return check
 
@@ -184,7 +221,9 @@ def _check_object(schema: Schema) -> Check:
     return check
 
 
-def _bound(keyword: str, measures: Callable[[Json], Any], holds: Callable[[Any, Any], bool], words: str) -> Callable[[Schema], Check]:
+def _bound(
+    keyword: str, measures: Callable[[Json], Any], holds: Callable[[Any, Any], bool], words: str
+) -> Callable[[Schema], Check]:
     def make(schema: Schema) -> Check:
         limit = schema[keyword]
 
@@ -213,14 +252,26 @@ _CHECKS: dict[str, Callable[[Schema], Check]] = {
     "type": _check_type,
     "const": _check_const,
     "enum": _check_enum,
-    "minLength": _bound("minLength", _length, lambda size, limit: size >= limit, "have at least {} characters"),
-    "maxLength": _bound("maxLength", _length, lambda size, limit: size <= limit, "have at most {} characters"),
-    "minItems": _bound("minItems", _count, lambda size, limit: size >= limit, "have at least {} items"),
-    "maxItems": _bound("maxItems", _count, lambda size, limit: size <= limit, "have at most {} items"),
+    "minLength": _bound(
+        "minLength", _length, lambda size, limit: size >= limit, "have at least {} characters"
+    ),
+    "maxLength": _bound(
+        "maxLength", _length, lambda size, limit: size <= limit, "have at most {} characters"
+    ),
+    "minItems": _bound(
+        "minItems", _count, lambda size, limit: size >= limit, "have at least {} items"
+    ),
+    "maxItems": _bound(
+        "maxItems", _count, lambda size, limit: size <= limit, "have at most {} items"
+    ),
     "minimum": _bound("minimum", _number, lambda size, limit: size >= limit, "be at least {}"),
     "maximum": _bound("maximum", _number, lambda size, limit: size <= limit, "be at most {}"),
-    "exclusiveMinimum": _bound("exclusiveMinimum", _number, lambda size, limit: size > limit, "be more than {}"),
-    "exclusiveMaximum": _bound("exclusiveMaximum", _number, lambda size, limit: size < limit, "be less than {}"),
+    "exclusiveMinimum": _bound(
+        "exclusiveMinimum", _number, lambda size, limit: size > limit, "be more than {}"
+    ),
+    "exclusiveMaximum": _bound(
+        "exclusiveMaximum", _number, lambda size, limit: size < limit, "be less than {}"
+    ),
     "anyOf": _check_any,
     "items": _check_items,
 }
@@ -229,7 +280,11 @@ _CHECKS: dict[str, Callable[[Schema], Check]] = {
 
 def _is_types(value: Json) -> bool:
     names: list[Json] = [value] if isinstance(value, str) else value if is_array(value) else []
-    return bool(names) and all(isinstance(name, str) and name in TYPES for name in names) and len(set(names)) == len(names)
+    return (
+        bool(names)
+        and all(isinstance(name, str) and name in TYPES for name in names)
+        and len(set(names)) == len(names)
+    )
 
 
 def _is_names(value: Json) -> bool:

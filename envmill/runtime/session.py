@@ -64,7 +64,11 @@ class Session:
     def tools(self, actor: str | None = None) -> list[ToolEntry]:
         """The interface as it is today, or the part of it that one actor may call."""
         shown = self._weather.tools() if self._weather else list(self._interface.tools.values())
-        return [show_tool(tool) for tool in shown if actor is None or actor in (tool.get("actors") or ("agent",))]
+        return [
+            show_tool(tool)
+            for tool in shown
+            if actor is None or actor in (tool.get("actors") or ("agent",))
+        ]
 
     def inspect(self) -> None:
         """Import the program without constructing it, and hold it against its interface; ProgramFault says what lacks."""
@@ -72,8 +76,12 @@ class Session:
             found = self._load()
             self._interface.compile()
             for name in self._interface.tools:
-                if name not in self._interface.siblings and not callable(getattr(found, name, None)):
-                    raise ProgramFault(f"Class {found.__name__} has no method for the tool {name!r}.")
+                if name not in self._interface.siblings and not callable(
+                    getattr(found, name, None)
+                ):
+                    raise ProgramFault(
+                        f"Class {found.__name__} has no method for the tool {name!r}."
+                    )
         except ProgramFault:
             raise
         except Exception as error:  # noqa: BLE001  # the program's fault, whatever it is
@@ -118,7 +126,10 @@ class Session:
     def advance(self, seconds: float) -> Reply:
         """Move the virtual clock on, let happen what falls due, and deliver notifications in the order of their time."""
         if not _is_duration(seconds):
-            return refuse("invalid_arguments", f"{str(seconds)[:40]} s is no time to advance by; give 0 to {MAX_ADVANCE} s.")
+            return refuse(
+                "invalid_arguments",
+                f"{str(seconds)[:40]} s is no time to advance by; give 0 to {MAX_ADVANCE} s.",
+            )
         target = self._world.clock + round(seconds * MICRO)
         reply: Reply = {"ok": True, "outcome": "ok", "parts": []}
         self._hash = ""
@@ -169,7 +180,9 @@ class Session:
             "start": self._start.state(),
             "world": self._world.snapshot(),
             "generators": virtual.snapshot(),
-            "weather": {**self._forecast, "at": self._weather.snapshot()} if self._weather else None,
+            "weather": {**self._forecast, "at": self._weather.snapshot()}
+            if self._weather
+            else None,
         }
 
     def restore(self, snapshot: dict[str, Json]) -> None:
@@ -199,7 +212,9 @@ class Session:
         if now == before:
             return {}
         self._told = dict(now)
-        return {source: now[source] - before[source] for source in now if now[source] != before[source]}
+        return {
+            source: now[source] - before[source] for source in now if now[source] != before[source]
+        }
 
     def drain_touched(self) -> dict[str, list[str]]:
         """Tables that were read and written since this was last asked; empty where state is no database."""
@@ -234,7 +249,11 @@ class Session:
         try:
             value = getattr(self._instance, name)(**arguments)
             couple(self._instance)
-            reply: Reply = {"ok": True, "outcome": "ok", "parts": parts_of(value, self._shelf, fragment)}
+            reply: Reply = {
+                "ok": True,
+                "outcome": "ok",
+                "parts": parts_of(value, self._shelf, fragment),
+            }
             self._holding.settle()
             return reply
         except Rejection as rejection:
@@ -274,21 +293,40 @@ class Session:
         try:
             self.state_hash()
         except NotJson as fault:
-            raise ProgramFault(f"After construction the state is not JSON {fault}. Public attributes must be JSON.") from None
+            raise ProgramFault(
+                f"After construction the state is not JSON {fault}. Public attributes must be JSON."
+            ) from None
 
 
 def _refuse_actor(name: str, actor: str, interface: Interface) -> Reply:
     if actor not in interface.actors:
-        return refuse("unknown_actor", f"There is no actor {str(actor)[:80]!r} here; known: {', '.join(sorted(interface.actors))}.")
-    return refuse("not_allowed", f"{name} may be called by {', '.join(sorted(interface.allowed[name]))}, not by {str(actor)[:80]}.")
+        return refuse(
+            "unknown_actor",
+            f"There is no actor {str(actor)[:80]!r} here; known: {', '.join(sorted(interface.actors))}.",
+        )
+    return refuse(
+        "not_allowed",
+        f"{name} may be called by {', '.join(sorted(interface.allowed[name]))}, not by {str(actor)[:80]}.",
+    )
 
 
 def _is_duration(seconds: float) -> bool:
-    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds) and 0 <= seconds <= MAX_ADVANCE  # pyright: ignore[reportUnnecessaryIsInstance]
+    return (
+        isinstance(seconds, int | float)
+        and not isinstance(seconds, bool)
+        and math.isfinite(seconds)
+        and 0 <= seconds <= MAX_ADVANCE
+    )  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 def quote(error: BaseException) -> str:
     """The traceback's last lines, from the program's own files on: fit for a repair prompt."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(("/", "<"))]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(("/", "<"))
+    ]
     lines = [line.rstrip() for line in traceback.format_list(frames[-4:])]
-    return "\n".join([*lines, *(line.rstrip() for line in traceback.format_exception_only(error))])[-2000:]
+    return "\n".join([*lines, *(line.rstrip() for line in traceback.format_exception_only(error))])[
+        -2000:
+    ]

@@ -31,7 +31,11 @@ class Speller:
         """Canonical bytes of a state, or NotJson."""
         if self._refresh(public):
             self._hash = ""
-            self._whole = b"{" + b",".join(self._name(name) + self._pieces[name][1] for name in sorted(public)) + b"}"
+            self._whole = (
+                b"{"
+                + b",".join(self._name(name) + self._pieces[name][1] for name in sorted(public))
+                + b"}"
+            )
             if len(self._whole) > MAX_STATE:
                 size, self._whole = len(self._whole), b""
                 self._pieces.clear()

@@ -98,7 +98,10 @@ class TableState:
         else:
             self._loaded = None
             database.load(start.copy())
-            self._loaded, self._after = wanted, self._world.snapshot() if any(self._world.uses.values()) else None
+            self._loaded, self._after = (
+                wanted,
+                self._world.snapshot() if any(self._world.uses.values()) else None,
+            )
         return self._give()
 
     def read(self, instance: Any) -> dict[str, Any]:
@@ -133,7 +136,10 @@ class TableState:
 
     def _open(self) -> Any:
         if self._database is None:
-            from envmill.runtime.db import Database, Db  # only where it is wanted: SQLite is no part of other sessions' memory
+            from envmill.runtime.db import (
+                Database,
+                Db,
+            )  # only where it is wanted: SQLite is no part of other sessions' memory
 
             self._database, self._make_db = Database(self._schema), Db
         return self._database

@@ -39,7 +39,9 @@ class _Stands(type):
 class _VirtualDatetime(datetime.datetime, metaclass=_Stands):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-        moment = cls(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(microseconds=WORLD.read_clock())
+        moment = cls(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(
+            microseconds=WORLD.read_clock()
+        )
         # The jail's own zone is UTC, so "local" time is UTC without its label.
         return moment.replace(tzinfo=None) if tz is None else moment.astimezone(tz)
 

@@ -39,7 +39,12 @@ class Weather:
         self._effects = {name: tool["effect"] for name, tool in self._tools.items()}
         self._renamed = self._choose_names()
         self._real = {new: old for old, new in self._renamed.items()}
-        self._extra = [name for one in self._of("extra_tools") for name in one["names"] if name not in self._tools]
+        self._extra = [
+            name
+            for one in self._of("extra_tools")
+            for name in one["names"]
+            if name not in self._tools
+        ]
         self._calls = 0
         self._refusals = 0
         self._expired = 0
@@ -49,18 +54,37 @@ class Weather:
 
     def tools(self) -> list[ToolEntry]:
         """The interface as the agent sees it."""
-        shown: list[ToolEntry] = [{**tool, "name": self._renamed.get(name, name)} for name, tool in self._tools.items()]
-        nothing: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-        return shown + [{"name": name, "description": _EXTRA[name][0], "parameters": nothing, "effect": "query"} for name in self._extra]
+        shown: list[ToolEntry] = [
+            {**tool, "name": self._renamed.get(name, name)} for name, tool in self._tools.items()
+        ]
+        nothing: dict[str, Any] = {
+            "type": "object",
+            "properties": {},
+            "required": [],
+            "additionalProperties": False,
+        }
+        return shown + [
+            {"name": name, "description": _EXTRA[name][0], "parameters": nothing, "effect": "query"}
+            for name in self._extra
+        ]
 
     def meet(self, name: str) -> str | Reply:
         """Whom a name means here: a tool of the program, or an answer of the weather's own. Every call begins with this."""
         self._calls += 1
         if name in self._extra:
             self._expired = 0 if name == "renew_access" else self._expired
-            return {"ok": True, "outcome": "ok", "parts": [{"type": "text", "text": _EXTRA[name][1]}], "weather": ["extra_tools"]}
+            return {
+                "ok": True,
+                "outcome": "ok",
+                "parts": [{"type": "text", "text": _EXTRA[name][1]}],
+                "weather": ["extra_tools"],
+            }
         if name in self._renamed:
-            return _refuse("renamed_tools", "tool_renamed", f"301 Moved Permanently: {name} is called {self._renamed[name]} now.")
+            return _refuse(
+                "renamed_tools",
+                "tool_renamed",
+                f"301 Moved Permanently: {name} is called {self._renamed[name]} now.",
+            )
         return self._real.get(name, name)
 
     def refuse(self, clock: int) -> Reply | None:
@@ -86,12 +110,22 @@ class Weather:
         for trouble in self._of("delay"):
             if self._strikes(trouble):
                 low, high = trouble["seconds"]
-                reply = {**reply, "delay": round(low + (high - low) * self._sample("delay/length"), 3)}
+                reply = {
+                    **reply,
+                    "delay": round(low + (high - low) * self._sample("delay/length"), 3),
+                }
                 met.append("delay")
         return {**reply, "weather": met} if met else reply
 
     def snapshot(self) -> list[Any]:
-        return [self._calls, self._refusals, self._expired, self._spent, self._renewed_at, dict(self._memory)]
+        return [
+            self._calls,
+            self._refusals,
+            self._expired,
+            self._spent,
+            self._renewed_at,
+            dict(self._memory),
+        ]
 
     def restore(self, snapshot: list[Any]) -> None:
         self._calls, self._refusals, self._expired, self._spent, self._renewed_at, memory = snapshot
@@ -106,7 +140,9 @@ class Weather:
         for trouble in self._troubles:
             spoil = _SPOILERS.get(trouble["kind"])
             if spoil and self._strikes(trouble):
-                parts, words = spoil(reply["parts"], trouble, before and [self._calls - before[0], before[1]])
+                parts, words = spoil(
+                    reply["parts"], trouble, before and [self._calls - before[0], before[1]]
+                )
                 if words:
                     met.append(trouble["kind"])
                     return {**reply, "parts": [*parts, {"type": "text", "text": words}]}
@@ -118,7 +154,10 @@ class Weather:
         for trouble in self._of("renamed_tools"):
             for name in self._tools:
                 new = name + trouble["suffix"]
-                if new not in self._tools and sample_share(self._seed, 0, f"renamed/{name}") < trouble["rate"]:
+                if (
+                    new not in self._tools
+                    and sample_share(self._seed, 0, f"renamed/{name}") < trouble["rate"]
+                ):
                     renamed[name] = new
         return renamed
 
@@ -134,13 +173,21 @@ class Weather:
     def _limit_rate(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
         if not self._strikes(trouble):
             return None
-        return _refuse("rate_limit", "rate_limited", f"429 Too Many Requests: try again in {1 + int(9 * self._sample('wait'))} s.")
+        return _refuse(
+            "rate_limit",
+            "rate_limited",
+            f"429 Too Many Requests: try again in {1 + int(9 * self._sample('wait'))} s.",
+        )
 
     def _break_server(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
         if not self._strikes(trouble):
             return None
         status = trouble["statuses"][int(self._sample("status") * len(trouble["statuses"]))]
-        return _refuse("server_error", "unavailable", f"{status}: the service failed before it did anything. Try again.")
+        return _refuse(
+            "server_error",
+            "unavailable",
+            f"{status}: the service failed before it did anything. Try again.",
+        )
 
     def _expire_auth(self, trouble: Trouble, clock: int) -> Reply | None:  # noqa: ARG002
         if not self._expired and self._strikes(trouble):
@@ -148,7 +195,11 @@ class Weather:
         elif not self._expired:
             return None
         self._expired -= 1
-        return _refuse("expired_auth", "auth_expired", "401 Unauthorized: access has expired and is being renewed. Try again.")
+        return _refuse(
+            "expired_auth",
+            "auth_expired",
+            "401 Unauthorized: access has expired and is being renewed. Try again.",
+        )
 
     def _spend_quota(self, trouble: Trouble, clock: int) -> Reply | None:
         if clock >= self._renewed_at:
@@ -156,24 +207,38 @@ class Weather:
         if self._spent < trouble["calls"]:
             return None
         return _refuse(
-            "quota", "quota_exhausted", f"429 Quota Exceeded: {trouble['calls']} calls in {trouble['seconds']} s. Try again later."
+            "quota",
+            "quota_exhausted",
+            f"429 Quota Exceeded: {trouble['calls']} calls in {trouble['seconds']} s. Try again later.",
         )
 
 
 def sample_share(seed: int, call: int, what: str) -> float:
     """A number in [0, 1) that depends on nothing else; no random generator a program could reach."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}/{call}/{what}".encode(), digest_size=6).digest()) / 2**48
+    return (
+        int.from_bytes(hashlib.blake2b(f"{seed}/{call}/{what}".encode(), digest_size=6).digest())
+        / 2**48
+    )
 
 
 def _refuse(kind: str, code: str, message: str) -> Reply:
-    return {"ok": False, "outcome": "rejection", "error": {"code": code, "message": message}, "weather": [kind]}
+    return {
+        "ok": False,
+        "outcome": "rejection",
+        "error": {"code": code, "message": message},
+        "weather": [kind],
+    }
 
 
-def _make_stale(parts: list[Any], trouble: Trouble, before: list[Any] | None) -> tuple[list[Any], str]:  # noqa: ARG001
+def _make_stale(
+    parts: list[Any], trouble: Trouble, before: list[Any] | None
+) -> tuple[list[Any], str]:  # noqa: ARG001
     return (before[1], f"[cached: as of {before[0]} calls ago]") if before else (parts, "")
 
 
-def _make_partial(parts: list[Any], trouble: Trouble, before: list[Any] | None) -> tuple[list[Any], str]:  # noqa: ARG001
+def _make_partial(
+    parts: list[Any], trouble: Trouble, before: list[Any] | None
+) -> tuple[list[Any], str]:  # noqa: ARG001
     rows = parts[0].get("value") if parts else None
     if not isinstance(rows, list) or len(rows) < 2:  # pyright: ignore[reportUnknownArgumentType]
         return parts, ""
@@ -181,13 +246,21 @@ def _make_partial(parts: list[Any], trouble: Trouble, before: list[Any] | None) 
     return [{"type": "json", "value": rows[:shown]}], f"[partial: {shown} of {len(rows)} entries]"  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _truncate(parts: list[Any], trouble: Trouble, before: list[Any] | None) -> tuple[list[Any], str]:  # noqa: ARG001
+def _truncate(
+    parts: list[Any], trouble: Trouble, before: list[Any] | None
+) -> tuple[list[Any], str]:  # noqa: ARG001
     if not parts or parts[0]["type"] == "blob":
         return parts, ""
-    text = parts[0]["text"] if parts[0]["type"] == "text" else json.dumps(parts[0]["value"], ensure_ascii=False)
+    text = (
+        parts[0]["text"]
+        if parts[0]["type"] == "text"
+        else json.dumps(parts[0]["value"], ensure_ascii=False)
+    )
     if len(text) <= trouble["characters"]:
         return parts, ""
-    return [{"type": "text", "text": text[: trouble["characters"]]}], f"[truncated: {trouble['characters']} of {len(text)} characters]"
+    return [
+        {"type": "text", "text": text[: trouble["characters"]]}
+    ], f"[truncated: {trouble['characters']} of {len(text)} characters]"
 
 
 _REFUSALS: dict[str, Callable[[Weather, Trouble, int], Reply | None]] = {

@@ -106,7 +106,11 @@ class World:
         load_stream(self._id_stream(), snapshot["ids"])
         load_stream(self.rng(), snapshot["rng"])
         # Last: setting streams back may count as drawing from them.
-        self.uses = {"clock": snapshot["uses"]["clock"], "ids": snapshot["uses"]["ids"], "randomness": snapshot["uses"]["randomness"]}
+        self.uses = {
+            "clock": snapshot["uses"]["clock"],
+            "ids": snapshot["uses"]["ids"],
+            "randomness": snapshot["uses"]["randomness"],
+        }
 
     def _id_stream(self) -> Random:
         if self._ids is None:
@@ -149,4 +153,6 @@ def to_micros(moment: datetime.datetime) -> int:
     """Microseconds since 1970 UTC of a moment; one without a zone is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
-    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(
+        microseconds=1
+    )

@@ -55,9 +55,15 @@ class CheckSession:
 
     def plans(self) -> list[list[dict[str, Json]]]:
         """For each check the ending, then the check: each has a process of its own. BuildError when a part of it is not JSON."""
-        states = {"initial": _pack(self.initial), "final": _pack(self.final), "rollout": _pack(self.rollout)}
+        states = {
+            "initial": _pack(self.initial),
+            "final": _pack(self.final),
+            "rollout": _pack(self.rollout),
+        }
         opening: dict[str, Json] = {"op": "reset", "clock": self.clock, "seed": self.seed, **states}
-        return [[opening, {"op": "check", "name": _name(place)}] for place in range(len(self.sources))]
+        return [
+            [opening, {"op": "check", "name": _name(place)}] for place in range(len(self.sources))
+        ]
 
 
 def read_statement(seen: Sequence[Observation]) -> CheckReply:
@@ -76,7 +82,9 @@ def _pack(state: Json | bytes) -> dict[str, Json]:
     try:
         return pack_state(orjson.dumps(state))
     except TypeError as error:
-        raise BuildError(f"A state cannot be sent to the judge: {error}. It must be plain JSON.") from None
+        raise BuildError(
+            f"A state cannot be sent to the judge: {error}. It must be plain JSON."
+        ) from None
 
 
 def _read(seen: Observation) -> CheckReply:

@@ -48,7 +48,11 @@ class InitialState:
             head = _render_name(name)
             if not text.startswith(head):
                 raise ValueError("another collection")
-            end = text.index(f",{_render_name(names[place + 1])}", len(head)) if place + 1 < len(names) else len(text)
+            end = (
+                text.index(f",{_render_name(names[place + 1])}", len(head))
+                if place + 1 < len(names)
+                else len(text)
+            )
             yield name, self._read_one(name, text[len(head) : end])
             text = text[end + 1 :]
 
@@ -79,7 +83,11 @@ class InitialState:
         end = len(text) - 1
         for name, piece in reversed(self._pieces[taken:]):
             place = end - len(piece)
-            if place < begin or not text.startswith(piece, place) or (place > begin and text[place - 1] != ","):
+            if (
+                place < begin
+                or not text.startswith(piece, place)
+                or (place > begin and text[place - 1] != ",")
+            ):
                 break
             found[name] = self._state[name]
             end = max(begin, place - 1)

@@ -31,7 +31,9 @@ def check_system() -> None:
         )
 
 
-def launch(hash_seed: int, without: Collection[str], core: int | None, diagnose: bool) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def launch(
+    hash_seed: int, without: Collection[str], core: int | None, diagnose: bool
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A driver's process, and our end of its wire."""
     mine, theirs = socket.socketpair()
     # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
@@ -52,7 +54,15 @@ def launch(hash_seed: int, without: Collection[str], core: int | None, diagnose:
 def list_words() -> list[str]:
     """The command a driver is, without what is its own."""
     # What only a driver imports is compiled by a driver: unless it may keep that, a third of each one's start is compiling.
-    return [sys.executable, "-S", "-s", "-P", *(["-B"] if sys.dont_write_bytecode else []), "-m", "envmill.runtime.jail.driver"]
+    return [
+        sys.executable,
+        "-S",
+        "-s",
+        "-P",
+        *(["-B"] if sys.dont_write_bytecode else []),
+        "-m",
+        "envmill.runtime.jail.driver",
+    ]
 
 
 def list_environment(hash_seed: int) -> dict[str, str]:

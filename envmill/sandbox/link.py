@@ -47,7 +47,9 @@ class DriverLink(asyncio.Protocol):
         """Why the driver is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False) -> "DriverLink":
+    async def start(
+        cls, hash_seed: int, without: Collection[str], core: int | None, diagnose: bool = False
+    ) -> "DriverLink":
         """Exec a driver and wait for its first word."""
         adopt_codec(CODEC)
         process, mine = launch(hash_seed, without, core, diagnose)
@@ -58,7 +60,9 @@ class DriverLink(asyncio.Protocol):
         except BaseException as error:
             await link.close()
             if isinstance(error, TimeoutError):
-                raise SandboxError(f"The sandbox's driver did not start within {SILENCE:g} s. {_MEND}") from None
+                raise SandboxError(
+                    f"The sandbox's driver did not start within {SILENCE:g} s. {_MEND}"
+                ) from None
             raise
         link.layers = hello["layers"]
         return link
@@ -125,7 +129,9 @@ class DriverLink(asyncio.Protocol):
         try:
             frame = encode(request)
         except (TypeError, ValueError, BadFrame) as error:
-            raise BuildError(f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON.") from None
+            raise BuildError(
+                f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON."
+            ) from None
         if self._transport:
             self._transport.write(frame)
 
@@ -146,12 +152,18 @@ class DriverLink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
-        if not self._buffer and len(data) > 4 and len(data) == 4 + int.from_bytes(data[:4], "little"):
+        if (
+            not self._buffer
+            and len(data) > 4
+            and len(data) == 4 + int.from_bytes(data[:4], "little")
+        ):
             self._handle(data[4:])
             return
         self._buffer += data
         try:
-            while len(self._buffer) >= 4 and len(self._buffer) >= (end := 4 + frame_length(bytes(self._buffer[:4]))):
+            while len(self._buffer) >= 4 and len(self._buffer) >= (
+                end := 4 + frame_length(bytes(self._buffer[:4]))
+            ):
                 payload = bytes(self._buffer[4:end])
                 del self._buffer[:end]
                 self._handle(payload)
@@ -187,7 +199,9 @@ class DriverLink(asyncio.Protocol):
             if not answer.done():
                 answer.set_exception(SandboxError(f"{self.death} {_MEND}"))
         if not self._hello.done():
-            self._hello.set_exception(SandboxError(f"The sandbox's driver did not start: {self.death} {_MEND}"))
+            self._hello.set_exception(
+                SandboxError(f"The sandbox's driver did not start: {self.death} {_MEND}")
+            )
             self._hello.exception()  # nobody may be waiting any more
 
 

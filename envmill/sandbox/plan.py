@@ -102,8 +102,19 @@ class Reset:
         return InitialState(self.state)
 
     def message(self) -> dict[str, Json]:
-        more = {name: value for name, value in (("weather", self.weather), ("shaken", self.shaken)) if value}
-        return {"op": "reset", "state": self.state, "clock": self.clock, "seed": self.seed, **self.named, **more}
+        more = {
+            name: value
+            for name, value in (("weather", self.weather), ("shaken", self.shaken))
+            if value
+        }
+        return {
+            "op": "reset",
+            "state": self.state,
+            "clock": self.clock,
+            "seed": self.seed,
+            **self.named,
+            **more,
+        }
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,13 @@ class Invoke:
         linked: dict[str, Json] = {"label": call.label} if call.label else {}
         if call.uses:
             linked["uses"] = [use.model_dump() for use in call.uses]
-        return {"op": "call", "name": call.name, "arguments": call.arguments, "actor": call.actor, **linked}
+        return {
+            "op": "call",
+            "name": call.name,
+            "arguments": call.arguments,
+            "actor": call.actor,
+            **linked,
+        }
 
 
 @dataclass(frozen=True)
@@ -228,7 +245,21 @@ class Observation:
         if len(message) == _USUAL:
             # A plan has hundreds of them, and a frozen record's own way of setting eleven fields takes three times as long.
             seen = object.__new__(cls)
-            seen.__dict__.update(message, state=state, uses={}, notifications=[], delay=0.0, weather=[], denied=[])
+            seen.__dict__.update(
+                message, state=state, uses={}, notifications=[], delay=0.0, weather=[], denied=[]
+            )
             return seen
-        beside = {name: message[name] for name in ("uses", "notifications", "delay", "weather", "denied") if name in message}
-        return cls(message["outcome"], message["parts"], message["code"], message["message"], message["state_hash"], state, **beside)
+        beside = {
+            name: message[name]
+            for name in ("uses", "notifications", "delay", "weather", "denied")
+            if name in message
+        }
+        return cls(
+            message["outcome"],
+            message["parts"],
+            message["code"],
+            message["message"],
+            message["state_hash"],
+            state,
+            **beside,
+        )

@@ -52,15 +52,24 @@ class DriverPool:
         """Kill every driver."""
         self._closed = True
         started = await asyncio.gather(*self._starting.values(), return_exceptions=True)
-        living = {*self._links.values(), *(link for link in started if isinstance(link, DriverLink))}
+        living = {
+            *self._links.values(),
+            *(link for link in started if isinstance(link, DriverLink)),
+        }
         await asyncio.gather(*(link.close() for link in living))
 
     def _choose(self, program: Message) -> DriverLink | None:
-        return min(self.links(), key=lambda link: (link.load, not link.knows(program)), default=None)
+        return min(
+            self.links(), key=lambda link: (link.load, not link.knows(program)), default=None
+        )
 
     def _place(self) -> int:
         """A place without a living driver, preferably one that nobody is filling already."""
-        free = [place for place in range(len(self._cores)) if place not in self._links or self._links[place].death]
+        free = [
+            place
+            for place in range(len(self._cores))
+            if place not in self._links or self._links[place].death
+        ]
         return min(free, key=lambda place: place in self._starting)
 
     def _begin(self, place: int) -> "asyncio.Task[DriverLink]":
@@ -77,7 +86,12 @@ class DriverPool:
             dead = self._links.pop(place, None)
             if dead:
                 await dead.close()
-            link = await DriverLink.start(self._hash_seed, self._without, self._cores[place] if self._pinned else None, self._diagnose)
+            link = await DriverLink.start(
+                self._hash_seed,
+                self._without,
+                self._cores[place] if self._pinned else None,
+                self._diagnose,
+            )
             if not self._trusting and not any(link.layers[name] for name in KERNEL_LAYERS):
                 await link.close()
                 raise SandboxError(

@@ -7,7 +7,15 @@ stored calls ─► played in another session ─► settle ─► the calls as 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.runtime.results import Reference, fill, find_references, list_pointers, put, read_pointer, read_reply
+from envmill.runtime.results import (
+    Reference,
+    fill,
+    find_references,
+    list_pointers,
+    put,
+    read_pointer,
+    read_reply,
+)
 from envmill.sandbox.plan import Observation
 from schemas.base import Json
 from schemas.environment import Call, ResultUse, Tool
@@ -31,29 +39,61 @@ def link(calls: Sequence[Call], tools: Sequence[Tool]) -> tuple[list[Call], list
     named = {reference.call for references in found for reference in references}
     linked: list[Call] = []
     for number, (call, references) in enumerate(zip(calls, found, strict=True), 1):
-        uses = [ResultUse(into=one.into, call=one.call, path=one.path, was=read_pointer(call.arguments, one.into)) for one in references]
-        linked.append(call.model_copy(update={"label": number if number in named else 0, "uses": uses}))
-    return linked, [bad for number, references in enumerate(found, 1) for one in references for bad in _object(number, one, calls)]
+        uses = [
+            ResultUse(
+                into=one.into,
+                call=one.call,
+                path=one.path,
+                was=read_pointer(call.arguments, one.into),
+            )
+            for one in references
+        ]
+        linked.append(
+            call.model_copy(update={"label": number if number in named else 0, "uses": uses})
+        )
+    return linked, [
+        bad
+        for number, references in enumerate(found, 1)
+        for one in references
+        for bad in _object(number, one, calls)
+    ]
 
 
 def _object(number: int, reference: Reference, calls: Sequence[Call]) -> Iterator[BadReference]:
     if not 0 < reference.call <= len(calls):
-        yield BadReference(number, reference, f"there is no call {reference.call}; calls are counted from 1")
+        yield BadReference(
+            number, reference, f"there is no call {reference.call}; calls are counted from 1"
+        )
     elif reference.call >= number:
         what = "this call itself" if reference.call == number else "a later call"
-        yield BadReference(number, reference, f"call {reference.call} is {what}; only the result of an earlier call is known")
+        yield BadReference(
+            number,
+            reference,
+            f"call {reference.call} is {what}; only the result of an earlier call is known",
+        )
     elif others := {calls[place - 1].actor for place in (reference.call, number)} - {"agent"}:
-        yield BadReference(number, reference, f"only the agent sees replies and fills arguments, and a call of the two is {others.pop()}'s")
+        yield BadReference(
+            number,
+            reference,
+            f"only the agent sees replies and fills arguments, and a call of the two is {others.pop()}'s",
+        )
     elif reference.path and not reference.path.startswith("/"):
-        yield BadReference(number, reference, f"{reference.path!r} is no JSON pointer; write /{reference.path}")
+        yield BadReference(
+            number, reference, f"{reference.path!r} is no JSON pointer; write /{reference.path}"
+        )
 
 
 def record(calls: Sequence[Call], seen: Sequence[Observation]) -> list[Call]:
     """Linked calls with the values that this session gave them: what a path is stored as. All of them must have succeeded."""
     recorded: list[Call] = []
     for call, made in zip(calls, settle(calls, seen), strict=True):
-        uses = [use.model_copy(update={"was": read_pointer(made.arguments, use.into)}) for use in call.uses]
-        recorded.append(call.model_copy(update={"arguments": made.arguments, "uses": uses}) if uses else call)
+        uses = [
+            use.model_copy(update={"was": read_pointer(made.arguments, use.into)})
+            for use in call.uses
+        ]
+        recorded.append(
+            call.model_copy(update={"arguments": made.arguments, "uses": uses}) if uses else call
+        )
     return recorded
 
 
@@ -102,13 +142,19 @@ def find_result(value: Json, replies: Sequence[Json]) -> Reference | None:
     return None
 
 
-def refer_to(values: Collection[Json], calls: Sequence[Call], replies: Sequence[Json]) -> list[Call]:
+def refer_to(
+    values: Collection[Json], calls: Sequence[Call], replies: Sequence[Json]
+) -> list[Call]:
     """The calls with a reference in place of each argument that is one of the values and that an earlier reply holds."""
     written: list[Call] = []
     for place, call in enumerate(calls):
         arguments = call.arguments
         for pointer, value in list_pointers(call.arguments):
-            if isinstance(value, str) and value in values and (found := find_result(value, replies[:place])):
+            if (
+                isinstance(value, str)
+                and value in values
+                and (found := find_result(value, replies[:place]))
+            ):
                 arguments = put(arguments, pointer, {"from": found.call, "path": found.path})
         written.append(call.model_copy(update={"arguments": arguments}))
     return written

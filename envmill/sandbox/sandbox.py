@@ -29,10 +29,24 @@ EPOCH = "1970-01-01T00:00:00+00:00"
 class Session:
     """One session held open; its driver lives and dies with it."""
 
-    def __init__(self, link: DriverLink, program: Program, number: int, hashes: Hashes, *, in_place: bool = False) -> None:
+    def __init__(
+        self,
+        link: DriverLink,
+        program: Program,
+        number: int,
+        hashes: Hashes,
+        *,
+        in_place: bool = False,
+    ) -> None:
         self.link = link
         self._reset: Reset | None = None
-        self._request: Message = {"op": "step", "session": number, "program": program.message, "hashes": hashes, "in_place": in_place}
+        self._request: Message = {
+            "op": "step",
+            "session": number,
+            "program": program.message,
+            "hashes": hashes,
+            "in_place": in_place,
+        }
         self.number = number
 
     async def step(self, step: Step) -> Observation:
@@ -42,9 +56,13 @@ class Session:
 
     async def play(self, steps: Sequence[Step]) -> list[Observation]:
         """Play several steps in one message."""
-        messages = await self.link.ask(self._request | {"steps": [step.message() for step in steps]})
+        messages = await self.link.ask(
+            self._request | {"steps": [step.message() for step in steps]}
+        )
         observations = _read_all(messages, steps, self._reset)
-        self._reset = next((step for step in reversed(steps) if isinstance(step, Reset)), self._reset)
+        self._reset = next(
+            (step for step in reversed(steps) if isinstance(step, Reset)), self._reset
+        )
         return observations
 
     async def branch(self, session: "Session") -> Observation:
@@ -64,7 +82,9 @@ class _OutsideSession(Session):
         return [await self._hosted.play(step) for step in steps]
 
     async def branch(self, session: "Session") -> Observation:  # noqa: ARG002  nowhere to go
-        raise SandboxError("This session does not branch into another: send it a Snapshot, and a Restore when it is wanted.")
+        raise SandboxError(
+            "This session does not branch into another: send it a Snapshot, and a Restore when it is wanted."
+        )
 
 
 class Sandbox:
@@ -95,8 +115,22 @@ class Sandbox:
         that show what the layers prevent.
         """
         check_system()
-        pool = DriverPool(hash_seed, without, settings.trust_generated_code, drivers, pinned, settings.diagnose_denials)
-        other = DriverPool(hash_seed + 1, without, settings.trust_generated_code, 1, pinned, settings.diagnose_denials)
+        pool = DriverPool(
+            hash_seed,
+            without,
+            settings.trust_generated_code,
+            drivers,
+            pinned,
+            settings.diagnose_denials,
+        )
+        other = DriverPool(
+            hash_seed + 1,
+            without,
+            settings.trust_generated_code,
+            1,
+            pinned,
+            settings.diagnose_denials,
+        )
         outside = hosts or {}
         try:
             await pool.find({"hash": ""})
@@ -139,7 +173,13 @@ class Sandbox:
             raise BuildError(f"{loaded.message}", code=loaded.code)
 
     async def play(
-        self, program: Program, steps: Sequence[Step], *, hashes: Hashes = "each", fresh: bool = False, in_place: bool = False
+        self,
+        program: Program,
+        steps: Sequence[Step],
+        *,
+        hashes: Hashes = "each",
+        fresh: bool = False,
+        in_place: bool = False,
     ) -> list[Observation]:
         """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
 
@@ -149,12 +189,19 @@ class Sandbox:
         if host := self.hosts.get(program.kind):
             async with host.open(program.files, program.entries, fresh=fresh) as hosted:
                 return [await hosted.play(step) for step in steps]
-        messages = await self._play(program, [step.message() for step in steps], hashes, in_place=in_place and self.searches)
+        messages = await self._play(
+            program, [step.message() for step in steps], hashes, in_place=in_place and self.searches
+        )
         return _read_all(messages, steps)
 
     @asynccontextmanager
     async def session(
-        self, program: Program, *, hashes: Hashes = "each", beside: Session | None = None, in_place: bool = False
+        self,
+        program: Program,
+        *,
+        hashes: Hashes = "each",
+        beside: Session | None = None,
+        in_place: bool = False,
     ) -> AsyncGenerator[Session]:
         """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
         if host := self.hosts.get(program.kind):
@@ -162,7 +209,9 @@ class Sandbox:
                 yield _OutsideSession(hosted)
             return
         link = beside.link if beside else await self._pool.find(program.message)
-        session = Session(link, program, next(self._numbers), hashes, in_place=in_place and self.searches)
+        session = Session(
+            link, program, next(self._numbers), hashes, in_place=in_place and self.searches
+        )
         link.sessions += 1
         try:
             yield session
@@ -172,16 +221,31 @@ class Sandbox:
     async def judge(self, hearing: CheckSession) -> list[CheckReply]:
         """What each generated check says, in a process of the judge zygote that was forked for this check and this verdict."""
         link = await self._pool.find(hearing.message)
-        request: Message = {"op": "play", "flavour": "judge", "program": hearing.message, "hashes": "none"}
-        return [read_statement(_read(await link.ask(request | {"steps": steps}))) for steps in hearing.plans()]
+        request: Message = {
+            "op": "play",
+            "flavour": "judge",
+            "program": hearing.message,
+            "hashes": "none",
+        }
+        return [
+            read_statement(_read(await link.ask(request | {"steps": steps})))
+            for steps in hearing.plans()
+        ]
 
     async def count(self) -> list[dict[str, int]]:
         """What each driver holds: templates, sessions, processes kept ready, forks, and what is known about resets in place."""
         return [row for link in self._pool.links() for row in await link.ask({"op": "count"})]
 
-    async def _play(self, program: Program, steps: list[Message], hashes: Hashes, *, in_place: bool = False) -> list[Message]:
+    async def _play(
+        self, program: Program, steps: list[Message], hashes: Hashes, *, in_place: bool = False
+    ) -> list[Message]:
         link = await self._pool.find(program.message)
-        request: Message = {"op": "play", "program": program.message, "steps": steps, "hashes": hashes}
+        request: Message = {
+            "op": "play",
+            "program": program.message,
+            "steps": steps,
+            "hashes": hashes,
+        }
         return await link.ask(request | {"in_place": True} if in_place else request)
 
 
@@ -190,11 +254,18 @@ def _read(messages: list[Message]) -> list[Observation]:
     return [Observation.read(message, None) for message in messages]
 
 
-def _read_all(messages: list[Message], steps: Sequence[Step], reset: Reset | None = None) -> list[Observation]:
+def _read_all(
+    messages: list[Message], steps: Sequence[Step], reset: Reset | None = None
+) -> list[Observation]:
     """A state is read against the one its session began with."""
     observations: list[Observation] = []
     for message, step in zip(messages, steps, strict=True):
         reset = step if isinstance(step, Reset) else reset
         text: str | None = message["state"]
-        observations.append(Observation.read(message, None if text is None else reset.start.read(text) if reset else orjson.loads(text)))
+        observations.append(
+            Observation.read(
+                message,
+                None if text is None else reset.start.read(text) if reset else orjson.loads(text),
+            )
+        )
     return observations

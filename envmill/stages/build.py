@@ -99,27 +99,42 @@ class _Workshop:
     async def write_program(self, blueprint: Blueprint) -> BuildResult:
         return await _write_program(blueprint, self.context, self.models)
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: ModelSession) -> CompositionFindings:
+    async def judge_scenario(
+        self, environment: Environment, reply: ScenarioReply, models: ModelSession
+    ) -> CompositionFindings:
         posed = await rehearse_reply(reply, ScenarioSlot(environment, 0), self.context, models)
         return CompositionFindings(posed.complaints, posed.rehearsal.list_findings())
 
 
-async def build_environment(subject: Subject[Blueprint], context: RunContext, models: ModelSession) -> Result:
+async def build_environment(
+    subject: Subject[Blueprint], context: RunContext, models: ModelSession
+) -> Result:
     """As its kind is built."""
     made = await kind_of(subject.record).build(subject.record, _Workshop(context, models))
     return Result(made.records, made.findings)
 
 
-async def _write_program(blueprint: Blueprint, context: RunContext, models: ModelSession) -> BuildResult:
+async def _write_program(
+    blueprint: Blueprint, context: RunContext, models: ModelSession
+) -> BuildResult:
     """The best version is kept even if tests fail: the gate says so, with the evidence."""
-    locks, tried, guard, coverage = context.locks.of(blueprint.id), list[_Version](), WeakeningGuard(), Coverage()
+    locks, tried, guard, coverage = (
+        context.locks.of(blueprint.id),
+        list[_Version](),
+        WeakeningGuard(),
+        Coverage(),
+    )
     keeper = PromiseKeeper(blueprint.promises if context.config.promises else {})
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         tried.append(before or _Version())
         if context.config.summary and repair.complaints:
-            repair = await context.recipe.sum_errors(blueprint, [one.complaints for one in tried if one.complaints], repair, asking)
-        version = await _write_version(blueprint, before or _Version(), repair, coverage, context, asking)
+            repair = await context.recipe.sum_errors(
+                blueprint, [one.complaints for one in tried if one.complaints], repair, asking
+            )
+        version = await _write_version(
+            blueprint, before or _Version(), repair, coverage, context, asking
+        )
         weakened = guard.refuse(version.plan, repair) if version.plan else ()
         if not version.complaints and context.config.review:
             version = await _review(version, context, models)
@@ -127,17 +142,29 @@ async def _write_program(blueprint: Blueprint, context: RunContext, models: Mode
             return replace(version, complaints=weakened, fault="test")
         if not version.complaints and version.environment is not None:
             promised = await keeper.check(version.environment, version.tests, context.sandbox)
-            version = replace(version, promised=promised, complaints=promised.new, fault="code" if promised.new else version.fault)
+            version = replace(
+                version,
+                promised=promised,
+                complaints=promised.new,
+                fault="code" if promised.new else version.fault,
+            )
         return version if version.complaints else await _rehearse(version, context, models)
 
     versions = await strive(write, models, lambda: locks.render() if tried else [])
     builds = describe_builds(blueprint.id, versions)
-    ran = [version for version in versions if isinstance(version, _Version) and version.environment is not None]
+    ran = [
+        version
+        for version in versions
+        if isinstance(version, _Version) and version.environment is not None
+    ]
     if not ran:
         return BuildResult(builds, (drop("build", *give_up(versions)),))
     best = min(ran, key=lambda version: (version.is_weakened, len(version.complaints)))
     assert best.environment is not None
-    return BuildResult((*builds, best.environment, *best.tests), (*best.rehearsal.list_findings(), *best.promised.list_findings()))
+    return BuildResult(
+        (*builds, best.environment, *best.tests),
+        (*best.rehearsal.list_findings(), *best.promised.list_findings()),
+    )
 
 
 def _show_gates(version: _Version) -> EnvironmentCase:
@@ -155,26 +182,42 @@ async def _rehearse(version: _Version, context: RunContext, models: ModelSession
 
 
 async def _write_version(
-    blueprint: Blueprint, before: _Version, repair: Repair, coverage: Coverage, context: RunContext, models: ModelSession
+    blueprint: Blueprint,
+    before: _Version,
+    repair: Repair,
+    coverage: Coverage,
+    context: RunContext,
+    models: ModelSession,
 ) -> _Version:
     """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
     part = await _write_part(blueprint, before, repair, context, models)
     program, plan = part.program, part.plan
     assert program is not None
     try:
-        environment = show_siblings(assemble_environment(blueprint, program, models, part.program_prompt), context.config)
+        environment = show_siblings(
+            assemble_environment(blueprint, program, models, part.program_prompt), context.config
+        )
         await context.sandbox.inspect(Program.of(environment))
     except BuildError as error:
-        return replace(part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code")
+        return replace(
+            part, complaints=(Complaint("build", "does_not_build", error.message),), fault="code"
+        )
     if plan is None:
         plan = await context.recipe.write_tests(environment, None, FIRST, models, blueprint.rows)
         part = replace(part, plan=plan, plan_prompt=models.last_asked)
-    tests = (*store_tests(environment, plan, part.plan_prompt, exact=context.config.exact), *coverage.list_tests(environment))
+    tests = (
+        *store_tests(environment, plan, part.plan_prompt, exact=context.config.exact),
+        *coverage.list_tests(environment),
+    )
     trial = await _run_tests(environment, tests, before, context)
-    if not trial.complaints and (more := await coverage.find_missing(EnvironmentCase(environment, tests), context, models)):
+    if not trial.complaints and (
+        more := await coverage.find_missing(EnvironmentCase(environment, tests), context, models)
+    ):
         tests = (*tests, *more)
         trial = await _run_tests(environment, tests, before, context)
-    version = replace(part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault)
+    version = replace(
+        part, environment=environment, tests=tests, complaints=trial.complaints, fault=trial.fault
+    )
     if not trial.red or trial.lacking:
         return version
     if any(place >= len(plan.tests) for place in trial.red):
@@ -185,13 +228,25 @@ async def _write_version(
     except BadReply:
         # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
         return version
-    return replace(version, mended=mended, fault=mended.fault, mended_prompt=models.last_asked) if mended else version
+    return (
+        replace(version, mended=mended, fault=mended.fault, mended_prompt=models.last_asked)
+        if mended
+        else version
+    )
 
 
-async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, context: RunContext, models: ModelSession) -> _Version:
+async def _write_part(
+    blueprint: Blueprint,
+    before: _Version,
+    repair: Repair,
+    context: RunContext,
+    models: ModelSession,
+) -> _Version:
     """Program and tests of the next version, where there are any yet, each with what it was got with."""
     program, plan = before.program, before.plan
-    kept = _Version(program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt)
+    kept = _Version(
+        program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt
+    )
     if (mended := before.mended) is not None:
         by = before.mended_prompt
         return _Version(
@@ -201,7 +256,9 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, co
             plan_prompt=kept.plan_prompt if mended.plan == plan else by,
         )
     if before.fault == "test" and before.environment is not None:
-        plan = await context.recipe.write_tests(before.environment, plan, repair, models, blueprint.rows)
+        plan = await context.recipe.write_tests(
+            before.environment, plan, repair, models, blueprint.rows
+        )
         return replace(kept, plan=plan, plan_prompt=models.last_asked)
     program = await context.recipe.write_program(blueprint, program, repair, models)
     return replace(kept, program=program, program_prompt=models.last_asked)
@@ -210,12 +267,21 @@ async def _write_part(blueprint: Blueprint, before: _Version, repair: Repair, co
 async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
     """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
     finding = await w4.check(
-        _show_gates(version), GateContext(context.sandbox, models, context.config.run_seed, reviewed=context.config.reviewed)
+        _show_gates(version),
+        GateContext(
+            context.sandbox, models, context.config.run_seed, reviewed=context.config.reviewed
+        ),
     )
     if finding.outcome != "dropped":
         return version
-    told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [finding.detail]
-    return replace(version, complaints=list_once(Complaint(w4.GATE, finding.reason, words) for words in told), fault="code")
+    told = [w4.render_failure(failure) for failure in finding.evidence["failures"]] or [
+        finding.detail
+    ]
+    return replace(
+        version,
+        complaints=list_once(Complaint(w4.GATE, finding.reason, words) for words in told),
+        fault="code",
+    )
 
 
 @dataclass(frozen=True)
@@ -234,11 +300,17 @@ class _Trial:
         return list_once([*self.lacking, *self.failing])
 
 
-async def _run_tests(environment: Environment, tests: Sequence[Test], before: _Version, context: RunContext) -> _Trial:
+async def _run_tests(
+    environment: Environment, tests: Sequence[Test], before: _Version, context: RunContext
+) -> _Trial:
     """What is red or lacking, and whose fault it is: what the interface refuses never reached the program, nor did what a mended program
     left as it was."""
     played = await play_tests(environment, tests, context.sandbox)
-    red = {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
+    red = {
+        place: fault
+        for place, (test, seen) in enumerate(played)
+        if (fault := judge_test(test, seen))
+    }
     # What a debugger mended may be there already: a test told twice is one.
     untested = find_untested(environment, list({test.id: test for test in tests}.values()))
     lacking = [*_blame_tools(environment, "too_few_tests", untested)]
@@ -250,7 +322,12 @@ async def _run_tests(environment: Environment, tests: Sequence[Test], before: _V
         return _Trial((), {})
     failing = tuple(_complain_of_test(place, tests, fault) for place, fault in red.items())
     unasked = all(played[place][1][-1].code in _REFUSED_UNASKED for place in red)
-    return _Trial(tuple(lacking), red, failing, "test" if lacking or unasked or before.fault == "unknown" else "unknown")
+    return _Trial(
+        tuple(lacking),
+        red,
+        failing,
+        "test" if lacking or unasked or before.fault == "unknown" else "unknown",
+    )
 
 
 def _blame_tools(environment: Environment, code: str, faults: Sequence[str]) -> Iterator[Complaint]:
@@ -266,14 +343,33 @@ def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complain
     call = tests[place].call
     if tests[place].name.startswith(BREAKS):
         rule = tests[place].name.removeprefix(BREAKS)
-        setup = "".join(f"after {one.name} {canonical_json(one.arguments)}: " for one in tests[place].setup)
+        setup = "".join(
+            f"after {one.name} {canonical_json(one.arguments)}: " for one in tests[place].setup
+        )
         words = f"{setup}the call is accepted, and a rule forbids it"
-        return Complaint(w3.GATE, "test_failed", words, tool=call.name, arguments=call.arguments, contract=f"The rule: {rule}")
+        return Complaint(
+            w3.GATE,
+            "test_failed",
+            words,
+            tool=call.name,
+            arguments=call.arguments,
+            contract=f"The rule: {rule}",
+        )
     number = sum(test.call.name == call.name for test in tests[: place + 1])
-    return Complaint(w3.GATE, "test_failed", fault, item="test", index=number, tool=call.name, arguments=call.arguments)
+    return Complaint(
+        w3.GATE,
+        "test_failed",
+        fault,
+        item="test",
+        index=number,
+        tool=call.name,
+        arguments=call.arguments,
+    )
 
 
-def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None) -> Environment:
+def assemble_environment(
+    blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None
+) -> Environment:
     """Interface and tables are read from what was written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     source = fill_docstrings(reply.source, reply.class_name, describe_plan(blueprint))
@@ -284,9 +380,16 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         amiss = f"Missing: {sorted(planned - written)}; not planned: {sorted(written - planned)}."
         raise BuildError(f"The class must offer exactly the planned tools. {amiss}")
     if blueprint.brief.user_side and sum("agent" not in tool.actors for tool in tools) != 1:
-        raise BuildError('One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and import actors.')
+        raise BuildError(
+            'One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and import actors.'
+        )
     plans = {tool.name: tool.description for tool in blueprint.tools}
-    tools = [tool.model_copy(update={"description": join_descriptions(plans[tool.name], tool.description)}) for tool in tools]
+    tools = [
+        tool.model_copy(
+            update={"description": join_descriptions(plans[tool.name], tool.description)}
+        )
+        for tool in tools
+    ]
     tables = kind.derive_tables(files, blueprint.policies)
     made = Environment(
         kind=blueprint.kind,
@@ -302,7 +405,9 @@ def assemble_environment(blueprint: Blueprint, reply: ProgramReply, models: Mode
         brief=blueprint.brief,
         blueprint=blueprint.id,
         licence=blueprint.licence,
-        origin=blueprint.origin.model_copy(update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}),
+        origin=blueprint.origin.model_copy(
+            update={"provider": models.provider, "model": models.model, **describe_prompt(prompt)}
+        ),
     )
     return _as_stored(made)
 
@@ -319,7 +424,10 @@ def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:
     documented = {sketch.name: sketch.inputs for sketch in outline.tools} if outline else {}
     settled = {name: signature.inputs for name, signature in blueprint.signatures.items()}
     return {
-        tool.name: ToolWords(tool.description, read_words(documented.get(tool.name)) | read_words(settled.get(tool.name)))
+        tool.name: ToolWords(
+            tool.description,
+            read_words(documented.get(tool.name)) | read_words(settled.get(tool.name)),
+        )
         for tool in blueprint.tools
     }
 
@@ -329,19 +437,33 @@ def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> l
     for tool in tools:
         if (signed := signatures.get(tool.name)) is None:
             continue
-        promised, taken = (set(one.get("properties", {})) for one in (signed.inputs, tool.parameters))
+        promised, taken = (
+            set(one.get("properties", {})) for one in (signed.inputs, tool.parameters)
+        )
         if promised != taken:
-            raise BuildError(f"The tool {tool.name} takes {sorted(taken)}; its type says {sorted(promised)}.", tool=tool.name)
+            raise BuildError(
+                f"The tool {tool.name} takes {sorted(taken)}; its type says {sorted(promised)}.",
+                tool=tool.name,
+            )
     signed = {name: each.outputs for name, each in signatures.items()}
-    return [tool.model_copy(update={"outputs": signed[tool.name]}) if tool.name in signed else tool for tool in tools]
+    return [
+        tool.model_copy(update={"outputs": signed[tool.name]}) if tool.name in signed else tool
+        for tool in tools
+    ]
 
 
-def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | None = None, *, exact: bool = True) -> tuple[Test, ...]:
+def store_tests(
+    environment: Environment, plan: TestsReply, prompt: Prompt | None = None, *, exact: bool = True
+) -> tuple[Test, ...]:
     """Tests as they are kept, each call made by an actor who may make it. Without `exact`, none names a whole change."""
     program = Program.of(environment)
 
     def sign(call: Call) -> Call:
-        return call if call.actor != "agent" else call.model_copy(update={"actor": program.name_actor(call.name)})
+        return (
+            call
+            if call.actor != "agent"
+            else call.model_copy(update={"actor": program.name_actor(call.name)})
+        )
 
     return tuple(
         _as_stored(
@@ -362,31 +484,52 @@ def store_tests(environment: Environment, plan: TestsReply, prompt: Prompt | Non
     )
 
 
-async def build_scenario(subject: Subject[PlacedScenario[Draft]], context: RunContext, models: ModelSession) -> Result:
+async def build_scenario(
+    subject: Subject[PlacedScenario[Draft]], context: RunContext, models: ModelSession
+) -> Result:
     """The scenario that the repair loop held, finished: a verifier from what the reference path did, and its rewards."""
     draft, environment = subject.record.record, subject.record.environment
     builds: tuple[Build, ...] = ()
     try:
         prepared = await prepare(draft, environment, context.sandbox)
-        if context.config.checks == "written" and draft.changes and kind_of(environment).takes_checklists:
-            checklist = await _ask_for_checks(subject.record, prepared.composed, prepared.endings, context, models)
+        if (
+            context.config.checks == "written"
+            and draft.changes
+            and kind_of(environment).takes_checklists
+        ):
+            checklist = await _ask_for_checks(
+                subject.record, prepared.composed, prepared.endings, context, models
+            )
             builds = checklist.builds
             if checklist.verifier is None:
                 return Result(builds, (drop("verifier", *checklist.end),))
-            prepared = replace(prepared, composed=replace(prepared.composed, verifier=checklist.verifier))
-        scenario = await finish(prepared, context.config.reward, context.sandbox, subject.record.split)
+            prepared = replace(
+                prepared, composed=replace(prepared.composed, verifier=checklist.verifier)
+            )
+        scenario = await finish(
+            prepared, context.config.reward, context.sandbox, subject.record.split
+        )
     except BuildError as error:
-        return Result(builds, (drop("verifier", error.facts["reason"], error.message, error.facts.get("verdict")),))
+        return Result(
+            builds,
+            (drop("verifier", error.facts["reason"], error.message, error.facts.get("verdict")),),
+        )
     return Result((scenario, *builds))
 
 
 async def _ask_for_checks(
-    placed: PlacedScenario[Draft], composed: ComposedVerifier, endings: Sequence[Ending], context: RunContext, models: ModelSession
+    placed: PlacedScenario[Draft],
+    composed: ComposedVerifier,
+    endings: Sequence[Ending],
+    context: RunContext,
+    models: ModelSession,
 ) -> Checklist:
     """The author's own checklist in place of what was derived."""
     draft, environment = placed.record, placed.environment
     locked = context.locks.of(draft.id).beyond(render_facts(draft.user.facts))
-    if out_of_reach := list(locked.within(render_checks([*composed.verifier.goals, *composed.verifier.guards])).parts):
+    if out_of_reach := list(
+        locked.within(render_checks([*composed.verifier.goals, *composed.verifier.guards])).parts
+    ):
         detail = f"no written list can hold {out_of_reach[0]!r}, which was derived and a reviewer locked: build with --checks derived"
         return Checklist(None, (), (REASON, detail))
     return await write_checklist(

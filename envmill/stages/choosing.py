@@ -57,7 +57,12 @@ class _Rated:
 
 
 def choose_seeds(
-    seeds: Sequence[Seed], wanted: int, least: int = 0, past: Past = NO_PAST, embed: Embed | None = None, per_field: int = 0
+    seeds: Sequence[Seed],
+    wanted: int,
+    least: int = 0,
+    past: Past = NO_PAST,
+    embed: Embed | None = None,
+    per_field: int = 0,
 ) -> Mapping[str, Finding]:
     """Seeds that go no further, by id. What themes share only puts them in an order: none is left out for it while more are wanted.
 
@@ -67,7 +72,9 @@ def choose_seeds(
 
     Of themes to which their author gave one name, the worthiest is chosen: a run has no theme twice.
     """
-    found: dict[str, Finding] = {seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))}
+    found: dict[str, Finding] = {
+        seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))
+    }
     left = sorted((seed for seed in seeds if seed.id not in found), key=lambda seed: seed.id)
     used = {theme: text for theme, text in past.named.items() if past.turns.get(theme)}
     weigh = _Weights([*map(_describe, left), *used.values()])
@@ -82,20 +89,35 @@ def choose_seeds(
     held = Counter(past.fields)
     for _ in range(wanted):
         if per_field:
-            full = [one.seed for one in rated if one.seed.field and held[one.seed.field] >= per_field]
-            found |= {seed.id: drop(CHOICE, "full_field", _describe_field(seed, per_field)) for seed in full}
+            full = [
+                one.seed for one in rated if one.seed.field and held[one.seed.field] >= per_field
+            ]
+            found |= {
+                seed.id: drop(CHOICE, "full_field", _describe_field(seed, per_field))
+                for seed in full
+            }
             rated = [one for one in rated if one.seed not in full]
         if not rated:
             break
         best = min(rated, key=lambda one: one.rank)
-        same = [one.seed for one in rated if one is not best and one.seed.brief.theme == best.seed.brief.theme]
-        found |= {seed.id: drop(CHOICE, "same_theme", f"its author gave {best.seed.id} the same name") for seed in same}
+        same = [
+            one.seed
+            for one in rated
+            if one is not best and one.seed.brief.theme == best.seed.brief.theme
+        ]
+        found |= {
+            seed.id: drop(CHOICE, "same_theme", f"its author gave {best.seed.id} the same name")
+            for seed in same
+        }
         rated = [one for one in rated if one.seed.brief.theme != best.seed.brief.theme]
         held[best.seed.field] += 1
         for one in rated:
             one.compare(best.seed.brief.theme, best.words, best.seed.field)
             one.chosen += embed is not None and one.cluster == best.cluster
-    return found | {one.seed.id: drop(CHOICE, "over_quota", _describe_rank(one, wanted, len(left))) for one in rated}
+    return found | {
+        one.seed.id: drop(CHOICE, "over_quota", _describe_rank(one, wanted, len(left)))
+        for one in rated
+    }
 
 
 def _cluster(rated: Sequence[_Rated], wanted: int, embed: Embed) -> None:
@@ -112,7 +134,10 @@ def is_theme(theme: str, description: str) -> bool:
 def _find_seed_fault(seed: Seed, least: int) -> tuple[str, str] | None:
     """What a theme that was mined from a text has been asked already."""
     if not is_theme(seed.brief.theme, seed.brief.text):
-        return "no_theme", f"{seed.brief.theme!r} is no theme of one to six words in snake_case with a description"
+        return (
+            "no_theme",
+            f"{seed.brief.theme!r} is no theme of one to six words in snake_case with a description",
+        )
     if seed.usefulness < least:
         return "not_useful", f"usefulness {seed.usefulness} of {least}"
     if seed.modelability < least:
@@ -127,7 +152,9 @@ def _describe_field(seed: Seed, per_field: int) -> str:
 def _describe_rank(one: _Rated, wanted: int, candidates: int) -> str:
     told = f"{wanted} of {candidates} themes are wanted; usefulness {one.seed.usefulness}, modelability {one.seed.modelability}"
     again = f", used {one.seed.brief.number} times by earlier runs" if one.seed.brief.number else ""
-    return f"{told}{again}" + (f", it shares {one.likeness:.2f} with {one.like!r}" if one.like else "")
+    return f"{told}{again}" + (
+        f", it shares {one.likeness:.2f} with {one.like!r}" if one.like else ""
+    )
 
 
 def _describe(seed: Seed) -> str:
@@ -142,7 +169,10 @@ class _Weights:
         self._holding = Counter(word for text in texts for word in _list_words(text))
 
     def place(self, text: str) -> _Words:
-        weights = {word: math.log(1 + self._texts / max(1, self._holding[word])) for word in _list_words(text)}
+        weights = {
+            word: math.log(1 + self._texts / max(1, self._holding[word]))
+            for word in _list_words(text)
+        }
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {word: weight / length for word, weight in weights.items()}
 

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from envmill.agents import find_policy
 from envmill.agents.attempts import ROUND, attempt, make_player, require_reached
-from envmill.agents.transcript import describe_deeds, list_messages, list_sampled, list_shown, list_tools, weigh_messages
+from envmill.agents.transcript import (
+    describe_deeds,
+    list_messages,
+    list_sampled,
+    list_shown,
+    list_tools,
+    weigh_messages,
+)
 from envmill.gates.base import GateContext, ScenarioCase, drop
 from envmill.gates.calibration import open_bench
 from envmill.models.gateway import ModelSession
@@ -16,26 +23,58 @@ from schemas.rollout import Rollout, Trajectory
 from schemas.scenario import Scenario
 
 
-async def collect_trajectories(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
+async def collect_trajectories(
+    subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession
+) -> Result:
     """Probes of the same policy are used again; attempts end with enough distinct passes, or a round that brought none that is new."""
     placed, keep = subject.record, context.config.keep
     teacher = find_policy(context.config.teacher)
-    known = [one for one in placed.rollouts if one.rollout_group == "probe" and context.config.probe == context.config.teacher]
+    known = [
+        one
+        for one in placed.rollouts
+        if one.rollout_group == "probe" and context.config.probe == context.config.teacher
+    ]
     # What a judge was asked of the scenario at the filter it is not asked again: its replies are journalled.
-    posed, means = ScenarioCase(placed.record, placed.environment), GateContext(context.sandbox, seed=context.config.run_seed)
+    posed, means = (
+        ScenarioCase(placed.record, placed.environment),
+        GateContext(context.sandbox, seed=context.config.run_seed),
+    )
     bench = await open_bench(posed, means, models) if context.config.judged else None
-    play = make_player(teacher, placed.record, placed.environment, context.sandbox, "teacher", models, context.config, bench)
+    play = make_player(
+        teacher,
+        placed.record,
+        placed.environment,
+        context.sandbox,
+        "teacher",
+        models,
+        context.config,
+        bench,
+    )
     left = max(0, context.config.attempts - len(known))
     # Numbers go on where the probes ended: the same attempt again would get the same replies.
-    made = [one async for one in attempt(play, lambda new: _is_enough(known, new, keep), left, first=len(known))]
+    made = [
+        one
+        async for one in attempt(
+            play, lambda new: _is_enough(known, new, keep), left, first=len(known)
+        )
+    ]
     require_reached(made)
-    pairs = pair_rollouts([*placed.rollouts, *made], placed.record, placed.environment, context.config.pairs)
+    pairs = pair_rollouts(
+        [*placed.rollouts, *made], placed.record, placed.environment, context.config.pairs
+    )
     sifted, findings = context.recipe.sift([*known, *made], placed.record)
     chosen = choose(sifted, keep)
     if not chosen:
         words = f"none of {len(known) + len(made)} rollouts of the teacher passes"
         return Result((*made, *pairs), (*findings, drop("rejection", "no_pass", words)))
-    return Result((*made, *(make_trajectory(one, placed.record, placed.environment) for one in chosen), *pairs), findings)
+    return Result(
+        (
+            *made,
+            *(make_trajectory(one, placed.record, placed.environment) for one in chosen),
+            *pairs,
+        ),
+        findings,
+    )
 
 
 def _is_enough(known: Sequence[Rollout], new: Sequence[Rollout], keep: int) -> bool:

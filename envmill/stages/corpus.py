@@ -43,12 +43,16 @@ def read_corpus(place: str, column: str, most: int | None = None) -> list[Text]:
         said = row.get(column)
         if not isinstance(said, str):
             known = ", ".join(sorted(row)) or "none"
-            raise SettingsError(f"{path}, row {number}, has no text under {column!r}; its columns are {known}. Name one with `column`.")
+            raise SettingsError(
+                f"{path}, row {number}, has no text under {column!r}; its columns are {known}. Name one with `column`."
+            )
         licence = row.get("licence") or row.get("license") or _NO_LICENCE
         if words := " ".join(said.split()):
             texts.setdefault(words, Text(words, str(licence)))
     if not texts:
-        raise SettingsError(f"{path} holds no text under {column!r}. Give another file with `corpus`.")
+        raise SettingsError(
+            f"{path} holds no text under {column!r}. Give another file with `corpus`."
+        )
     return list(texts.values())[:most]
 
 
@@ -71,7 +75,9 @@ def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
                     f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object a line, or Parquet."
                 ) from error
             if not is_object(row):
-                raise SettingsError(f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, or Parquet.")
+                raise SettingsError(
+                    f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, or Parquet."
+                )
             yield row
 
 
@@ -80,4 +86,6 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Json]]:
         for batch in parquet.ParquetFile(path).iter_batches():
             yield from batch.to_pylist()
     except ArrowException as error:
-        raise SettingsError(f"{path} is no Parquet file that can be read ({error}). Write it anew, or give JSONL.") from error
+        raise SettingsError(
+            f"{path} is no Parquet file that can be read ({error}). Write it anew, or give JSONL."
+        ) from error

@@ -5,7 +5,15 @@ green version ─► missing calls ─► jail ─► refused, or accepted and c
 
 from envmill.errors import BadReply
 from envmill.gates.base import EnvironmentCase
-from envmill.gates.reading.coverage import BREAKS, PROMPT, MissedRule, ask_missing, confirm_all, is_accepted, is_refused
+from envmill.gates.reading.coverage import (
+    BREAKS,
+    PROMPT,
+    MissedRule,
+    ask_missing,
+    confirm_all,
+    is_accepted,
+    is_refused,
+)
 from envmill.gates.reading.suspicions import asks_judge
 from envmill.gates.w3 import play_tests
 from envmill.models.gateway import ModelSession
@@ -28,9 +36,15 @@ class Coverage:
         """The missing calls as tests of a version."""
         return tuple(_store(one, environment) for one in self._missed)
 
-    async def find_missing(self, case: EnvironmentCase, context: RunContext, models: ModelSession) -> tuple[Test, ...]:
+    async def find_missing(
+        self, case: EnvironmentCase, context: RunContext, models: ModelSession
+    ) -> tuple[Test, ...]:
         """Tests that are added to a version whose own are green; none where the run asks no judge, or it gives no usable reply."""
-        if self.asked or not context.config.coverage or not asks_judge(context.config.suspicions, models):
+        if (
+            self.asked
+            or not context.config.coverage
+            or not asks_judge(context.config.suspicions, models)
+        ):
             return ()
         self.asked = True
         played = await play_tests(case.environment, case.tests, context.sandbox)
@@ -41,7 +55,9 @@ class Coverage:
         tests = [_store(one, case.environment) for one in missing]
         ended = [seen for _, seen in await play_tests(case.environment, tests, context.sandbox)]
         refused = [one for one, seen in zip(missing, ended, strict=True) if is_refused(seen)]
-        accepted = [(one, seen) for one, seen in zip(missing, ended, strict=True) if is_accepted(seen)]
+        accepted = [
+            (one, seen) for one, seen in zip(missing, ended, strict=True) if is_accepted(seen)
+        ]
         self._missed = (*refused, *await confirm_all(case, accepted, models))
         return self.list_tests(case.environment)
 

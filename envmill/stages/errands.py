@@ -42,7 +42,10 @@ class PlacedErrand:
             return (), self.findings
         if not left.strip():
             return (self.record,), self.findings
-        return (self.record.model_copy(update={"reason": left}),), (*self.findings, pass_by(SOURCE, "left_by_author", left))
+        return (self.record.model_copy(update={"reason": left}),), (
+            *self.findings,
+            pass_by(SOURCE, "left_by_author", left),
+        )
 
 
 @dataclass
@@ -50,9 +53,17 @@ class ErrandPlans:
     """Plans of one process. A plan is a function of journalled replies: another process, or a resumed run, comes to the same one."""
 
     _plans: dict[_Key, BlockPlan] = field(default_factory=dict[_Key, BlockPlan])
-    _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(default_factory=dict[_Key, "asyncio.Task[BlockPlan]"])
+    _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(
+        default_factory=dict[_Key, "asyncio.Task[BlockPlan]"]
+    )
 
-    async def find(self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession) -> PlacedErrand:
+    async def find(
+        self,
+        place: ScenarioSlot,
+        config: RunConfig,
+        plan_errands: PlanErrands,
+        models: ModelSession,
+    ) -> PlacedErrand:
         """The place's line. The first place of a block asks for the plan and bears its cost; the others wait."""
         if not (config.plan or place.parents) or place.number >= place.places:
             return PlacedErrand()
@@ -60,7 +71,12 @@ class ErrandPlans:
         return _place(plan, place, config)
 
     async def redraw(
-        self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, draw: PlanErrands, models: ModelSession
+        self,
+        place: ScenarioSlot,
+        config: RunConfig,
+        plan_errands: PlanErrands,
+        draw: PlanErrands,
+        models: ModelSession,
     ) -> PlacedErrand:
         """Another line for the place alone, which `draw` is asked for: the chain that its line was planned for is not offered any more.
         It sees the lines of the others as they were planned, so that it is the same whichever place comes first."""
@@ -68,12 +84,21 @@ class ErrandPlans:
             return PlacedErrand()
         plan, taken = await self._find_plan(place, config, plan_errands, models)
         others = {number: line for number, line in plan.lines.items() if number != place.number}
-        block = _open_block(place, [place.number], [*taken, *_list_taken(replace(plan, lines=others), place, config)], config)
+        block = _open_block(
+            place,
+            [place.number],
+            [*taken, *_list_taken(replace(plan, lines=others), place, config)],
+            config,
+        )
         drawn = await _ask(draw, block, models)
         return _place(replace(drawn, lines={**others, **drawn.lines}), place, config)
 
     async def _find_plan(
-        self, place: ScenarioSlot, config: RunConfig, plan_errands: PlanErrands, models: ModelSession
+        self,
+        place: ScenarioSlot,
+        config: RunConfig,
+        plan_errands: PlanErrands,
+        models: ModelSession,
     ) -> tuple[BlockPlan, list[TakenLine]]:
         """The plan of its block, and the lines of the blocks before."""
         taken, block = list(place.taken), (place.number - place.first) // BLOCK
@@ -83,7 +108,13 @@ class ErrandPlans:
         return await self._find_block(place, block, taken, config, plan_errands, models), taken
 
     async def _find_block(
-        self, place: ScenarioSlot, number: int, taken: list[TakenLine], config: RunConfig, plan: PlanErrands, models: ModelSession
+        self,
+        place: ScenarioSlot,
+        number: int,
+        taken: list[TakenLine],
+        config: RunConfig,
+        plan: PlanErrands,
+        models: ModelSession,
     ) -> BlockPlan:
         key = place.environment.id, number
         if (known := self._plans.get(key)) is not None:
@@ -91,7 +122,9 @@ class ErrandPlans:
         asking = self._asking.get(key)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
             start = place.first + number * BLOCK
-            block = _open_block(place, range(start, min(start + BLOCK, place.places)), taken, config)
+            block = _open_block(
+                place, range(start, min(start + BLOCK, place.places)), taken, config
+            )
             asking = self._asking[key] = asyncio.ensure_future(_ask(plan, block, models))
         try:
             # Shielded: whoever waits may be cancelled without the others.
@@ -107,9 +140,13 @@ async def _ask(plan: PlanErrands, block: ErrandBlock, models: ModelSession) -> B
     return await plan(block, models.afresh(0))
 
 
-def _open_block(place: ScenarioSlot, numbers: Iterable[int], taken: list[TakenLine], config: RunConfig) -> ErrandBlock:
+def _open_block(
+    place: ScenarioSlot, numbers: Iterable[int], taken: list[TakenLine], config: RunConfig
+) -> ErrandBlock:
     wanted = [_open_place(place, one, config) for one in numbers]
-    return ErrandBlock(place.environment, tuple(wanted), tuple(taken), place.requirements, config.results)
+    return ErrandBlock(
+        place.environment, tuple(wanted), tuple(taken), place.requirements, config.results
+    )
 
 
 def _open_place(place: ScenarioSlot, number: int, config: RunConfig) -> ErrandPlace:
@@ -117,11 +154,16 @@ def _open_place(place: ScenarioSlot, number: int, config: RunConfig) -> ErrandPl
     if not place.parents:
         return ErrandPlace(number=number, polarity=polarity)
     parent = place.parents[number - place.first]
-    return HarderPlace(number=number, polarity=polarity, parent=describe_easy(parent.scenario, parent.easy.rates))
+    return HarderPlace(
+        number=number, polarity=polarity, parent=describe_easy(parent.scenario, parent.easy.rates)
+    )
 
 
 def _list_taken(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> list[TakenLine]:
-    return [TakenLine(place.ask_polarity(config.polarities, one), line) for one, line in sorted(plan.lines.items())]
+    return [
+        TakenLine(place.ask_polarity(config.polarities, one), line)
+        for one, line in sorted(plan.lines.items())
+    ]
 
 
 def _place(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> PlacedErrand:
@@ -132,7 +174,11 @@ def _place(plan: BlockPlan, place: ScenarioSlot, config: RunConfig) -> PlacedErr
         told = (pass_by(SOURCE, refused.code, refused.render()),) if refused else ()
         return PlacedErrand(ErrandBrief(None, neighbours), None, told)
     polarity, parent = place.ask_polarity(config.polarities, place.number), place.parent
-    told = line.model_dump() | {"environment": place.environment.id, "polarity": polarity, "source": plan.source}
+    told = line.model_dump() | {
+        "environment": place.environment.id,
+        "polarity": polarity,
+        "source": plan.source,
+    }
     if parent is None:
         return PlacedErrand(ErrandBrief(line, neighbours), PlannedErrand.model_validate(told))
     hard = describe_errand(line, describe_easy(parent.scenario, parent.easy.rates))

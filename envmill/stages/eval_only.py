@@ -17,7 +17,9 @@ def find_eval_only(scenarios: Iterable[Scenario], protected: Protected | None) -
     """Scenarios outside split `test` that repeat a text or a task of a protected set."""
     if protected is None:
         return frozenset()
-    return frozenset(one.id for one in scenarios if one.split != "test" and _repeats(one, protected))
+    return frozenset(
+        one.id for one in scenarios if one.split != "test" and _repeats(one, protected)
+    )
 
 
 def _repeats(scenario: Scenario, protected: Protected) -> bool:
@@ -27,18 +29,30 @@ def _repeats(scenario: Scenario, protected: Protected) -> bool:
     return match is not None and match.reason == "same_task"
 
 
-def find_crossings(scenarios: Sequence[Scenario], said: Iterable[tuple[str, str]] = ()) -> list[tuple[str, str]]:
+def find_crossings(
+    scenarios: Sequence[Scenario], said: Iterable[tuple[str, str]] = ()
+) -> list[tuple[str, str]]:
     """Pairs of a scenario of split `train` and one that is held out, which are the same task. Templates make sentences alike in many
     domains, so runs of words decide nothing here: it takes the same words from end to end, the same solution, or a reader who said so."""
     held = [one for one in scenarios if one.split != "train"]
     if not held or len(held) == len(scenarios):
         return []
-    train, out = ({one.id for one in scenarios if (one.split == "train") == trained} for trained in (True, False))
-    read = [pair for one in said for pair in (one, (one[1], one[0])) if pair[0] in train and pair[1] in out]
+    train, out = (
+        {one.id for one in scenarios if (one.split == "train") == trained}
+        for trained in (True, False)
+    )
+    read = [
+        pair
+        for one in said
+        for pair in (one, (one[1], one[0]))
+        if pair[0] in train and pair[1] in out
+    ]
     return sorted({*_compare_splits(scenarios, held), *read})
 
 
-def _compare_splits(scenarios: Sequence[Scenario], held: Sequence[Scenario]) -> list[tuple[str, str]]:
+def _compare_splits(
+    scenarios: Sequence[Scenario], held: Sequence[Scenario]
+) -> list[tuple[str, str]]:
     sketch = sketch_benchmark(_as_benchmark(held), BenchmarkSource("held out"))
     found: list[tuple[str, str]] = []
     for one in sorted(scenarios, key=lambda one: one.id):
@@ -56,5 +70,12 @@ def _as_benchmark(scenarios: Sequence[Scenario]) -> Benchmark:
     for one in scenarios:
         asked = AskedTask.of(one)
         changes = tuple((list(path), op, value) for path, op, value in asked.changes)
-        made.tasks.append(BenchmarkTask(one.id, one.request, tuple((name, dict(arguments)) for name, arguments in asked.calls), changes))
+        made.tasks.append(
+            BenchmarkTask(
+                one.id,
+                one.request,
+                tuple((name, dict(arguments)) for name, arguments in asked.calls),
+                changes,
+            )
+        )
     return made

@@ -38,31 +38,52 @@ _OBSERVED = "all that is left is of tier observed: its gates would have dropped 
 _EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evaluation only"
 
 
-async def export_bundles(subject: Subject[ExportInput], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001
+async def export_bundles(
+    subject: Subject[ExportInput], context: RunContext, models: ModelSession
+) -> Result:  # noqa: ARG001
     """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
-    wanted = {"provisional": context.config.provisional, "suspected": context.config.with_tier == "suspected"}
+    wanted = {
+        "provisional": context.config.provisional,
+        "suspected": context.config.with_tier == "suspected",
+    }
     protected = read_protected(context.settings.protected, context.settings.sketches)
-    cargo, findings = choose_cargo(subject.record, **wanted, protected=protected, terms=read_terms(context.settings.terms))
+    cargo, findings = choose_cargo(
+        subject.record, **wanted, protected=protected, terms=read_terms(context.settings.terms)
+    )
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
     cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
     exporters = context.config.exporters
     if len(versions := count_versions(cargo, exporters)) > 1:
         exporters = tuple(one for one in exporters if one not in REWARDED)
-        findings.append(keep("verifiers", {"mixed": versions, "not_written": sorted(REWARDED & {*context.config.exporters})}))
+        findings.append(
+            keep(
+                "verifiers",
+                {"mixed": versions, "not_written": sorted(REWARDED & {*context.config.exporters})},
+            )
+        )
     parcels = pack_cargo(cargo, exporters, scripted=context.config.scripted)
     if idle := sorted(set(context.config.exporters) - {parcel.exporter for parcel in parcels}):
         findings.append(keep("exporters", {"made_nothing": idle}))
     if left_out := find_left_out(cargo, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
     if not TEACHING.isdisjoint(context.config.exporters) and (acted := list_scripted(cargo)):
-        findings.append(keep("sft", {"scripts_exported" if context.config.scripted else "scripts_left_out": acted}))
+        findings.append(
+            keep(
+                "sft",
+                {"scripts_exported" if context.config.scripted else "scripts_left_out": acted},
+            )
+        )
     folder = context.settings.bundles / context.run
     return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
 
 
 def pack_cargo(
-    cargo: ExportSet, exporters: Collection[str], *, scripted: bool = False, encode: Callable[[ExportSet, str], ExportSet] | None = None
+    cargo: ExportSet,
+    exporters: Collection[str],
+    *,
+    scripted: bool = False,
+    encode: Callable[[ExportSet, str], ExportSet] | None = None,
 ) -> list[OutputFolder]:
     """The parcels of the named exporters; those that have nothing to say of this cargo make none. `encode` gives an exporter's rows token
     ids."""
@@ -77,14 +98,22 @@ def pack_cargo(
 
 def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
     """Versions of the judging code that gave rewards which these exporters write → how many; what counts nowhere has none."""
-    leaving = {one.id for one in cargo.scenarios} if not REWARDED.isdisjoint(exporters) else set[str]()
-    versions = Counter(one.verifier_version for one in cargo.attempts if one.scenario in leaving and one.reward is not None)
+    leaving = (
+        {one.id for one in cargo.scenarios} if not REWARDED.isdisjoint(exporters) else set[str]()
+    )
+    versions = Counter(
+        one.verifier_version
+        for one in cargo.attempts
+        if one.scenario in leaving and one.reward is not None
+    )
     return dict(sorted(versions.items()))
 
 
 def describe_mixed(versions: Mapping[str, int]) -> str:
     """What is wrong with more than one, and what to do."""
-    told = ", ".join(f"{count} of {version or 'an unknown version'}" for version, count in versions.items())
+    told = ", ".join(
+        f"{count} of {version or 'an unknown version'}" for version, count in versions.items()
+    )
     return (
         f"Attempts were judged by verifiers of several versions: {told}. Their rewards are not compared. Judge them again by one "
         "version with `envmill rescore RUN`, then export again"
@@ -94,12 +123,22 @@ def describe_mixed(versions: Mapping[str, int]) -> str:
 def list_scripted(cargo: ExportSet) -> list[str]:
     """Scenarios of a model's environments in which a script acted. A script follows the reference path, and a student learns its slips."""
     written = {one.id for one in cargo.environments if one.origin.provider != "offline"}
-    return sorted({one.scenario for one in cargo.trajectories if one.environment in written and is_scripted(one.policy)})
+    return sorted(
+        {
+            one.scenario
+            for one in cargo.trajectories
+            if one.environment in written and is_scripted(one.policy)
+        }
+    )
 
 
 def _leave_scripts_out(cargo: ExportSet) -> ExportSet:
     acted = set(list_scripted(cargo))
-    kept = tuple(one for one in cargo.trajectories if one.scenario not in acted or not is_scripted(one.policy))
+    kept = tuple(
+        one
+        for one in cargo.trajectories
+        if one.scenario not in acted or not is_scripted(one.policy)
+    )
     return replace(cargo, trajectories=kept)
 
 
@@ -112,7 +151,9 @@ def find_left_out(cargo: ExportSet, exporters: Collection[str]) -> dict[str, lis
 def _find_formless(cargo: ExportSet, exporter: str) -> set[str]:
     """Scenarios that an exporter has no form for."""
     homes = {one.id: kind_of(one) for one in cargo.environments}
-    return {one.id for one in cargo.scenarios if homes[one.environment].find_formless(exporter, one)}
+    return {
+        one.id for one in cargo.scenarios if homes[one.environment].find_formless(exporter, one)
+    }
 
 
 def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
@@ -121,7 +162,9 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
         for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
     }
-    judged_by = {rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()}
+    judged_by = {
+        rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()
+    }
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
     marked = {
@@ -132,7 +175,14 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     compared = unite_reports([load.cargo.contamination for load in loads])
     sources = unite_sources(load.cargo.sources for load in loads)
     return ExportInput(
-        ExportSet(**parts, counts=counts, limits=limits, contamination=compared, sources=sources, judged_by=judged_by),
+        ExportSet(
+            **parts,
+            counts=counts,
+            limits=limits,
+            contamination=compared,
+            sources=sources,
+            judged_by=judged_by,
+        ),
         accepted=accepted,
         **marked,
     )
@@ -143,9 +193,19 @@ def unite_reports(reports: Sequence[ContaminationReport | None]) -> Contaminatio
     known = [one for one in reports if one is not None]
     if not known or len(known) < len(reports):
         return None
-    sets = {name: count for name, count in known[0].sets.items() if all(name in one.sets for one in known)}
+    sets = {
+        name: count
+        for name, count in known[0].sets.items()
+        if all(name in one.sets for one in known)
+    }
     power = {kind: min(one.power.get(kind, 0.0) for one in known) for kind in known[0].power}
-    return ContaminationReport(sets, power, {name: near for one in known for name, near in one.near.items()}) if sets else None
+    return (
+        ContaminationReport(
+            sets, power, {name: near for one in known for name, near in one.near.items()}
+        )
+        if sets
+        else None
+    )
 
 
 def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
@@ -154,25 +214,51 @@ def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
     return leave_out(cargo, lambda scenario, _: scenario in others)
 
 
-def keep_band(cargo: ExportSet, band: Band, rates: Mapping[str, float]) -> tuple[ExportSet, dict[str, list[str]]]:
+def keep_band(
+    cargo: ExportSet, band: Band, rates: Mapping[str, float]
+) -> tuple[ExportSet, dict[str, list[str]]]:
     """Only scenarios that the policy passes so often, and what stays at home: for its rate, or since it made no attempt that counts."""
     unmeasured = [one.id for one in cargo.scenarios if one.id not in rates]
-    outside = [one.id for one in cargo.scenarios if one.id in rates and not band.least <= rates[one.id] <= band.most]
+    outside = [
+        one.id
+        for one in cargo.scenarios
+        if one.id in rates and not band.least <= rates[one.id] <= band.most
+    ]
     stays = {*unmeasured, *outside}
-    left = {"outside_the_band": sorted(outside), f"never_tried_by_{band.policy}": sorted(unmeasured)}
-    return replace(leave_out(cargo, lambda scenario, _: scenario in stays), band=band), {name: ids for name, ids in left.items() if ids}
+    left = {
+        "outside_the_band": sorted(outside),
+        f"never_tried_by_{band.policy}": sorted(unmeasured),
+    }
+    return replace(leave_out(cargo, lambda scenario, _: scenario in stays), band=band), {
+        name: ids for name, ids in left.items() if ids
+    }
 
 
 def choose_cargo(
-    load: ExportInput, *, provisional: bool, suspected: bool = False, protected: Protected | None = None, terms: TermsFile | None = None
+    load: ExportInput,
+    *,
+    provisional: bool,
+    suspected: bool = False,
+    protected: Protected | None = None,
+    terms: TermsFile | None = None,
 ) -> tuple[ExportSet, list[Finding]]:
     """What may leave, and why the rest stays; the last finding drops where nothing is left, or where a task is in two splits."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
     cargo = load.cargo
     reasons: tuple[tuple[str, str, Stays, bool], ...] = (
-        ("licence", "everything that was kept is of unknown licence", lambda _, home: home not in licensed, False),
-        ("review", "all that is left was rejected by reviewers or recalled", _among(load.refused), False),
+        (
+            "licence",
+            "everything that was kept is of unknown licence",
+            lambda _, home: home not in licensed,
+            False,
+        ),
+        (
+            "review",
+            "all that is left was rejected by reviewers or recalled",
+            _among(load.refused),
+            False,
+        ),
         ("observed", _OBSERVED, _among(load.observed), False),
         ("protected", _EVAL_ONLY, _among(find_eval_only(cargo.scenarios, protected)), False),
         ("provisional", _UNMEASURED, _among(load.provisional), provisional),
@@ -182,7 +268,10 @@ def choose_cargo(
         left = list_staying(cargo, stays)
         cargo = cargo if asked else leave_out(cargo, stays)
         if not cargo.scenarios:
-            return cargo, [*findings, drop(name, "nothing_to_export", words, {"left_at_home": left})]
+            return cargo, [
+                *findings,
+                drop(name, "nothing_to_export", words, {"left_at_home": left}),
+            ]
         if left or name == "licence":
             findings.append(keep(name, _describe_left(left, asked)))
     cargo, flagged = hold_flagged(cargo, load.accepted)
@@ -191,10 +280,23 @@ def choose_cargo(
         return cargo, findings
     if crossings := find_crossings(cargo.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
-        return cargo, [*findings, drop("splits", "same_task", f"tasks of split train are held out as well: {told}", {"pairs": crossings})]
+        return cargo, [
+            *findings,
+            drop(
+                "splits",
+                "same_task",
+                f"tasks of split train are held out as well: {told}",
+                {"pairs": crossings},
+            ),
+        ]
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.
-    acted = {name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused) for name in ("trajectories", "pairs")}
-    cargo = replace(cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted)
+    acted = {
+        name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused)
+        for name in ("trajectories", "pairs")
+    }
+    cargo = replace(
+        cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted
+    )
     if terms is None:
         return cargo, findings
     cargo, finding = hold_to(terms, cargo)

@@ -23,14 +23,23 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 
-async def filter_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:  # noqa: ARG001  no model is asked
+async def filter_environment(
+    subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession
+) -> Result:  # noqa: ARG001  no model is asked
     """Beside the decision over the whole set, which is made before any subject is worked on."""
-    environment, folders = subject.record.environment, (context.settings.protected, context.settings.sketches)
-    found = check_for_contamination(list_environment_texts(environment), *folders, world=ComparedWorld.of(environment))
+    environment, folders = (
+        subject.record.environment,
+        (context.settings.protected, context.settings.sketches),
+    )
+    found = check_for_contamination(
+        list_environment_texts(environment), *folders, world=ComparedWorld.of(environment)
+    )
     return Result(findings=(found,))
 
 
-async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
+async def filter_scenario(
+    subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession
+) -> Result:
     """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
     scenario, environment = subject.record.record, subject.record.environment
     contaminated = check_for_contamination(
@@ -41,28 +50,56 @@ async def filter_scenario(subject: Subject[PlacedScenario[Scenario]], context: R
         world=ComparedWorld.of(environment, scenario.initial_state),
     )
     stops = not context.config.observe
-    posed = ScenarioCase(scenario, environment, library=list_library(scenario, subject.record.attacks))
+    posed = ScenarioCase(
+        scenario, environment, library=list_library(scenario, subject.record.attacks)
+    )
     (contaminated,) = await ask_judge([contaminated], posed, context, models)
     if stops and contaminated.outcome == "dropped":
         return Result(findings=(contaminated,))
-    replayed = await replay_library(posed, GateContext(context.sandbox, seed=context.config.run_seed))
+    replayed = await replay_library(
+        posed, GateContext(context.sandbox, seed=context.config.run_seed)
+    )
     if stops and replayed.outcome == "dropped":
         return Result(findings=(contaminated, replayed))
-    bench = await open_bench(posed, GateContext(context.sandbox, seed=context.config.run_seed), models) if context.config.judged else None
+    bench = (
+        await open_bench(posed, GateContext(context.sandbox, seed=context.config.run_seed), models)
+        if context.config.judged
+        else None
+    )
     before = (contaminated, replayed, describe(bench)) if bench else (contaminated, replayed)
     probes = await _probe(subject.record, context, models, context.config.probe, "probe", bench)
     solved, drops = require_solved(probes), context.config.untrainable == "drop"
     if solved.outcome == "dropped" or context.config.weak in ("", context.config.probe):
-        return Result(tuple(probes), (*before, solved, require_challenge(probes, context.config.trivial, drops=drops)))
+        return Result(
+            tuple(probes),
+            (*before, solved, require_challenge(probes, context.config.trivial, drops=drops)),
+        )
     weak = await _probe(subject.record, context, models, context.config.weak, "weak", bench)
-    return Result((*probes, *weak), (*before, solved, require_challenge(weak, context.config.trivial, drops=drops)))
+    return Result(
+        (*probes, *weak),
+        (*before, solved, require_challenge(weak, context.config.trivial, drops=drops)),
+    )
 
 
 async def _probe(
-    placed: PlacedScenario[Scenario], context: RunContext, models: ModelSession, policy: str, group: str, bench: CalibratedJudge | None
+    placed: PlacedScenario[Scenario],
+    context: RunContext,
+    models: ModelSession,
+    policy: str,
+    group: str,
+    bench: CalibratedJudge | None,
 ) -> list[Rollout]:
     """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
-    play = make_player(find_policy(policy), placed.record, placed.environment, context.sandbox, group, models, context.config, bench)
+    play = make_player(
+        find_policy(policy),
+        placed.record,
+        placed.environment,
+        context.sandbox,
+        group,
+        models,
+        context.config,
+        bench,
+    )
     asked = context.config.pass_at if group == "probe" else None
     most = asked or context.config.attempts
 
@@ -78,4 +115,9 @@ async def _probe(
 def list_library(scenario: Scenario, attacks: Sequence[Attack]) -> tuple[Attack, ...]:
     """Attacks of its siblings, each once."""
     others = [one for one in attacks if one.scenario != scenario.id]
-    return tuple({canonical_json([[call.model_dump() for call in one.calls], one.said]): one for one in others}.values())
+    return tuple(
+        {
+            canonical_json([[call.model_dump() for call in one.calls], one.said]): one
+            for one in others
+        }.values()
+    )

@@ -31,7 +31,10 @@ HERE = 32
 LINE = 1 << 30
 """Bytes of a message: a place has many siblings, and each its state."""
 FINDINGS = TypeAdapter(list[Finding])
-SUBJECTS: dict[Lap, TypeAdapter[Any]] = {"environments": TypeAdapter(EnvironmentCase), "scenarios": TypeAdapter(ScenarioCase)}
+SUBJECTS: dict[Lap, TypeAdapter[Any]] = {
+    "environments": TypeAdapter(EnvironmentCase),
+    "scenarios": TypeAdapter(ScenarioCase),
+}
 """What a lap's gates look at, and how it travels."""
 
 
@@ -51,7 +54,9 @@ class _Keeper:
             if line := await self.reader.readline():
                 return json.loads(line)
         code = await asyncio.to_thread(self.process.wait)
-        raise SandboxError(f"A process that holds subjects against the gates died ({code}). Nothing is known about its subject: retry it.")
+        raise SandboxError(
+            f"A process that holds subjects against the gates died ({code}). Nothing is known about its subject: retry it."
+        )
 
     async def close(self) -> None:
         """Let it end by itself, so that its jail is taken down in order."""
@@ -89,10 +94,20 @@ class GateWorkers:
         finally:
             self._here -= 1
 
-    async def ask_gates(self, lap: Lap, subject: EnvironmentCase | ScenarioCase, means: GateContext) -> list[Finding]:
+    async def ask_gates(
+        self, lap: Lap, subject: EnvironmentCase | ScenarioCase, means: GateContext
+    ) -> list[Finding]:
         """What the gates of a lap find, and the errors they end with. Of the means, what a worker does not have of its own travels."""
-        told: Json = {name: getattr(means, name) for name in ("seed", "episodes", "probes", "observes")} | {"held": sorted(means.held)}
-        reply = await self._ask(lambda: {"lap": lap, "subject": SUBJECTS[lap].dump_python(subject, mode="json"), "means": told})
+        told: Json = {
+            name: getattr(means, name) for name in ("seed", "episodes", "probes", "observes")
+        } | {"held": sorted(means.held)}
+        reply = await self._ask(
+            lambda: {
+                "lap": lap,
+                "subject": SUBJECTS[lap].dump_python(subject, mode="json"),
+                "means": told,
+            }
+        )
         if error := reply.get("error"):
             raise read_error(error)
         return FINDINGS.validate_python(reply["findings"])
@@ -133,7 +148,11 @@ def describe_error(error: Exception) -> Json:
 
 def read_error(told: Json) -> Exception:
     """The same error here; one that is none of ours is a bug there."""
-    return getattr(errors, told["kind"])(told["message"], **told["facts"]) if told["kind"] else RuntimeError(told["message"])
+    return (
+        getattr(errors, told["kind"])(told["message"], **told["facts"])
+        if told["kind"]
+        else RuntimeError(told["message"])
+    )
 
 
 def name_function(function: FindTruth | None) -> str:
@@ -148,14 +167,31 @@ async def _start(settings: Settings, core: int, find_truth: FindTruth | None) ->
     return _Keeper(core, process, *await asyncio.open_connection(sock=mine, limit=LINE))
 
 
-def _launch(theirs: socket.socket, settings: Settings, core: int, find_truth: FindTruth | None) -> subprocess.Popen[bytes]:
+def _launch(
+    theirs: socket.socket, settings: Settings, core: int, find_truth: FindTruth | None
+) -> subprocess.Popen[bytes]:
     # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
     guard = threading.current_thread() is threading.main_thread()
-    switches = {"TRUST_GENERATED_CODE": settings.trust_generated_code, "DIAGNOSE_DENIALS": settings.diagnose_denials}
+    switches = {
+        "TRUST_GENERATED_CODE": settings.trust_generated_code,
+        "DIAGNOSE_DENIALS": settings.diagnose_denials,
+    }
     told = {f"ENVMILL_{name}": "1" for name, on in switches.items() if on}
     # Where terminals are held: a keeper's machines are those that the run's were proved on.
-    told |= {"ENVMILL_IMAGES": str(settings.images), "ENVMILL_ENGINE": settings.engine, "DOCKER_HOST": settings.docker}
-    config = json.dumps({"parent": os.getpid(), "guard": guard, "core": core, "settings": told, "truth": name_function(find_truth)})
+    told |= {
+        "ENVMILL_IMAGES": str(settings.images),
+        "ENVMILL_ENGINE": settings.engine,
+        "DOCKER_HOST": settings.docker,
+    }
+    config = json.dumps(
+        {
+            "parent": os.getpid(),
+            "guard": guard,
+            "core": core,
+            "settings": told,
+            "truth": name_function(find_truth),
+        }
+    )
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     return subprocess.Popen(
         [sys.executable, "-m", "envmill.pipeline.gate_worker", str(theirs.fileno()), config],

@@ -11,7 +11,13 @@ from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, p
 from envmill.gates.reading.wording import judge_words
 from envmill.kinds import kind_of
 from envmill.kinds.authoring.complaint import Complaint
-from envmill.kinds.authoring.repair import Repair, UnreadableVersion, describe_trouble, give_up, strive
+from envmill.kinds.authoring.repair import (
+    Repair,
+    UnreadableVersion,
+    describe_trouble,
+    give_up,
+    strive,
+)
 from envmill.kinds.base import Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
@@ -58,13 +64,22 @@ class _Idea:
         return self.blueprint.id
 
 
-async def generate_blueprint(subject: Subject[Seed], context: RunContext, models: ModelSession) -> Result:
+async def generate_blueprint(
+    subject: Subject[Seed], context: RunContext, models: ModelSession
+) -> Result:
     """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
-    seed, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
+    seed, locks, held, guard = (
+        subject.record,
+        context.locks.of(subject.id),
+        Locked(),
+        WeakeningGuard(),
+    )
 
     async def write(before: _Idea | None, repair: Repair, asking: ModelSession) -> _Idea:
         nonlocal held
-        blueprint = await context.recipe.think_up(seed, repair, asking, before.blueprint if before else None)
+        blueprint = await context.recipe.think_up(
+            seed, repair, asking, before.blueprint if before else None
+        )
         weakened, rules = guard.refuse(blueprint, repair), render_rules(blueprint.rules)
         if faults := held.find_faults(rules):
             return _Idea(blueprint, _complain("plan", REASON, faults))
@@ -74,7 +89,10 @@ async def generate_blueprint(subject: Subject[Seed], context: RunContext, models
         kind = kind_of(blueprint)
         if faults := kind.find_plan_faults(blueprint):
             return _Idea(blueprint, _complain("plan", "bad_plan", faults))
-        return _Idea(blueprint, _complain("database", "bad_database", await kind.try_plan(blueprint, context.sandbox)))
+        return _Idea(
+            blueprint,
+            _complain("database", "bad_database", await kind.try_plan(blueprint, context.sandbox)),
+        )
 
     versions = await strive(write, models, lambda: held.render())
     builds, last = describe_trouble(seed.id, versions), versions[-1]
@@ -92,17 +110,34 @@ def _save(seed: Seed) -> tuple[Seed, ...]:
     return () if seed.source else (seed,)
 
 
-async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession) -> Result:
+async def generate_draft(
+    subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession
+) -> Result:
     """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
-    place, locks, held, guard = subject.record, context.locks.of(subject.id), Locked(), WeakeningGuard()
+    place, locks, held, guard = (
+        subject.record,
+        context.locks.of(subject.id),
+        Locked(),
+        WeakeningGuard(),
+    )
     turns, kind = count(), kind_of(place.environment)
     offering, ruler = await _prepare(place, context, models)
     if place.parents and offering.planned.record is None:
-        return Result((), (*offering.planned.findings, drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place")))
+        return Result(
+            (),
+            (
+                *offering.planned.findings,
+                drop(SOURCE, NO_LINE, "no line of a harder scenario stands for this place"),
+            ),
+        )
 
-    async def write(before: ScenarioVersion | None, repair: Repair, asking: ModelSession) -> ScenarioVersion:
+    async def write(
+        before: ScenarioVersion | None, repair: Repair, asking: ModelSession
+    ) -> ScenarioVersion:
         nonlocal held
-        if composed := await kind.compose_scenario(place.environment, place.number, context.config.run_seed, next(turns), context.sandbox):
+        if composed := await kind.compose_scenario(
+            place.environment, place.number, context.config.run_seed, next(turns), context.sandbox
+        ):
             return await _pose(composed, place, context, models)
         try:
             reply, repair = await offering.ask(repair, asking)
@@ -114,14 +149,23 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
         if faults := held.find_faults(facts):
             return ScenarioVersion(reply, None, _complain("oracle", REASON, faults))
         held = locks.within(facts)
-        posed = await ruler.hold(_hold_to_line(await execute(reply, offering.slot, context, asking), offering.told.line, place.environment))
+        posed = await ruler.hold(
+            _hold_to_line(
+                await execute(reply, offering.slot, context, asking),
+                offering.told.line,
+                place.environment,
+            )
+        )
         if not context.config.rehearse:
             return posed
         if weakened or posed.draft is None:
             return replace(posed, draft=None, complaints=(*posed.complaints, *weakened))
         rehearsed = await rehearse_draft(posed, offering.slot, context, models)
         vaguer = doubt_request(before.reply if before else None, rehearsed.reply, repair)
-        return replace(rehearsed, complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)))
+        return replace(
+            rehearsed,
+            complaints=(*rehearsed.complaints, *vaguer, *doubt_questions(rehearsed.reply)),
+        )
 
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
@@ -133,25 +177,42 @@ async def generate_draft(subject: Subject[ScenarioSlot], context: RunContext, mo
     return Result((draft, *builds, *errand), (*told, *findings))
 
 
-async def _prepare(place: ScenarioSlot, context: RunContext, models: ModelSession) -> tuple[ChainOffering, HardnessRuler]:
+async def _prepare(
+    place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> tuple[ChainOffering, HardnessRuler]:
     """What the author is offered, with the line of the place, and what a harder scenario is compared with."""
     plan = plan_harder if place.parents else partial(plan_offered, place, context)
     planned = await context.plans.find(place, context.config, plan, models)
-    return await ChainOffering.prepare(place, planned, context), await open_ruler(place, planned.record, context)
+    return await ChainOffering.prepare(place, planned, context), await open_ruler(
+        place, planned.record, context
+    )
 
 
 async def _finish(
-    best: ScenarioVersion, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
+    best: ScenarioVersion,
+    first: Draft,
+    place: ScenarioSlot,
+    context: RunContext,
+    models: ModelSession,
 ) -> tuple[Draft, tuple[Finding, ...]]:
     """The draft in its last words, in the largest world in which its path does what it did."""
     reworded, turns = await _reword(best.reply, first, place, context, models)
-    grown, reached = await grow_world(reworded, waive(reworded.draft or first, first.waived), place, context, models)
+    grown, reached = await grow_world(
+        reworded, waive(reworded.draft or first, first.waived), place, context, models
+    )
     draft, larger = await _enlarge(grown, first, place, context, models)
     seen = grown.rehearsal.list_findings() or best.rehearsal.list_findings()
-    return waive(draft.model_copy(update={"overlap": first.overlap}), first.waived), (*seen, *turns, *reached, *larger)
+    return waive(draft.model_copy(update={"overlap": first.overlap}), first.waived), (
+        *seen,
+        *turns,
+        *reached,
+        *larger,
+    )
 
 
-def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: Environment) -> ScenarioVersion:
+def _hold_to_line(
+    posed: ScenarioVersion, line: ErrandLine | None, environment: Environment
+) -> ScenarioVersion:
     """What runs, refused where it left the errand that was planned for it, or is of another length than the brief asks for."""
     if posed.draft is not None and (fault := find_length_fault(environment.brief, posed.draft)):
         return replace(posed, draft=None, complaints=(fault,))
@@ -161,7 +222,9 @@ def _hold_to_line(posed: ScenarioVersion, line: ErrandLine | None, environment: 
     return replace(posed, draft=None, complaints=(left,)) if left else posed
 
 
-async def _pose(composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
+async def _pose(
+    composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> ScenarioVersion:
     """Composed instead of written."""
     if composed.reason:
         return refuse(composed.reply, composed.reason, composed.detail)
@@ -170,21 +233,34 @@ async def _pose(composed: Composition, place: ScenarioSlot, context: RunContext,
 
 def _pick_best(versions: Sequence[ScenarioVersion | UnreadableVersion]) -> ScenarioVersion | None:
     """The last version with the fewest complaints among those that run; the gates of verify have the last word about it."""
-    ran = [version for version in versions if isinstance(version, ScenarioVersion) and version.draft is not None]
+    ran = [
+        version
+        for version in versions
+        if isinstance(version, ScenarioVersion) and version.draft is not None
+    ]
     return min(reversed(ran), key=lambda version: len(version.complaints), default=None)
 
 
 async def _reword(
-    reply: ScenarioReply, draft: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
+    reply: ScenarioReply,
+    draft: Draft,
+    place: ScenarioSlot,
+    context: RunContext,
+    models: ModelSession,
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
     """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
-    environment, means = place.environment, GateContext(context.sandbox, seed=context.config.run_seed)
+    environment, means = (
+        place.environment,
+        GateContext(context.sandbox, seed=context.config.run_seed),
+    )
 
     async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
         return await ask_judge(found, posed, context, models)
 
     async def judge(changed: ScenarioReply, expanded: ScenarioReply | None) -> ScenarioVersion:
-        if isinstance(changed, ChainReply) and (refused := await judge_chain(environment, changed.chain)):
+        if isinstance(changed, ChainReply) and (
+            refused := await judge_chain(environment, changed.chain)
+        ):
             return refuse(changed, f"chain_{refused.code}", refused.words)
         posed = await execute(changed, place, context, models, expanded)
         if posed.draft is None:
@@ -195,7 +271,11 @@ async def _reword(
     async def ask(operator: Operator, now: ScenarioReply) -> RewordReply:
         return await ask_words(environment, place.number, operator, now, models)
 
-    tried = pick_operators(context.recipe.operators, place.number) if reply.polarity == "achieve" and not draft.parts else ()
+    tried = (
+        pick_operators(context.recipe.operators, place.number)
+        if reply.polarity == "achieve" and not draft.parts
+        else ()
+    )
     turns = await reword(reply, tried, ask, judge)
     kept = [turn.judged for turn in turns if turn.judged is not None]
     return (kept[-1] if kept else ScenarioVersion(reply, draft)), tuple(map(_describe_turn, turns))
@@ -206,21 +286,37 @@ async def _enlarge(
 ) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
     """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
     stands = posed.draft or first
-    if not context.config.enlarge or not kind_of(place.environment).tabled or posed.reply.polarity != "achieve":
+    if (
+        not context.config.enlarge
+        or not kind_of(place.environment).tabled
+        or posed.reply.polarity != "achieve"
+    ):
         return stands, ()
     path = KeptPath(replace(posed, draft=stands), stands, place, context, models)
-    chance = random.Random(f"{context.config.run_seed}/{place.environment.id}/{place.number}/enlarge")
-    _, rounds = await enlarge(stands.initial_state, place.environment.tables, context.config.enlarge, chance, path.admit)
+    chance = random.Random(
+        f"{context.config.run_seed}/{place.environment.id}/{place.number}/enlarge"
+    )
+    _, rounds = await enlarge(
+        stands.initial_state, place.environment.tables, context.config.enlarge, chance, path.admit
+    )
     return path.draft, tuple(_describe_round(number, one) for number, one in enumerate(rounds, 1))
 
 
 def _describe_round(number: int, one: EnlargingRound) -> Finding:
     evidence = {"records_before": one.before, "records_after": one.after}
     gate = f"enlarge_{number}"
-    return replace(pass_by(gate, one.reason, one.detail), evidence=evidence) if one.reason else keep(gate, evidence)
+    return (
+        replace(pass_by(gate, one.reason, one.detail), evidence=evidence)
+        if one.reason
+        else keep(gate, evidence)
+    )
 
 
 def _describe_turn(turn: RewordingRound[ScenarioVersion]) -> Finding:
     evidence = {"before": turn.before, "after": turn.after}
     gate = f"reword_{turn.operator}"
-    return replace(pass_by(gate, turn.reason, turn.detail), evidence=evidence) if turn.reason else keep(gate, evidence)
+    return (
+        replace(pass_by(gate, turn.reason, turn.detail), evidence=evidence)
+        if turn.reason
+        else keep(gate, evidence)
+    )

@@ -57,19 +57,31 @@ class _Patched:
 
 
 async def grow_world(
-    posed: ScenarioVersion, draft: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
+    posed: ScenarioVersion,
+    draft: Draft,
+    place: ScenarioSlot,
+    context: RunContext,
+    models: ModelSession,
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
     """The scenario in a world that reaches more tools, where it could be made so; and what is reached now. It is never lost by this."""
     config, environment = context.config, place.environment
     if not config.reach or not kind_of(environment).tabled or not context.recipe.grows:
         return replace(posed, draft=draft), ()
-    used, names = list(dict.fromkeys(call.name for call in draft.oracle)), [tool.name for tool in environment.tools]
+    used, names = (
+        list(dict.fromkeys(call.name for call in draft.oracle)),
+        [tool.name for tool in environment.tools],
+    )
     graph = await weave_environment(environment)
     seed = f"{config.run_seed}/{environment.id}/{place.number}/{GATE}"
     states = [draft.initial_state, await _find_end(draft, context, place)]
-    tries = await try_tools(environment, place.tests, states, order_outwards(graph, used, names), seed, context.sandbox)
+    tries = await try_tools(
+        environment, place.tests, states, order_outwards(graph, used, names), seed, context.sandbox
+    )
     wanted = min(config.reach, len(names))
-    path, patched = KeptPath(replace(posed, draft=draft), draft, place, context, models, strict=True), _Patched()
+    path, patched = (
+        KeptPath(replace(posed, draft=draft), draft, place, context, models, strict=True),
+        _Patched(),
+    )
     enough = len(used) + len(tries.reached) >= wanted
     why = "" if enough else await _patch(path, tries, graph, used, wanted, patched)
     grown, objection = await _recheck(path.version, draft.waived, patched, place, context, models)
@@ -82,7 +94,9 @@ async def grow_world(
         "reached": len(reached),
         "by_path": used,
         "by_execution": tries.reached,
-        "by_rows": {name: sum(map(len, patch.rows.values())) for name, patch in patched.added.items()},
+        "by_rows": {
+            name: sum(map(len, patch.rows.values())) for name, patch in patched.added.items()
+        },
         "unreached": {name: patched.refused.get(name, "") for name in names if name not in reached},
         "complexity": round(measure_complexity(graph, reached), 3),
         "judged": patched.judged,
@@ -90,26 +104,39 @@ async def grow_world(
         "crashed": tries.crashed,
     }
     if tries.crashed:
-        words = next(f"in this scenario's world {tool} breaks: {end}" for tool, end in tries.crashed.items())
+        words = next(
+            f"in this scenario's world {tool} breaks: {end}" for tool, end in tries.crashed.items()
+        )
         return grown, (replace(pass_by(GATE, "crashes", words), evidence=evidence),)
     if len(reached) >= wanted:
         return grown, (keep(GATE, evidence),)
     words = f"{len(reached)} of {len(names)} tools succeed in this scenario's world, and {wanted} are wanted"
-    return grown, (replace(pass_by(GATE, objection or why or "too_few_tools", words), evidence=evidence),)
+    return grown, (
+        replace(pass_by(GATE, objection or why or "too_few_tools", words), evidence=evidence),
+    )
 
 
 async def _recheck(
-    grown: ScenarioVersion, waived: Sequence[str], patched: _Patched, place: ScenarioSlot, context: RunContext, models: ModelSession
+    grown: ScenarioVersion,
+    waived: Sequence[str],
+    patched: _Patched,
+    place: ScenarioSlot,
+    context: RunContext,
+    models: ModelSession,
 ) -> tuple[ScenarioVersion, str]:
     """The grown scenario with what the gates of the loop find of it; the reason code where they object, and nothing is added then."""
     if not patched.added or not context.config.rehearse:
         return grown, ""
     assert grown.draft is not None
-    seen = await rehearse_draft(replace(grown, draft=waive(grown.draft, waived)), place, context, models)
+    seen = await rehearse_draft(
+        replace(grown, draft=waive(grown.draft, waived)), place, context, models
+    )
     if seen.draft is not None and not seen.complaints:
         return seen, ""
     why = f"gates_{seen.complaints[0].source}_{seen.complaints[0].code}"
-    patched.refused |= dict.fromkeys(patched.added, f"on the grown state: {seen.complaints[0].words}")
+    patched.refused |= dict.fromkeys(
+        patched.added, f"on the grown state: {seen.complaints[0].words}"
+    )
     patched.added.clear()
     return grown, why
 
@@ -117,11 +144,20 @@ async def _recheck(
 async def _find_end(draft: Draft, context: RunContext, place: ScenarioSlot) -> dict[str, Json]:
     """The state that the reference path leads to: what it makes is there for other tools."""
     reset = Reset(draft.initial_state, CLOCK, draft.seed)
-    *_, end = await context.sandbox.play(Program.of(place.environment), [reset, *map(Invoke, draft.oracle), Look()])
+    *_, end = await context.sandbox.play(
+        Program.of(place.environment), [reset, *map(Invoke, draft.oracle), Look()]
+    )
     return end.state if end.state is not None else draft.initial_state
 
 
-async def _patch(path: KeptPath, tries: WorldTries, graph: ToolGraph, used: Sequence[str], wanted: int, patched: _Patched) -> str:
+async def _patch(
+    path: KeptPath,
+    tries: WorldTries,
+    graph: ToolGraph,
+    used: Sequence[str],
+    wanted: int,
+    patched: _Patched,
+) -> str:
     """Ask for what the tools lack and add what holds; the reason code where nothing was asked."""
     if path.draft.polarity != "achieve":
         # More records may well change an answer, or whom a request can mean.
@@ -135,15 +171,29 @@ async def _patch(path: KeptPath, tries: WorldTries, graph: ToolGraph, used: Sequ
             )  # fmt: skip
         except BadReply:
             return "no_patch"
-        asked = [one for one in reply.patches if one.tool in lacking.unreached and one.tool not in patched.added]
-        patched.refused |= {one.tool: f"left: {one.left}" for one in asked if one.call is None and one.left}
+        asked = [
+            one
+            for one in reply.patches
+            if one.tool in lacking.unreached and one.tool not in patched.added
+        ]
+        patched.refused |= {
+            one.tool: f"left: {one.left}" for one in asked if one.call is None and one.left
+        }
         offered = [one for one in asked if not (one.call is None and one.left)]
         await _judge(path, graph, [*reached, *patched.added], offered, patched)
         for patch in offered:
             if patch.tool not in patched.unnatural:
                 await _add(path, patch, patched)
-        faults = {name: why for name, why in patched.refused.items() if name not in patched.added and not why.startswith("left: ")}
-        silent = [name for name in lacking.unreached if name not in patched.added and name not in patched.refused]
+        faults = {
+            name: why
+            for name, why in patched.refused.items()
+            if name not in patched.added and not why.startswith("left: ")
+        }
+        silent = [
+            name
+            for name in lacking.unreached
+            if name not in patched.added and name not in patched.refused
+        ]
         patched.refused |= dict.fromkeys(silent, "there is no patch for it")
         faults |= dict.fromkeys(silent, "there is no patch for it")
         if len(reached) + len(patched.added) >= wanted or not faults:
@@ -152,7 +202,13 @@ async def _patch(path: KeptPath, tries: WorldTries, graph: ToolGraph, used: Sequ
     return ""
 
 
-async def _judge(path: KeptPath, graph: ToolGraph, reached: Sequence[str], offered: Sequence[ToolPatch], patched: _Patched) -> None:
+async def _judge(
+    path: KeptPath,
+    graph: ToolGraph,
+    reached: Sequence[str],
+    offered: Sequence[ToolPatch],
+    patched: _Patched,
+) -> None:
     """Which additions do not belong there, of those that chance picks: the more complex the world is by then, the more of them."""
     config, environment = path.context.config, path.place.environment
     if not config.natural or not asks_judge(config.suspicions, path.models):
@@ -160,7 +216,11 @@ async def _judge(path: KeptPath, graph: ToolGraph, reached: Sequence[str], offer
     dice = random.Random(f"{config.run_seed}/{environment.id}/{path.place.number}/natural")
     held, drawn = list(reached), list[ToolPatch]()
     for patch in offered:
-        if patch.rows and patch.call is not None and dice.random() < measure_complexity(graph, held):
+        if (
+            patch.rows
+            and patch.call is not None
+            and dice.random() < measure_complexity(graph, held)
+        ):
             drawn.append(patch)
         held.append(patch.tool)
     if not drawn:
@@ -186,8 +246,14 @@ async def _add(path: KeptPath, patch: ToolPatch, patched: _Patched) -> None:
         ((_, seen),) = await play_calls(environment, [(grown, call)], path.context.sandbox)
         if not succeeds(tool, seen):
             end = seen[-1] if seen[0].outcome == "ok" else seen[0]
-            fault = f"with these records the call ended in {end.outcome} ({end.code}: {end.message})"
-            fault = "with these records the call found or changed nothing" if end.outcome == "ok" else fault
+            fault = (
+                f"with these records the call ended in {end.outcome} ({end.code}: {end.message})"
+            )
+            fault = (
+                "with these records the call found or changed nothing"
+                if end.outcome == "ok"
+                else fault
+            )
         elif refused := await path.admit(grown):
             fault = f"{refused[0]}: {refused[1]}"
     if fault:
@@ -198,7 +264,9 @@ async def _add(path: KeptPath, patch: ToolPatch, patched: _Patched) -> None:
 
 
 def _complain(faults: dict[str, str]) -> str:
-    told = "\n".join(f"{number}. {tool}: {why}" for number, (tool, why) in enumerate(faults.items(), 1))
+    told = "\n".join(
+        f"{number}. {tool}: {why}" for number, (tool, why) in enumerate(faults.items(), 1)
+    )
     return (
         f"Some entries cannot be used:\n\n{told}\n\nWrite new entries for these tools alone. The records of all other entries were added "
         "to the state; do not repeat them. Reply in the same form."

@@ -47,12 +47,22 @@ class HardnessRuler:
         parent, draft = self.place.parent, posed.draft
         if parent is None or draft is None:
             return posed
-        harder = await measure_scenario(draft, draft.tell, draft.avoid, self.place.environment, self.context.sandbox)
-        shown = [name for name in list_levers(harder, self.easy) if name in self.claimed or name != _CLAIMED_ALONE]
+        harder = await measure_scenario(
+            draft, draft.tell, draft.avoid, self.place.environment, self.context.sandbox
+        )
+        shown = [
+            name
+            for name in list_levers(harder, self.easy)
+            if name in self.claimed or name != _CLAIMED_ALONE
+        ]
         if not shown:
-            return replace(posed, draft=None, complaints=(complain(harder, self.easy, self.claimed),))
+            return replace(
+                posed, draft=None, complaints=(complain(harder, self.easy, self.claimed),)
+            )
         claimed = {"parent": parent.scenario.id, "levers": [*self.claimed], "shown": [*shown]}
-        self._found[posed.reply.request] = keep(GATE, {**claimed, "harder": harder.describe(), "easy": self.easy.describe()})
+        self._found[posed.reply.request] = keep(
+            GATE, {**claimed, "harder": harder.describe(), "easy": self.easy.describe()}
+        )
         return posed
 
     def list_findings(self, best: ScenarioVersion | None) -> tuple[Finding, ...]:
@@ -61,13 +71,17 @@ class HardnessRuler:
         return (found,) if found else ()
 
 
-async def open_ruler(place: ScenarioSlot, planned: PlannedErrand | None, context: RunContext) -> HardnessRuler:
+async def open_ruler(
+    place: ScenarioSlot, planned: PlannedErrand | None, context: RunContext
+) -> HardnessRuler:
     """The parent is played once for its place."""
     if place.parent is None or planned is None:
         return HardnessRuler(place, context)
     parent = place.parent.scenario
     shunned = [one.call for one in parent.verifier.harm]
-    easy = await measure_scenario(parent, parent.verifier.facts, shunned, place.environment, context.sandbox)
+    easy = await measure_scenario(
+        parent, parent.verifier.facts, shunned, place.environment, context.sandbox
+    )
     return HardnessRuler(place, context, planned.levers, easy)
 
 
@@ -79,17 +93,36 @@ def complain(harder: PathHardness, easy: PathHardness, claimed: Sequence[str]) -
         f"different values passed on from replies {len(harder.links)} ({len(easy.links)}), records chosen that the request does not name "
         f"{harder.picks} ({easy.picks}), values to work out {harder.worked_out} ({easy.worked_out})"
     )
-    words = "the path only makes the parent's calls again" if again else "the path takes no more than the parent's"
-    named = f" The line's levers are {', '.join(claimed)}: let the path show at least one of them." if claimed else ""
-    return Complaint("oracle", REPEATS if again else NOT_HARDER, f"{words}: {told}", contract=f"{_CONTRACT}{named}")
+    words = (
+        "the path only makes the parent's calls again"
+        if again
+        else "the path takes no more than the parent's"
+    )
+    named = (
+        f" The line's levers are {', '.join(claimed)}: let the path show at least one of them."
+        if claimed
+        else ""
+    )
+    return Complaint(
+        "oracle",
+        REPEATS if again else NOT_HARDER,
+        f"{words}: {told}",
+        contract=f"{_CONTRACT}{named}",
+    )
 
 
 async def measure_scenario(
-    posed: Draft | Scenario, facts: Sequence[Fact], shunned: Sequence[CallPattern], environment: Environment, sandbox: Sandbox
+    posed: Draft | Scenario,
+    facts: Sequence[Fact],
+    shunned: Sequence[CallPattern],
+    environment: Environment,
+    sandbox: Sandbox,
 ) -> PathHardness:
     """Its path is carried out on a private copy."""
     reset = Reset(state=posed.initial_state, clock=posed.clock, seed=posed.seed)
-    _, *seen, end = await sandbox.play(Program.of(environment), [reset, *map(Invoke, posed.oracle), Look()])
+    _, *seen, end = await sandbox.play(
+        Program.of(environment), [reset, *map(Invoke, posed.oracle), Look()]
+    )
     calls = settle(posed.oracle, seen)
     played = PlayedScenario(
         state=posed.initial_state,

@@ -42,25 +42,49 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
     if not flagged:
         return cargo, None
     kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
-    rest = {name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in ("tests", "trajectories", "pairs")}
-    told: Json = {"flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}}
+    rest = {
+        name: tuple(one for one in getattr(kept, name) if one.id not in flagged)
+        for name in ("tests", "trajectories", "pairs")
+    }
+    told: Json = {
+        "flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}
+    }
     kept = replace(kept, **rest)
-    return kept, keep("scan", told) if kept.scenarios else drop("scan", "nothing_to_export", describe_flagged(flagged), told)
+    return kept, keep("scan", told) if kept.scenarios else drop(
+        "scan", "nothing_to_export", describe_flagged(flagged), told
+    )
 
 
 def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
     """Id, what it was made of, what of it leaves, and its licence: what others are made of comes first."""
     licences = {one.id: one.licence for one in cargo.environments}
-    yield from ((one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments)
+    yield from (
+        (one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments
+    )
     for one in (*cargo.tests, *cargo.scenarios):
-        yield one.id, (one.environment,), one.model_dump(mode="json"), licences.get(one.environment, "")
-    yield from ((one.id, (one.scenario, one.environment), one.messages, one.licence) for one in cargo.trajectories)
-    yield from ((one.id, (one.scenario, one.environment), [one.shared, one.better, one.worse], one.licence) for one in cargo.pairs)
+        yield (
+            one.id,
+            (one.environment,),
+            one.model_dump(mode="json"),
+            licences.get(one.environment, ""),
+        )
+    yield from (
+        (one.id, (one.scenario, one.environment), one.messages, one.licence)
+        for one in cargo.trajectories
+    )
+    yield from (
+        (one.id, (one.scenario, one.environment), [one.shared, one.better, one.worse], one.licence)
+        for one in cargo.pairs
+    )
 
 
 def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
     """The first few, and what to do."""
-    shown = [f"{name} has {one.kind} at {one.place}: {one.shown}" for name, seen in flagged.items() for one in seen[:1]][:5]
+    shown = [
+        f"{name} has {one.kind} at {one.place}: {one.shown}"
+        for name, seen in flagged.items()
+        for one in seen[:1]
+    ][:5]
     return (
         f"{len(flagged)} rows seem to hold people's data, secrets or licences: {'; '.join(shown)}. Look with `envmill show ID`, and "
         "accept a kind in an environment or scenario, and all that was made of it, with `envmill review ID --accept --note 'KIND: WHY'`"
@@ -70,7 +94,9 @@ def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
 def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
     """Without rows whose sources forbid training, and without those of a model that no entry is about: nobody said that it may."""
     left: dict[str, list[str]] = {}
-    stay = {one.id for one in cargo.scenarios} - {one.id for one in _hold(terms, cargo.scenarios, cargo, "scenarios", left)}
+    stay = {one.id for one in cargo.scenarios} - {
+        one.id for one in _hold(terms, cargo.scenarios, cargo, "scenarios", left)
+    }
     kept = leave_out(cargo, lambda scenario, _: scenario in stay)
     kept = replace(
         kept,
@@ -79,22 +105,42 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
         terms=terms,
     )
     kept = replace(kept, held_back={why: len(ids) for why, ids in left.items()})
-    strangers = sorted({one.name for sources in cargo.sources.values() for one in sources if terms.judge(one) == "unknown"})
+    strangers = sorted(
+        {
+            one.name
+            for sources in cargo.sources.values()
+            for one in sources
+            if terms.judge(one) == "unknown"
+        }
+    )
     told: Json = left | {"no_terms_of": strangers} if left else None
     if kept.scenarios:
         return kept, keep("terms", told)
-    lacking = f". No entry is about {', '.join(strangers)}: add one to the file" if strangers else ""
+    lacking = (
+        f". No entry is about {', '.join(strangers)}: add one to the file" if strangers else ""
+    )
     return kept, drop(
-        "terms", "nothing_to_export", f"all that is left rests on models whose terms forbid training, or are not known{lacking}", told
+        "terms",
+        "nothing_to_export",
+        f"all that is left rests on models whose terms forbid training, or are not known{lacking}",
+        told,
     )
 
 
-def _hold(terms: TermsFile, rows: Sequence[T], cargo: ExportSet, name: str, left: dict[str, list[str]]) -> tuple[T, ...]:
+def _hold(
+    terms: TermsFile, rows: Sequence[T], cargo: ExportSet, name: str, left: dict[str, list[str]]
+) -> tuple[T, ...]:
     """Those that may leave. Of a row whose sources nobody wrote down nothing is known."""
     kept: list[T] = []
     for one in rows:
         sources = cargo.sources.get(one.id)
-        verdict = "allowed" if one.split == HELD_OUT else judge_row(terms, sources) if sources else "unknown"
+        verdict = (
+            "allowed"
+            if one.split == HELD_OUT
+            else judge_row(terms, sources)
+            if sources
+            else "unknown"
+        )
         if verdict == "allowed":
             kept.append(one)
         else:
@@ -116,6 +162,8 @@ def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
         environments=tuple(one for one in cargo.environments if one.id in homes),
         tests=tuple(one for one in cargo.tests if one.environment in homes),
         scenarios=scenarios,
-        trajectories=tuple(one for one in cargo.trajectories if not stays(one.scenario, one.environment)),
+        trajectories=tuple(
+            one for one in cargo.trajectories if not stays(one.scenario, one.environment)
+        ),
         pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
     )

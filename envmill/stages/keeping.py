@@ -31,7 +31,12 @@ class KeptPath:
 
     async def admit(self, state: dict[str, Json]) -> tuple[str, str] | None:
         """(reason code, words) where the path does something else on a state, or its words do not hold there; else the state stands."""
-        tried = await execute(self.version.reply.model_copy(update={"initial_state": state}), self.place, self.context, self.models)
+        tried = await execute(
+            self.version.reply.model_copy(update={"initial_state": state}),
+            self.place,
+            self.context,
+            self.models,
+        )
         if tried.draft is None:
             return tried.objection
         if tried.draft.oracle != self.draft.oracle or tried.draft.changes != self.draft.changes:
@@ -45,7 +50,9 @@ class KeptPath:
         self.version, self.draft = tried, tried.draft
         return None
 
-    async def _judge(self, draft: Draft, noted: set[tuple[str, str]] | None = None) -> tuple[str, str] | None:
+    async def _judge(
+        self, draft: Draft, noted: set[tuple[str, str]] | None = None
+    ) -> tuple[str, str] | None:
         """What refuses a draft's words; suspicions are noted instead where there is a set for them."""
 
         async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
@@ -59,4 +66,8 @@ class KeptPath:
         return await judge_words(draft, self.place.environment, means, ask_about)
 
     def _is_new(self, finding: Finding) -> bool:
-        return self.strict and finding.outcome == "suspected" and (finding.gate, finding.reason) not in (self._suspect or set())
+        return (
+            self.strict
+            and finding.outcome == "suspected"
+            and (finding.gate, finding.reason) not in (self._suspect or set())
+        )

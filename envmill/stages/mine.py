@@ -20,21 +20,40 @@ async def mine_text(subject: Subject[Text], context: RunContext, models: ModelSe
         return await _grow(subject, context, models)
     protected = read_protected(context.settings.protected, context.settings.sketches)
     if protected is not None and (match := protected.find(subject.record.text)) is not None:
-        return Result(findings=(drop(GATE, "protected", f"the text repeats {match.source}, which is for evaluation only", vars(match)),))
+        return Result(
+            findings=(
+                drop(
+                    GATE,
+                    "protected",
+                    f"the text repeats {match.source}, which is for evaluation only",
+                    vars(match),
+                ),
+            )
+        )
     reply = await context.recipe.find_theme(subject.record.text, models)
     evidence = reply.model_dump(mode="json")
     if fault := _find_fault(reply, context.config.score):
         return Result(findings=(drop(GATE, *fault, evidence),))
-    seed = context.recipe.make_seed(reply, subject.record.licence, subject.id, context.config, context.past)
+    seed = context.recipe.make_seed(
+        reply, subject.record.licence, subject.id, context.config, context.past
+    )
     return Result((seed,), (keep(GATE, evidence),))
 
 
 async def _grow(subject: Subject[Text], context: RunContext, models: ModelSession) -> Result:
     """Every theme becomes a seed, so that what is turned down later has a row of its own; what is no place of work scores lowest."""
     replies = await context.recipe.grow(subject.record.text, models)
-    judged = [one if one.stateful and one.specific else one.model_copy(update={"usefulness": 1, "modelability": 1}) for one in replies]
+    judged = [
+        one
+        if one.stateful and one.specific
+        else one.model_copy(update={"usefulness": 1, "modelability": 1})
+        for one in replies
+    ]
     make, licence = context.recipe.make_seed, subject.record.licence
-    seeds = {seed.id: seed for seed in (make(one, licence, subject.id, context.config, context.past) for one in judged)}
+    seeds = {
+        seed.id: seed
+        for seed in (make(one, licence, subject.id, context.config, context.past) for one in judged)
+    }
     evidence = [one.model_dump(mode="json") for one in replies]
     if not seeds:
         return Result(findings=(drop(GATE, "no_theme", "no place of work was named", evidence),))
@@ -47,7 +66,10 @@ def _find_fault(reply: ThemeReply, least: int) -> tuple[str, str] | None:
     if not reply.specific:
         return "not_specific", f"it belongs to no one field of work: {reply.reason}"
     if not is_theme(reply.theme, reply.description):
-        return "no_theme", f"{reply.theme!r} is no theme of one to six words in snake_case with a description"
+        return (
+            "no_theme",
+            f"{reply.theme!r} is no theme of one to six words in snake_case with a description",
+        )
     if reply.usefulness < least:
         return "not_useful", f"usefulness {reply.usefulness} of {least}: {reply.reason}"
     if reply.modelability < least:

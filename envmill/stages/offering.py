@@ -58,7 +58,9 @@ class ChainOffering:
     """Links into nodes that the author called infeasible."""
 
     @classmethod
-    async def prepare(cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext) -> "ChainOffering":
+    async def prepare(
+        cls, place: ScenarioSlot, planned: PlacedErrand, context: RunContext
+    ) -> "ChainOffering":
         """Chains are drawn once for each environment."""
         recipe, config = context.recipe, context.config
         polarity = place.ask_polarity(config.polarities, place.number)
@@ -78,12 +80,23 @@ class ChainOffering:
 
         async def make() -> ChainOffers:
             known = place.environment, place.tests, place.rows
-            return await find_offers(*known, recipe.samplers, context.sandbox, results=config.results, sharing=sharing)
+            return await find_offers(
+                *known, recipe.samplers, context.sandbox, results=config.results, sharing=sharing
+            )
 
         offers = await context.offers.find(place.environment.id, make)
         chains = offers.list_for(rank, sharing)
         others_first = tuple(one for one in offers.chains[:sharing] if one not in chains[:1])
-        return cls(place, polarity, planned, context, offers, chains, others_first, "" if chains else "none_carried_out")
+        return cls(
+            place,
+            polarity,
+            planned,
+            context,
+            offers,
+            chains,
+            others_first,
+            "" if chains else "none_carried_out",
+        )
 
     @property
     def slot(self) -> ScenarioSlot:
@@ -91,7 +104,9 @@ class ChainOffering:
         if self.turn >= min(len(self.chains), MORE + 1):
             return self.place
         drawn = self.chains[self.turn]
-        return replace(self.place, offered=OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps)))
+        return replace(
+            self.place, offered=OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
+        )
 
     async def ask(self, repair: Repair, models: ModelSession) -> tuple[ScenarioReply, Repair]:
         """The reply to the chain that stands, or to another one, which repairs nothing. An author that refuses them all is asked without
@@ -113,7 +128,9 @@ class ChainOffering:
         self._refused |= {link for node, link in list_links(offered.chain) if node == said.node}
 
         def rank(drawn: RehearsedChain) -> tuple[bool, int]:
-            return drawn in self.others_first, len(self._refused.intersection(link for _, link in list_links(drawn.chain)))
+            return drawn in self.others_first, len(
+                self._refused.intersection(link for _, link in list_links(drawn.chain))
+            )
 
         done = self.turn + 1
         self.chains = (*self.chains[:done], *sorted(self.chains[done:], key=rank))
@@ -121,8 +138,18 @@ class ChainOffering:
     async def _pose(self, repair: Repair, models: ModelSession) -> ScenarioReply:
         slot = self.slot
         config = self.context.config
-        requests = choose_requests(config.requests, slot.number) if self.polarity == "achieve" else 1
-        brief = ScenarioBrief(slot.environment, slot.number, self.polarity, self.told, slot.offered, config.results, requests)
+        requests = (
+            choose_requests(config.requests, slot.number) if self.polarity == "achieve" else 1
+        )
+        brief = ScenarioBrief(
+            slot.environment,
+            slot.number,
+            self.polarity,
+            self.told,
+            slot.offered,
+            config.results,
+            requests,
+        )
         return await self.context.recipe.pose(brief, repair, models)
 
     async def _plan_again(self, models: ModelSession) -> None:
@@ -130,11 +157,15 @@ class ChainOffering:
         context, offered = self.context, self.slot.offered
 
         async def plan_alone(block: ErrandBlock, asking: ModelSession) -> BlockPlan:
-            places = tuple(describe_chain(one, offered.chain if offered else None) for one in block.places)
+            places = tuple(
+                describe_chain(one, offered.chain if offered else None) for one in block.places
+            )
             return await context.recipe.plan_errands(replace(block, places=places), asking)
 
         planned = partial(plan_offered, self.place, context)
-        self.planned = await context.plans.redraw(self.place, context.config, planned, plan_alone, models)
+        self.planned = await context.plans.redraw(
+            self.place, context.config, planned, plan_alone, models
+        )
 
     @property
     def told(self) -> ErrandBrief:
@@ -148,47 +179,90 @@ class ChainOffering:
     def list_findings(self) -> tuple[Finding, ...]:
         """A row for each chain that was offered, or one that says why none was."""
         if self.why:
-            return (replace(pass_by(f"{GATE}_1", self.why, _SAID[self.why]), evidence=self._describe_draws()),)
+            return (
+                replace(
+                    pass_by(f"{GATE}_1", self.why, _SAID[self.why]), evidence=self._describe_draws()
+                ),
+            )
         slot = self.slot
         if slot.offered is None and self.offers is not None:
             reason = "none_left" if self.turn <= MORE else "all_infeasible"
             return (*self.findings, pass_by(f"{GATE}_{self.turn + 1}", reason, _SAID[reason]))
         if slot.offered is None or len(self.findings) > self.turn:
             return tuple(self.findings)
-        return (*self.findings, keep(f"{GATE}_{self.turn + 1}", self._describe_chain(slot.offered) | self._describe_draws()))
+        return (
+            *self.findings,
+            keep(
+                f"{GATE}_{self.turn + 1}",
+                self._describe_chain(slot.offered) | self._describe_draws(),
+            ),
+        )
 
     def _describe_refusal(self, said: Infeasible) -> Finding:
         offered = self.slot.offered
         assert offered is not None
-        tools = {one.node.id: one.node.tool for one in walk_nodes(offered.chain.nodes) if isinstance(one.node, ChainStep)}
+        tools = {
+            one.node.id: one.node.tool
+            for one in walk_nodes(offered.chain.nodes)
+            if isinstance(one.node, ChainStep)
+        }
         tool = tools.get(said.node, "")
         detail = f"{said.node}{f' ({tool})' if tool else ''}: {said.reason}"
-        evidence = self._describe_chain(offered) | self._describe_draws() | {"node": said.node, "tool": tool, "reason": said.reason}
+        evidence = (
+            self._describe_chain(offered)
+            | self._describe_draws()
+            | {"node": said.node, "tool": tool, "reason": said.reason}
+        )
         return replace(pass_by(f"{GATE}_{self.turn + 1}", INFEASIBLE, detail), evidence=evidence)
 
     def _describe_chain(self, offered: OfferedChain) -> dict[str, Json]:
-        effects, new = {tool.name: tool.effect for tool in self.place.environment.tools}, self.chains[self.turn].new
-        kinds: list[Json] = [kind for kind in list_link_kinds(offered.chain, effects) if new or kind != "result"]
-        return {"sampler": offered.chain.sampler, "tools": [*list_tools(offered.chain)], "links": kinds}
+        effects, new = (
+            {tool.name: tool.effect for tool in self.place.environment.tools},
+            self.chains[self.turn].new,
+        )
+        kinds: list[Json] = [
+            kind for kind in list_link_kinds(offered.chain, effects) if new or kind != "result"
+        ]
+        return {
+            "sampler": offered.chain.sampler,
+            "tools": [*list_tools(offered.chain)],
+            "links": kinds,
+        }
 
     def _describe_draws(self) -> dict[str, Json]:
         if self.offers is None:
             return {}
-        return {"drawn": self.offers.drawn, "offered": len(self.offers.chains), "not_offered": dict(self.offers.refused)}
+        return {
+            "drawn": self.offers.drawn,
+            "offered": len(self.offers.chains),
+            "not_offered": dict(self.offers.refused),
+        }
 
 
-async def plan_offered(place: ScenarioSlot, context: RunContext, block: ErrandBlock, models: ModelSession) -> BlockPlan:
+async def plan_offered(
+    place: ScenarioSlot, context: RunContext, block: ErrandBlock, models: ModelSession
+) -> BlockPlan:
     """The recipe's plan of a block, told which chains its places will be offered first."""
-    offerings = [await ChainOffering.prepare(replace(place, number=one.number), PlacedErrand(), context) for one in block.places]
+    offerings = [
+        await ChainOffering.prepare(replace(place, number=one.number), PlacedErrand(), context)
+        for one in block.places
+    ]
     chains = [offering.slot.offered for offering in offerings]
-    places = [describe_chain(one, found.chain if found else None) for one, found in zip(block.places, chains, strict=True)]
+    places = [
+        describe_chain(one, found.chain if found else None)
+        for one, found in zip(block.places, chains, strict=True)
+    ]
     return await context.recipe.plan_errands(replace(block, places=tuple(places)), models)
 
 
 def give_in(reply: ScenarioReply) -> ScenarioVersion | None:
     """The version of an author that finds every chain infeasible: no other one is asked for."""
     said = find_infeasible(reply)
-    return None if said is None else ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
+    return (
+        None
+        if said is None
+        else ScenarioVersion(reply, None, (complain_of_infeasible(said),), hopeless=True)
+    )
 
 
 def find_infeasible(reply: ScenarioReply) -> Infeasible | None:

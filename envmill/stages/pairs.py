@@ -28,10 +28,16 @@ class _Parting:
     @property
     def rank(self) -> tuple[int, int, int]:
         """The shorter both go on after they part, the more is said by the pair."""
-        return len(self.better) + len(self.worse) - 2 * self.shared, self.chosen.attempt, self.rejected.attempt
+        return (
+            len(self.better) + len(self.worse) - 2 * self.shared,
+            self.chosen.attempt,
+            self.rejected.attempt,
+        )
 
 
-def pair_rollouts(rollouts: Sequence[Rollout], scenario: Scenario, environment: Environment, cap: int) -> list[Pair]:
+def pair_rollouts(
+    rollouts: Sequence[Rollout], scenario: Scenario, environment: Environment, cap: int
+) -> list[Pair]:
     """At most `cap` pairs of each policy and form. An attempt that ended in error is no failure of the policy and in no pair."""
     groups: dict[tuple[str, str, str], list[Rollout]] = defaultdict(list)
     for rollout in rollouts:
@@ -47,7 +53,11 @@ def _list_partings(group: Sequence[Rollout]) -> Iterator[_Parting]:
     told = [(rollout, list_messages(rollout)) for rollout in group]
     for chosen, better in told:
         for rejected, worse in told:
-            if chosen.outcome == "pass" and rejected.outcome == "fail" and (chosen.reward or 0.0) > (rejected.reward or 0.0):
+            if (
+                chosen.outcome == "pass"
+                and rejected.outcome == "fail"
+                and (chosen.reward or 0.0) > (rejected.reward or 0.0)
+            ):
                 shared = _find_parting(better, worse)
                 if shared:
                     yield _Parting(chosen, rejected, better, worse, shared)
@@ -55,7 +65,9 @@ def _list_partings(group: Sequence[Rollout]) -> Iterator[_Parting]:
 
 def _find_parting(better: Sequence[Json], worse: Sequence[Json]) -> int:
     """Where both go on with words or calls of the policy: before a reply that differs. One that only ends earlier parts nowhere."""
-    differing = [place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other]
+    differing = [
+        place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other
+    ]
     shared = differing[0] if differing else 0
     while shared and not better[shared]["role"] == worse[shared]["role"] == "assistant":
         shared -= 1

@@ -15,14 +15,22 @@ Dossier = tuple[str, str, str]
 """Scenario, gate (S2 or S13), and its finding in JSON."""
 
 
-def find_partial(scenarios: Sequence[Scenario], dossiers: Collection[Dossier]) -> tuple[frozenset[str], dict[str, str]]:
+def find_partial(
+    scenarios: Sequence[Scenario], dossiers: Collection[Dossier]
+) -> tuple[frozenset[str], dict[str, str]]:
     """Scenarios whose verifier may pay for parts, and why others that have such a verifier may not."""
     earned: dict[str, dict[str, float]] = defaultdict(dict)
     for scenario, gate, finding in dossiers:
         for name, mean in _read_means(gate, orjson.loads(finding)):
             earned[scenario][name] = max(mean, earned[scenario].get(name, 0.0))
-    left = {one.id: why for one in scenarios if one.verifier.partial and (why := _find_reason(earned[one.id]))}
-    return frozenset(one.id for one in scenarios if one.verifier.partial and one.id not in left), left
+    left = {
+        one.id: why
+        for one in scenarios
+        if one.verifier.partial and (why := _find_reason(earned[one.id]))
+    }
+    return frozenset(
+        one.id for one in scenarios if one.verifier.partial and one.id not in left
+    ), left
 
 
 def _find_reason(earned: dict[str, float]) -> str:
@@ -32,7 +40,11 @@ def _find_reason(earned: dict[str, float]) -> str:
     if len(earned) == 1:
         return "no attacker was tried (gate S2)"
     name = max(earned, key=lambda one: earned[one])
-    return f"{name} earns {earned[name]:.3f} on average, and at most {MOST} may leave" if earned[name] > MOST else ""
+    return (
+        f"{name} earns {earned[name]:.3f} on average, and at most {MOST} may leave"
+        if earned[name] > MOST
+        else ""
+    )
 
 
 def _read_means(gate: str, finding: Json) -> Iterator[tuple[str, float]]:
@@ -45,5 +57,7 @@ def _read_means(gate: str, finding: Json) -> Iterator[tuple[str, float]]:
             yield "a blind search", float(mean)
         return
     for name, rewards in finding.items():
-        if is_array(rewards) and (earned := [float(one) for one in rewards if isinstance(one, (int, float))]):
+        if is_array(rewards) and (
+            earned := [float(one) for one in rewards if isinstance(one, (int, float))]
+        ):
             yield f"the attacker {name}", sum(earned) / len(earned)

@@ -10,7 +10,16 @@ from dataclasses import replace
 from typing import TypeVar
 
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
-from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext, ScenarioCase, keep, skip, stopwatch
+from envmill.gates.base import (
+    EnvironmentCase,
+    Finding,
+    Gate,
+    GateContext,
+    ScenarioCase,
+    keep,
+    skip,
+    stopwatch,
+)
 from envmill.gates.exploring.ends import list_ends
 from envmill.stages.gate_workers import GateWorkers
 from envmill.verifiers.bounds import bound_errors
@@ -31,7 +40,10 @@ T = TypeVar("T")
 
 
 async def run_gates_anywhere(
-    lap: Lap, subject: EnvironmentCase | ScenarioCase, means: GateContext, keepers: GateWorkers | None
+    lap: Lap,
+    subject: EnvironmentCase | ScenarioCase,
+    means: GateContext,
+    keepers: GateWorkers | None,
 ) -> list[Finding]:
     """Findings of the lap's gates that ask no model, here or in another process."""
     if keepers and keepers.busy():
@@ -45,18 +57,28 @@ async def run_gates(subject: EnvironmentCase | ScenarioCase, means: GateContext)
     if isinstance(subject, EnvironmentCase):
         return await pass_gates(_choose(ENVIRONMENT_GATES, means), subject, means, [])
     found = await pass_gates(_choose(SCENARIO_GATES, means), subject, means, [])
-    return found if means.probes == "open" or is_over(found) else [*found, await measure_bounds(subject, means)]
+    return (
+        found
+        if means.probes == "open" or is_over(found)
+        else [*found, await measure_bounds(subject, means)]
+    )
 
 
 def _choose(gates: Sequence[Gate[T]], means: GateContext) -> list[Gate[T]]:
-    return [gate for gate in gates if not gate.asks and (means.probes != "open" or gate.when == "loop")]
+    return [
+        gate for gate in gates if not gate.asks and (means.probes != "open" or gate.when == "loop")
+    ]
 
 
-async def pass_gates(gates: Sequence[Gate[T]], subject: T, means: GateContext, found: Sequence[Finding]) -> list[Finding]:
+async def pass_gates(
+    gates: Sequence[Gate[T]], subject: T, means: GateContext, found: Sequence[Finding]
+) -> list[Finding]:
     """What was found before, and what these find: in verify until one says no, in the loop as far as they can be asked."""
     findings = list(found)
     for gate in gates:
-        if is_over(findings if means.probes != "open" else [one for one in findings if one.gate in NEEDED]):
+        if is_over(
+            findings if means.probes != "open" else [one for one in findings if one.gate in NEEDED]
+        ):
             break
         with stopwatch() as watch:
             finding = await _ask(gate, subject, means)
@@ -70,7 +92,11 @@ async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:
     if gate.name not in means.held or gate.name in REPEATED:
         return await gate.decide(subject, means)
     finding = await gate.decide(subject, replace(means, probes="sealed"))
-    return keep(gate.name, {"probes": "open"}) if finding.outcome in ("not_measured", "not_applicable") else finding
+    return (
+        keep(gate.name, {"probes": "open"})
+        if finding.outcome in ("not_measured", "not_applicable")
+        else finding
+    )
 
 
 def settle(gate: Gate[T], finding: Finding) -> Finding:
@@ -81,7 +107,12 @@ def settle(gate: Gate[T], finding: Finding) -> Finding:
 
 def observe(found: Sequence[Finding]) -> list[Finding]:
     """The findings of a run that observes: what would have been dropped goes on, if it can be played."""
-    return [replace(one, outcome="observed") if one.outcome == "dropped" and one.gate not in UNPLAYABLE else one for one in found]
+    return [
+        replace(one, outcome="observed")
+        if one.outcome == "dropped" and one.gate not in UNPLAYABLE
+        else one
+        for one in found
+    ]
 
 
 def is_over(found: Sequence[Finding]) -> bool:
@@ -91,12 +122,19 @@ def is_over(found: Sequence[Finding]) -> bool:
 async def measure_bounds(posed: ScenarioCase, means: GateContext) -> Finding:
     """How often the verifier may be wrong, as far as an independent truth about its ends is known."""
     if means.find_truth is None:
-        return skip(BOUNDS, "no_truth", "no model of the domain is known: the embedded author is not part of this run")
+        return skip(
+            BOUNDS,
+            "no_truth",
+            "no model of the domain is known: the embedded author is not part of this run",
+        )
     truth = means.find_truth(posed.scenario, posed.environment, means.seed)
     if isinstance(truth, str):
         return skip(BOUNDS, "no_truth", truth)
     ends = await list_ends(posed, means)
-    return keep(BOUNDS, bound_errors((truth(ending.final), accepted) for ending, accepted in ends).model_dump())
+    return keep(
+        BOUNDS,
+        bound_errors((truth(ending.final), accepted) for ending, accepted in ends).model_dump(),
+    )
 
 
 def name_content(subject: EnvironmentCase | ScenarioCase) -> str:

@@ -57,38 +57,58 @@ class ScenarioVersion:
     @property
     def objection(self) -> tuple[str, str] | None:
         """Why it does not stand."""
-        return None if self.draft is not None else (self.complaints[0].code, render(self.complaints))
+        return (
+            None if self.draft is not None else (self.complaints[0].code, render(self.complaints))
+        )
 
     @property
     def fault(self) -> Fault:
-        return "none" if not self.complaints else "state" if self.complaints[0].code in _STATE_REASONS else "spec"
+        return (
+            "none"
+            if not self.complaints
+            else "state"
+            if self.complaints[0].code in _STATE_REASONS
+            else "spec"
+        )
 
     @property
     def content(self) -> Json:
         return self.reply.model_dump(mode="json")
 
 
-async def rehearse_reply(reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
+async def rehearse_reply(
+    reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> ScenarioVersion:
     """A scenario that is there already, run and put to the gates."""
     posed = await execute(reply, place, context, models)
     return posed if posed.draft is None else await rehearse_draft(posed, place, context, models)
 
 
-async def rehearse_draft(posed: ScenarioVersion, place: ScenarioSlot, context: RunContext, models: ModelSession) -> ScenarioVersion:
+async def rehearse_draft(
+    posed: ScenarioVersion, place: ScenarioSlot, context: RunContext, models: ModelSession
+) -> ScenarioVersion:
     """A draft that runs, finished for a moment and put to the gates."""
     assert posed.draft is not None
     try:
         prepared = await prepare(posed.draft, place.environment, context.sandbox)
         scenario = await finish(prepared, context.config.reward, context.sandbox)
     except BuildError as error:
-        return replace(posed, draft=None, complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),))
+        return replace(
+            posed,
+            draft=None,
+            complaints=(Complaint("verifier", str(error.facts["reason"]), error.message),),
+        )
     rehearsal = await rehearse(ScenarioCase(scenario, place.environment), context, models)
     rehearsed = replace(posed, rehearsal=rehearsal, complaints=rehearsal.complaints)
     if not (names := list_waivable(scenario, rehearsal.findings)):
         return rehearsed
-    lighter = await rehearse_draft(replace(posed, draft=waive(posed.draft, names)), place, context, models)
+    lighter = await rehearse_draft(
+        replace(posed, draft=waive(posed.draft, names)), place, context, models
+    )
     # Where something is wrong only without the look-up, such as an attack that is paid then, it stays, and its author is told.
-    better = lighter.draft is not None and all(one in rehearsed.complaints for one in lighter.complaints)
+    better = lighter.draft is not None and all(
+        one in rehearsed.complaints for one in lighter.complaints
+    )
     return lighter if better and len(lighter.complaints) < len(rehearsed.complaints) else rehearsed
 
 
@@ -98,7 +118,11 @@ def refuse(reply: ScenarioReply, code: str, words: str) -> ScenarioVersion:
 
 
 async def execute(
-    reply: ScenarioReply, place: ScenarioSlot, context: RunContext, models: ModelSession, expanded: ScenarioReply | None = None
+    reply: ScenarioReply,
+    place: ScenarioSlot,
+    context: RunContext,
+    models: ModelSession,
+    expanded: ScenarioReply | None = None,
 ) -> ScenarioVersion:
     """Run the reference path on what the reply says the world is. `expanded`: the scenario that this one expands."""
     # As the lake gives it back: a program lists rows in the order of keys, and verify must see the same replies.
@@ -111,35 +135,65 @@ async def execute(
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     reply, parts = unfolded.reply, unfolded.parts
-    linked, bad = link(reply.oracle, place.environment.tools) if context.config.results else (reply.oracle, ())
+    linked, bad = (
+        link(reply.oracle, place.environment.tools)
+        if context.config.results
+        else (reply.oracle, ())
+    )
     if bad:
         return ScenarioVersion(reply, None, list_bad_references(reply, bad))
-    begun, kept, *seen = await context.sandbox.play(program, [reset, Look(), *map(Invoke, linked), Look()])
-    complaints, match = list_complaints(reply, begun, kept, seen, results=context.config.results), None
+    begun, kept, *seen = await context.sandbox.play(
+        program, [reset, Look(), *map(Invoke, linked), Look()]
+    )
+    complaints, match = (
+        list_complaints(reply, begun, kept, seen, results=context.config.results),
+        None,
+    )
     if all(one.outcome == "ok" for one in (begun, kept, *seen)):
         complaints = (*complaints, *list_part_complaints(reply, parts, [kept, *seen[:-1]]))
     complaints = (*complaints, *list_server_complaints(reply, unfolded.enacted, place.environment))
     checks = context.config.dag
-    complaints += await list_dag_complaints(reply, unfolded.enacted, checks, place.environment, reset, context.sandbox)
-    if place.offered is not None and place.offered.binding and all(one.outcome == "ok" for one in (begun, kept, *seen)):
-        match = place.offered.compare(settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]])
+    complaints += await list_dag_complaints(
+        reply, unfolded.enacted, checks, place.environment, reset, context.sandbox
+    )
+    if (
+        place.offered is not None
+        and place.offered.binding
+        and all(one.outcome == "ok" for one in (begun, kept, *seen))
+    ):
+        match = place.offered.compare(
+            settle(linked, seen[:-1]), [read_reply(one) for one in seen[:-1]]
+        )
         complaints = (*complaints, *complain_of_left(match))
     if complaints:
         return ScenarioVersion(reply, None, complaints)
     if context.config.results and isinstance(reply, ChainReply):
         # The chain says where values come from; its calls hold what this session gave.
-        replies, made = [read_reply(one) for one in seen[:-1]], list_keys(seen[-1].state) - list_keys(reply.initial_state)
-        linked, _ = link(refer_to(made - set(map(str, reply.filling.said.values())), reply.oracle, replies), place.environment.tools)
+        replies, made = (
+            [read_reply(one) for one in seen[:-1]],
+            list_keys(seen[-1].state) - list_keys(reply.initial_state),
+        )
+        linked, _ = link(
+            refer_to(made - set(map(str, reply.filling.said.values())), reply.oracle, replies),
+            place.environment.tools,
+        )
     path = record(linked, seen[:-1])
     try:
         chain = await _find_chain(reply, path, place.environment, seen)
     except BuildError as error:
         return refuse(reply, f"chain_{error.facts.get('reason', 'failed')}", error.message)
     draft = _make_draft(place, reply, path, parts, chain, seen[-1], seed, models)
-    return ScenarioVersion(reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft)
+    return ScenarioVersion(
+        reply, draft.model_copy(update={"overlap": match.overlap}) if match else draft
+    )
 
 
-async def _find_chain(reply: ScenarioReply, path: Sequence[Call], environment: Environment, seen: Sequence[Observation]) -> Chain | None:
+async def _find_chain(
+    reply: ScenarioReply,
+    path: Sequence[Call],
+    environment: Environment,
+    seen: Sequence[Observation],
+) -> Chain | None:
     """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
     if isinstance(reply, ChainReply):
         return reply.chain
@@ -163,7 +217,9 @@ def _make_draft(
     models: ModelSession,
 ) -> Draft:
     environment = place.environment
-    asked = {"provider": models.provider, "model": models.model} | describe_prompt(models.last_asked)
+    asked = {"provider": models.provider, "model": models.model} | describe_prompt(
+        models.last_asked
+    )
     origin = environment.origin.model_copy(update=asked)
     return Draft(
         environment=environment.id,

@@ -42,7 +42,12 @@ class PromiseCheck:
         if not self.complaints:
             return (keep(GATE, dict(self.told)),)
         words = [one.render() for one in self.complaints]
-        return (replace(pass_by(GATE, self.complaints[0].code, words[0]), evidence={**self.told, "broken": words}),)
+        return (
+            replace(
+                pass_by(GATE, self.complaints[0].code, words[0]),
+                evidence={**self.told, "broken": words},
+            ),
+        )
 
 
 UNPROMISED = PromiseCheck()
@@ -63,7 +68,9 @@ class PromiseKeeper:
         self._promises = promises
         self._told = set[tuple[str, str]]()
 
-    async def check(self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> PromiseCheck:
+    async def check(
+        self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox
+    ) -> PromiseCheck:
         """What is broken, and what of it is to be sent back."""
         if not self._promises:
             return UNPROMISED
@@ -73,17 +80,40 @@ class PromiseKeeper:
         new = [one for key, one in first.items() if key not in self._told]
         self._told |= set(first)
         checked = {
-            (call.call.name, one) for call in calls for one, before in _list_said(call.promise) if _is_seen(call, one, before=before)
+            (call.call.name, one)
+            for call in calls
+            for one, before in _list_said(call.promise)
+            if _is_seen(call, one, before=before)
         }
         texts = [text for one in self._promises.values() for text in (*one.requires, *one.ensures)]
-        counts = {"statements": len(texts), "compared": len(checked), "prose": sum(read_statement(text) is None for text in texts)}
-        return PromiseCheck(tuple(one.complaint for one in first.values()), tuple(one.complaint for one in new), counts)
+        counts = {
+            "statements": len(texts),
+            "compared": len(checked),
+            "prose": sum(read_statement(text) is None for text in texts),
+        }
+        return PromiseCheck(
+            tuple(one.complaint for one in first.values()),
+            tuple(one.complaint for one in new),
+            counts,
+        )
 
-    async def _play(self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox) -> list[PromisedCall]:
-        accepted = [test for test in tests if test.expect == "success" and not test.setup and test.call.name in self._promises]
+    async def _play(
+        self, environment: Environment, tests: Sequence[Test], sandbox: Sandbox
+    ) -> list[PromisedCall]:
+        accepted = [
+            test
+            for test in tests
+            if test.expect == "success" and not test.setup and test.call.name in self._promises
+        ]
         looked = [test.model_copy(update={"exact": True}) for test in accepted]
         return [
-            PromisedCall(self._promises[test.call.name], test.call, test.initial_state, seen[-1].state, environment.tables)
+            PromisedCall(
+                self._promises[test.call.name],
+                test.call,
+                test.initial_state,
+                seen[-1].state,
+                environment.tables,
+            )
             for test, seen in await play_tests(environment, looked, sandbox)
             if seen[-1].outcome == "ok" and is_object(seen[-1].state)
         ]
@@ -102,16 +132,33 @@ def _is_seen(call: PromisedCall, statement: Statement, *, before: bool) -> bool:
 def _find_broken(calls: Sequence[PromisedCall]) -> Iterator[_Broken]:
     for call in calls:
         for texts, state, code, words in (
-            (call.promise.ensures, call.after, BROKEN, "ended well, and afterwards `{said}` does not hold: {seen}"),
-            (call.promise.requires, call.before, NOT_HELD, "is accepted, and before it `{said}` did not hold: {seen}"),
+            (
+                call.promise.ensures,
+                call.after,
+                BROKEN,
+                "ended well, and afterwards `{said}` does not hold: {seen}",
+            ),
+            (
+                call.promise.requires,
+                call.before,
+                NOT_HELD,
+                "is accepted, and before it `{said}` did not hold: {seen}",
+            ),
         ):
             for said in texts:
                 statement = read_statement(said)
                 if statement is not None and call.holds(statement, state) is False:
-                    yield _describe(call, said, code, words.format(said=said, seen=_show(call, statement, state)))
+                    yield _describe(
+                        call,
+                        said,
+                        code,
+                        words.format(said=said, seen=_show(call, statement, state)),
+                    )
 
 
-async def _find_unrefused(environment: Environment, calls: Sequence[PromisedCall], sandbox: Sandbox) -> list[_Broken]:
+async def _find_unrefused(
+    environment: Environment, calls: Sequence[PromisedCall], sandbox: Sandbox
+) -> list[_Broken]:
     """Calls that are accepted on rows on which what the tool requires does not hold."""
     tried = list(_list_tries(calls))
     plans = [[Reset(state, CLOCK, 0), Invoke(call.call)] for call, _, state in tried]
@@ -125,12 +172,18 @@ async def _find_unrefused(environment: Environment, calls: Sequence[PromisedCall
     return found
 
 
-def _list_tries(calls: Sequence[PromisedCall]) -> Iterator[tuple[PromisedCall, str, dict[str, Json]]]:
+def _list_tries(
+    calls: Sequence[PromisedCall],
+) -> Iterator[tuple[PromisedCall, str, dict[str, Json]]]:
     made = dict[tuple[str, str], int]()
     for call in calls:
         for said in call.promise.requires:
             key, statement = (call.call.name, said), read_statement(said)
-            if statement is None or made.get(key, 0) == _TRIES or not call.holds(statement, call.before):
+            if (
+                statement is None
+                or made.get(key, 0) == _TRIES
+                or not call.holds(statement, call.before)
+            ):
                 continue
             if (state := call.spoil(statement, _list_seen(statement, calls))) is not None:
                 made[key] = made.get(key, 0) + 1
@@ -141,16 +194,27 @@ def _list_seen(statement: Statement, calls: Sequence[PromisedCall]) -> list[Json
     """Values of the column in the rows of all tests, each once."""
     tables = [call.before.get(statement.table) for call in calls]
     rows = [row for table in tables if is_object(table) for row in table.values() if is_object(row)]
-    return list(dict.fromkeys(value for row in rows if isinstance(value := row.get(statement.column), str | int)))
+    return list(
+        dict.fromkeys(
+            value for row in rows if isinstance(value := row.get(statement.column), str | int)
+        )
+    )
 
 
 def _show(call: PromisedCall, statement: Statement, state: Mapping[str, Json]) -> str:
     rows = [(row, held) for row in call.find_rows(statement) if (held := read_row(state, row))]
-    return ", ".join(f"{'/'.join(row)} has {statement.column} {held.get(statement.column)!r}" for row, held in rows[:3])
+    return ", ".join(
+        f"{'/'.join(row)} has {statement.column} {held.get(statement.column)!r}"
+        for row, held in rows[:3]
+    )
 
 
 def _describe(call: PromisedCall, said: str, code: str, words: str) -> _Broken:
     contract = f"The plan of {call.call.name} says so: what it requires must hold before an accepted call, what it ensures after it."
     return _Broken(
-        call.call.name, said, Complaint(GATE, code, words, tool=call.call.name, arguments=call.call.arguments, contract=contract)
+        call.call.name,
+        said,
+        Complaint(
+            GATE, code, words, tool=call.call.name, arguments=call.call.arguments, contract=contract
+        ),
     )

@@ -70,7 +70,9 @@ class GateFindings:
         outcomes: dict[str, GateOutcome] = {}
         for one in self.findings:
             before = outcomes.get(one.gate, one.outcome)
-            outcomes[one.gate] = one.outcome if _WORST.index(one.outcome) < _WORST.index(before) else before
+            outcomes[one.gate] = (
+                one.outcome if _WORST.index(one.outcome) < _WORST.index(before) else before
+            )
         return (keep(LOOP, {"content": self.content, "gates": outcomes}),)
 
 
@@ -78,40 +80,61 @@ UNASKED = GateFindings()
 """Of a version that did not get as far as the gates."""
 
 
-async def rehearse(subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession) -> GateFindings:
+async def rehearse(
+    subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
+) -> GateFindings:
     """What the loop gates find with their open probes. A gate in error says nothing of the version: verify asks it again."""
     if not context.config.rehearse:
         return UNASKED
     lap: Lap = "environments" if isinstance(subject, EnvironmentCase) else "scenarios"
-    means = GateContext(context.sandbox, seed=context.config.run_seed, episodes=context.config.search, probes="open")
-    found = await ask_judge(await run_gates_anywhere(lap, subject, means, context.keepers), subject, context, models)
+    means = GateContext(
+        context.sandbox, seed=context.config.run_seed, episodes=context.config.search, probes="open"
+    )
+    found = await ask_judge(
+        await run_gates_anywhere(lap, subject, means, context.keepers), subject, context, models
+    )
     if isinstance(subject, ScenarioCase) and not is_over(found):
         found = await ask_reader(found, subject, context, models)
     return GateFindings(name_content(subject), tuple(found))
 
 
-async def ask_reader(found: Sequence[Finding], subject: ScenarioCase, context: RunContext, models: ModelSession) -> list[Finding]:
+async def ask_reader(
+    found: Sequence[Finding], subject: ScenarioCase, context: RunContext, models: ModelSession
+) -> list[Finding]:
     """The findings, and that of the gate that asks a reader, where the run asks a judge. Once asked, the reply is journalled."""
     asked = models if asks_judge(context.config.suspicions, models) else None
-    means = GateContext(context.sandbox, asked, context.config.run_seed, fairness=context.config.fairness)
+    means = GateContext(
+        context.sandbox, asked, context.config.run_seed, fairness=context.config.fairness
+    )
     read = await pass_gates([GATES[s16.GATE]], subject, means, [])
     return [*found, *await ask_judge(read, subject, context, models)]
 
 
 async def ask_judge(
-    found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
+    found: Sequence[Finding],
+    subject: EnvironmentCase | ScenarioCase,
+    context: RunContext,
+    models: ModelSession,
 ) -> list[Finding]:
     """The findings once a judge has read each suspicion, where the run asks one."""
-    if not any(one.outcome == "suspected" for one in found) or not asks_judge(context.config.suspicions, models):
+    if not any(one.outcome == "suspected" for one in found) or not asks_judge(
+        context.config.suspicions, models
+    ):
         return list(found)
-    return await rule_on_suspicions(found, subject, models, context.calibrations, await _play_path(subject, context))
+    return await rule_on_suspicions(
+        found, subject, models, context.calibrations, await _play_path(subject, context)
+    )
 
 
-async def _play_path(subject: EnvironmentCase | ScenarioCase, context: RunContext) -> list[Observation]:
+async def _play_path(
+    subject: EnvironmentCase | ScenarioCase, context: RunContext
+) -> list[Observation]:
     """Replies to the calls of the reference path, for the judge to read; none where a look is dear, as at a machine."""
     if not isinstance(subject, ScenarioCase) or not kind_of(subject.environment).looks_freely:
         return []
-    (trial, *_) = await Trials.of(subject, GateContext(context.sandbox, seed=context.config.run_seed)).oracle()
+    (trial, *_) = await Trials.of(
+        subject, GateContext(context.sandbox, seed=context.config.run_seed)
+    ).oracle()
     return trial.replies
 
 
@@ -128,28 +151,47 @@ class WeakeningGuard:
 
     def refuse(self, version: Contract, repair: Repair) -> tuple[Complaint, ...]:
         """Complaints about what there is less of; none about a first version, or one that was asked for afresh."""
-        self._complaints = list_once((*self._complaints, *repair.complaints)) if repair.complaints else ()
-        if self._first is None or not repair.complaints or any(complaint.code == LEFT for complaint in repair.complaints):
+        self._complaints = (
+            list_once((*self._complaints, *repair.complaints)) if repair.complaints else ()
+        )
+        if (
+            self._first is None
+            or not repair.complaints
+            or any(complaint.code == LEFT for complaint in repair.complaints)
+        ):
             self._first = version
         less = find_weakening(self._first, version, self._complaints)
         return tuple(Complaint(LOOP, WEAKENED, words, contract=_AS_MUCH) for words in less)
 
 
-def doubt_request(before: ScenarioReply | None, after: ScenarioReply, repair: Repair) -> tuple[Complaint, ...]:
+def doubt_request(
+    before: ScenarioReply | None, after: ScenarioReply, repair: Repair
+) -> tuple[Complaint, ...]:
     """Complaints about a request that became vaguer, which is read from text: they ask for another version and drop none. S9 asks for
     less in the words."""
-    if before is None or not repair.complaints or any(complaint.source == "S9" for complaint in repair.complaints):
+    if (
+        before is None
+        or not repair.complaints
+        or any(complaint.source == "S9" for complaint in repair.complaints)
+    ):
         return ()
-    return tuple(Complaint(LOOP, VAGUER, words, contract=_AS_MUCH) for words in find_vagueness(before, after))
+    return tuple(
+        Complaint(LOOP, VAGUER, words, contract=_AS_MUCH) for words in find_vagueness(before, after)
+    )
 
 
 def doubt_questions(reply: ScenarioReply) -> tuple[Complaint, ...]:
     """Complaints about hidden facts with too few questions. They ask for another version and drop none: S17 makes what is missing."""
     contract = make_contract(reply)
-    written = {name: list_written(contract, name) for name in contract.hidden if name in contract.facts}
+    written = {
+        name: list_written(contract, name) for name in contract.hidden if name in contract.facts
+    }
     return tuple(
         Complaint(
-            "contract", FEW_QUESTIONS, f"`wordings` holds {len(asked)} questions for {name!r} that do not name its value", contract=_FIVE
+            "contract",
+            FEW_QUESTIONS,
+            f"`wordings` holds {len(asked)} questions for {name!r} that do not name its value",
+            contract=_FIVE,
         )
         for name, asked in written.items()
         if len(asked) < FEWEST

@@ -17,7 +17,14 @@ from envmill.errors import SettingsError
 from envmill.gates.base import Finding, drop
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.recipes.drafting.locked import REASON, Locked, Parts, render_checks, render_facts, render_rules
+from envmill.recipes.drafting.locked import (
+    REASON,
+    Locked,
+    Parts,
+    render_checks,
+    render_facts,
+    render_rules,
+)
 from envmill.verifiers.bounds import limit_share
 from envmill.version import __version__
 from schemas.base import Record
@@ -63,16 +70,27 @@ class Doubts:
 def list_queue(lake: Lake, run: str) -> list[ReviewItem]:
     """Kept environments and scenarios of a run: what nobody looked at first, and of that the riskiest."""
     rows = lake.read(Attrition, run)
-    kept = {row.subject for row in rows if (row.stage, row.gate, row.outcome) == ("filter", "exit", "kept")}
+    kept = {
+        row.subject
+        for row in rows
+        if (row.stage, row.gate, row.outcome) == ("filter", "exit", "kept")
+    }
     judged = {subject: one.judgement for subject, one in latest_judgements(lake).items()}
     repairs = Counter(row.subject for row in rows if row.gate == "exit" and row.try_number > 1)
     open_gates = Counter(row.subject for row in rows if row.outcome == "not_measured")
     suspicions = Counter(row.subject for row in rows if row.outcome == "suspected")
     attacks = Counter(one.scenario for one in lake.read(Attack, run))
     doubts = Doubts(open_gates, suspicions, repairs)
-    found = [_weigh_environment(one, doubts) for one in lake.read(Environment, run) if one.id in kept]
-    found += [_weigh_scenario(one, doubts, attacks) for one in lake.read(Scenario, run) if one.id in kept]
-    items = [ReviewItem(subject, title, sum(risks.values()), _describe(risks), judged.get(subject, "")) for subject, title, risks in found]
+    found = [
+        _weigh_environment(one, doubts) for one in lake.read(Environment, run) if one.id in kept
+    ]
+    found += [
+        _weigh_scenario(one, doubts, attacks) for one in lake.read(Scenario, run) if one.id in kept
+    ]
+    items = [
+        ReviewItem(subject, title, sum(risks.values()), _describe(risks), judged.get(subject, ""))
+        for subject, title, risks in found
+    ]
     return sorted(items, key=lambda one: (one.reviewed != "", -one.risk, one.subject))
 
 
@@ -96,11 +114,21 @@ def _weigh_scenario(one: Scenario, doubts: Doubts, attacks: Counter[str]) -> Wei
 
 
 def _describe(risks: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.2g}" for name, value in sorted(risks.items(), key=lambda pair: -pair[1]) if value > 0)
+    return ", ".join(
+        f"{name} {value:.2g}"
+        for name, value in sorted(risks.items(), key=lambda pair: -pair[1])
+        if value > 0
+    )
 
 
 def write_review(
-    lake: Lake, run: str, subject: str, reviewer: str, judgement: Judgement, note: str = "", locks: Sequence[str] = ()
+    lake: Lake,
+    run: str,
+    subject: str,
+    reviewer: str,
+    judgement: Judgement,
+    note: str = "",
+    locks: Sequence[str] = (),
 ) -> Review:
     """One judgement, beside the run's own rows. A lock must name what is there: a lock on nothing would hold nothing."""
     if not reviewer.strip():
@@ -109,10 +137,21 @@ def write_review(
         raise SettingsError("A rejection says why: give it a --note.")
     if missing := [lock for lock in locks if lock not in list_lockable(lake, run, subject)]:
         known = "\n".join(f"  {one}" for one in list_lockable(lake, run, subject)) or "  (nothing)"
-        raise SettingsError(f"{subject} has no rule, fact or check {missing[0]!r}. It has:\n{known}")
+        raise SettingsError(
+            f"{subject} has no rule, fact or check {missing[0]!r}. It has:\n{known}"
+        )
     now = datetime.now(UTC).isoformat()
-    review = Review(subject=subject, reviewer=reviewer, judgement=judgement, note=note, locks=list(locks), reviewed_at=now)
-    lake.put(Review, [review], f"{GATE}-{uuid4().hex}", Stamp(run, GATE, "", 0, 1, __version__, now))
+    review = Review(
+        subject=subject,
+        reviewer=reviewer,
+        judgement=judgement,
+        note=note,
+        locks=list(locks),
+        reviewed_at=now,
+    )
+    lake.put(
+        Review, [review], f"{GATE}-{uuid4().hex}", Stamp(run, GATE, "", 0, 1, __version__, now)
+    )
     return review
 
 
@@ -126,7 +165,11 @@ def name_pair(one: str, other: str) -> str:
 
 def read_pairs(subjects: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs of scenarios among subjects of reviews."""
-    pairs = (subject.removeprefix(_SAME).split(":", 1) for subject in subjects if subject.startswith(_SAME))
+    pairs = (
+        subject.removeprefix(_SAME).split(":", 1)
+        for subject in subjects
+        if subject.startswith(_SAME)
+    )
     return [(one, other) for one, other in pairs]
 
 
@@ -143,13 +186,18 @@ def _render_parts(record: Record) -> Parts:
     if isinstance(record, Environment):
         return render_rules(record.rules)
     if isinstance(record, Scenario):
-        return render_facts(record.user.facts) | render_checks([*record.verifier.goals, *record.verifier.guards])
+        return render_facts(record.user.facts) | render_checks(
+            [*record.verifier.goals, *record.verifier.guards]
+        )
     return {}
 
 
 def read_reviews(lake: Lake) -> list[Review]:
     """Of every run, oldest first: ids are made of content, so that what was said of a thing holds wherever it comes up."""
-    return sorted((one for run in lake.runs_with(Review) for one in lake.read(Review, run)), key=lambda one: one.reviewed_at)
+    return sorted(
+        (one for run in lake.runs_with(Review) for one in lake.read(Review, run)),
+        key=lambda one: one.reviewed_at,
+    )
 
 
 def latest_judgements(lake: Lake) -> dict[str, Review]:
@@ -160,8 +208,15 @@ def latest_judgements(lake: Lake) -> dict[str, Review]:
 def find_rejected(lake: Lake, subjects: Iterable[str]) -> dict[str, Finding]:
     """Subject → why it goes no further. The latest judgement counts."""
     latest = latest_judgements(lake)
-    rejected = {subject: latest[subject] for subject in subjects if subject in latest and latest[subject].judgement == "reject"}
-    return {subject: drop(GATE, "rejected", f"{one.reviewer}: {one.note}", {"review": one.id}) for subject, one in rejected.items()}
+    rejected = {
+        subject: latest[subject]
+        for subject in subjects
+        if subject in latest and latest[subject].judgement == "reject"
+    }
+    return {
+        subject: drop(GATE, "rejected", f"{one.reviewer}: {one.note}", {"review": one.id})
+        for subject, one in rejected.items()
+    }
 
 
 class Locks:
@@ -175,7 +230,9 @@ class Locks:
             parts = _render_parts(record)
             for review in (one for one in reviews if one.subject == record.id):
                 for origin in _list_origins(record):
-                    self._held.setdefault(origin, {}).update({name: parts[name] for name in review.locks if name in parts})
+                    self._held.setdefault(origin, {}).update(
+                        {name: parts[name] for name in review.locks if name in parts}
+                    )
 
     def of(self, origin: str) -> Locked:
         """Of a blueprint or its seed: rules. Of a draft or its place: facts and checks."""
@@ -186,13 +243,23 @@ class Locks:
         for record in records:
             locked = self.of(next(_list_origins(record), ""))
             if changed := list(locked.beyond(_render_parts(record) if locked.parts else {}).parts):
-                return drop(GATE, REASON, f"{record.id} changes {changed[0]!r}, which a reviewer locked", {"changed": changed})
+                return drop(
+                    GATE,
+                    REASON,
+                    f"{record.id} changes {changed[0]!r}, which a reviewer locked",
+                    {"changed": changed},
+                )
         return None
 
 
 def _find_records(lake: Lake, subjects: set[str]) -> Iterator[Record]:
     for run in lake.runs_with(Environment):
-        yield from (one for kind in (Environment, Scenario) for one in lake.read(kind, run) if one.id in subjects)
+        yield from (
+            one
+            for kind in (Environment, Scenario)
+            for one in lake.read(kind, run)
+            if one.id in subjects
+        )
 
 
 def name_place(environment: str, number: int) -> str:
@@ -230,7 +297,15 @@ class Acceptance:
 
 def sample_bundle(lake: Lake, bundle: Bundle) -> Acceptance:
     """The order is drawn from ids, so that nobody chooses and everybody gets the same."""
-    order = sorted(bundle.scenarios, key=lambda one: hashlib.blake2b(f"{bundle.id}:{one}".encode()).digest())
+    order = sorted(
+        bundle.scenarios, key=lambda one: hashlib.blake2b(f"{bundle.id}:{one}".encode()).digest()
+    )
     judged = {subject: one.judgement for subject, one in latest_judgements(lake).items()}
     seen = next((index for index, subject in enumerate(order) if subject not in judged), len(order))
-    return Acceptance(bundle.id, len(order), tuple(order), seen, sum(judged[one] == "reject" for one in order[:seen]))
+    return Acceptance(
+        bundle.id,
+        len(order),
+        tuple(order),
+        seen,
+        sum(judged[one] == "reject" for one in order[:seen]),
+    )

@@ -24,14 +24,20 @@ _ALIKE = 0.5
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
     """By the domain's name alone, so that it is the same in every run: what was once held out is never trained on later."""
-    place = int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest()) / 2**64 * 100
+    place = (
+        int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest())
+        / 2**64
+        * 100
+    )
     test, validation = holdout.get("test", 0), holdout.get("validation", 0)
     return "test" if place < test else "validation" if place < test + validation else "train"
 
 
 def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict[str, Split]:
     """Environment id → split. Where like environments have domains with different splits, the most held out one wins for all of them."""
-    own: dict[str, Split] = {one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments}
+    own: dict[str, Split] = {
+        one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments
+    }
     if len(set(own.values())) < 2:
         return {one.id: own[one.brief.theme] for one in environments}
     given: dict[str, Split] = {}
@@ -75,7 +81,16 @@ def _list_likenesses(environments: Sequence[Environment]) -> Iterator[tuple[str,
 def _list_interface(environment: Environment) -> Runs:
     """Tools, and parameters under their tool."""
     tools = [tool.name for tool in environment.tools]
-    return frozenset([*tools, *(f"{tool.name}({name})" for tool in environment.tools for name in tool.parameters.get("properties", {}))])
+    return frozenset(
+        [
+            *tools,
+            *(
+                f"{tool.name}({name})"
+                for tool in environment.tools
+                for name in tool.parameters.get("properties", {})
+            ),
+        ]
+    )
 
 
 def _list_program(environment: Environment) -> Runs:

@@ -17,7 +17,9 @@ AGAIN = 10
 """Of so many items one is put to all probes again, and must come to what the loop found."""
 
 
-async def verify_environment(subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession) -> Result:
+async def verify_environment(
+    subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession
+) -> Result:
     """The environments' gates. Models are asked for opinions only where the run wants that."""
     built = EnvironmentCase(subject.record.environment, subject.record.tests)
     found = await _check("environments", built, subject.record.held, context)
@@ -32,10 +34,16 @@ async def verify_environment(subject: Subject[EnvironmentWithTests], context: Ru
     return Result(findings=(*found, *await _rule(reviewed, built, context, models)))
 
 
-async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession) -> Result:
+async def verify_scenario(
+    subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession
+) -> Result:
     """The scenarios' gates. A model is asked about suspicions, and where one plays the user."""
     placed = subject.record
-    posed = ScenarioCase(placed.record, placed.environment, tuple(one for one in placed.siblings if one.id != placed.record.id))
+    posed = ScenarioCase(
+        placed.record,
+        placed.environment,
+        tuple(one for one in placed.siblings if one.id != placed.record.id),
+    )
     found = await _check("scenarios", posed, placed.held, context)
     if not is_over(found):
         found = await _rule(found, posed, context, models)
@@ -47,7 +55,10 @@ async def verify_scenario(subject: Subject[PlacedScenario[Scenario]], context: R
 
 
 async def _rule(
-    found: Sequence[Finding], subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
+    found: Sequence[Finding],
+    subject: EnvironmentCase | ScenarioCase,
+    context: RunContext,
+    models: ModelSession,
 ) -> list[Finding]:
     """The findings once a judge has read each suspicion."""
     return _let_pass(await ask_judge(found, subject, context, models), context)
@@ -58,24 +69,45 @@ def _let_pass(found: Sequence[Finding], context: RunContext) -> list[Finding]:
 
 
 def _make_means(context: RunContext) -> GateContext:
-    return GateContext(context.sandbox, seed=context.config.run_seed, observes=context.config.observe)
+    return GateContext(
+        context.sandbox, seed=context.config.run_seed, observes=context.config.observe
+    )
 
 
-async def _ask_user(posed: ScenarioCase, context: RunContext, models: ModelSession, found: Sequence[Finding]) -> list[Finding]:
+async def _ask_user(
+    posed: ScenarioCase, context: RunContext, models: ModelSession, found: Sequence[Finding]
+) -> list[Finding]:
     """What the scripted user tells is said of exports that carry it; what the model tells is said of this run's conversations. What the
     judge was asked about the opening stays as it was ruled: the gate only suspects the same words again."""
     means = replace(_make_means(context), models=models)
-    others = [one for one in found if one.gate != s17.GATE or one.outcome in ("suspected", "cleared")]
+    others = [
+        one for one in found if one.gate != s17.GATE or one.outcome in ("suspected", "cleared")
+    ]
     asked = await pass_gates([GATES[s17.GATE]], posed, means, [])
     return [*others, *(one for one in asked if one.outcome != "suspected")]
 
 
-async def _check(lap: Lap, subject: EnvironmentCase | ScenarioCase, held: Mapping[str, GateOutcome], context: RunContext) -> list[Finding]:
+async def _check(
+    lap: Lap,
+    subject: EnvironmentCase | ScenarioCase,
+    held: Mapping[str, GateOutcome],
+    context: RunContext,
+) -> list[Finding]:
     """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one item in ten the loop is repeated."""
-    means = replace(_make_means(context), episodes=context.config.search, find_truth=context.find_truth)
+    means = replace(
+        _make_means(context), episodes=context.config.search, find_truth=context.find_truth
+    )
     if held and int(digest(name_content(subject), 8), 16) % AGAIN == 0:
-        repeated = await run_gates_anywhere(lap, subject, replace(means, probes="open"), context.keepers)
-        if differing := sorted({one.gate for one in repeated if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")}):
+        repeated = await run_gates_anywhere(
+            lap, subject, replace(means, probes="open"), context.keepers
+        )
+        if differing := sorted(
+            {
+                one.gate
+                for one in repeated
+                if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")
+            }
+        ):
             words = f"{', '.join(differing)} held in the repair loop and does not hold for the same content now"
             return [*repeated, fail(LOOP, "not_repeated", words)]
     passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
@@ -85,9 +117,16 @@ async def _check(lap: Lap, subject: EnvironmentCase | ScenarioCase, held: Mappin
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
     """What the search attacker was paid for. A machine is attacked by forgers that are known by name: there is nothing to remember."""
     found: dict[str, Attack] = {}
-    searched = [finding.evidence for finding in findings if finding.gate == "S13" and finding.evidence]
+    searched = [
+        finding.evidence for finding in findings if finding.gate == "S13" and finding.evidence
+    ]
     for attack in (each for evidence in searched for each in evidence.get("attacks", ())):
-        told = {name: attack[name] for name in ("manner", "calls", "said", "reward", "solves", "final_state_hash")}
-        one = Attack.model_validate({"environment": scenario.environment, "scenario": scenario.id} | told)
+        told = {
+            name: attack[name]
+            for name in ("manner", "calls", "said", "reward", "solves", "final_state_hash")
+        }
+        one = Attack.model_validate(
+            {"environment": scenario.environment, "scenario": scenario.id} | told
+        )
         found.setdefault(one.id, one)
     yield from found.values()

@@ -32,4 +32,7 @@ def audit_graph(graph: ToolGraph) -> Audit:
         for one in required
         if not one.told and not graph.links.get(one.index)
     )
-    return Audit(lacking, tuple(tool.name for index, tool in enumerate(graph.tools) if index not in graph.reachable))
+    return Audit(
+        lacking,
+        tuple(tool.name for index, tool in enumerate(graph.tools) if index not in graph.reachable),
+    )

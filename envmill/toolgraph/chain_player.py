@@ -15,7 +15,19 @@ from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, 
 from envmill.toolgraph.parameters import find_type
 from envmill.toolgraph.validity import WRITTEN
 from schemas.base import Json, is_array, is_object
-from schemas.chain import Branch, Chain, ChainStep, Filling, FromItem, FromNode, FromRecord, Loop, Node, Reason, Source
+from schemas.chain import (
+    Branch,
+    Chain,
+    ChainStep,
+    Filling,
+    FromItem,
+    FromNode,
+    FromRecord,
+    Loop,
+    Node,
+    Reason,
+    Source,
+)
 from schemas.environment import Call
 
 
@@ -34,7 +46,14 @@ class Enacted:
     """Reasoning node → what it gave, each time."""
 
 
-async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, sandbox: Sandbox, most: int = WRITTEN.most) -> Enacted:
+async def enact(
+    chain: Chain,
+    filling: Filling,
+    program: Program,
+    reset: Reset,
+    sandbox: Sandbox,
+    most: int = WRITTEN.most,
+) -> Enacted:
     """BuildError, with a `reason`, where a value has no source, a call is refused, the same calls do not answer alike twice, or there are
     more than `most` of them."""
     async with sandbox.session(program) as session:
@@ -49,7 +68,13 @@ async def enact(chain: Chain, filling: Filling, program: Program, reset: Reset, 
     for step, seen, once_more in zip(walker.made_by, walker.observed, again, strict=True):
         if (seen.parts, seen.state_hash) != (once_more.parts, once_more.state_hash):
             raise _stick("unstable", f"the calls up to {step} do not answer alike twice")
-    return Enacted(walker.calls, walker.made_by, [read_reply(one) for one in walker.observed], end.state or {}, walker.derived)
+    return Enacted(
+        walker.calls,
+        walker.made_by,
+        [read_reply(one) for one in walker.observed],
+        end.state or {},
+        walker.derived,
+    )
 
 
 @dataclass
@@ -92,7 +117,10 @@ class _Walker:
         call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
         seen = await self.session.step(Invoke(call))
         if seen.outcome != "ok":
-            raise _stick("refused", f"{step.id} ({call.name} {arguments}) ended in {seen.outcome} ({seen.code}: {seen.message})")
+            raise _stick(
+                "refused",
+                f"{step.id} ({call.name} {arguments}) ended in {seen.outcome} ({seen.code}: {seen.message})",
+            )
         self.calls.append(call)
         self.made_by.append(step.id)
         self.observed.append(seen)
@@ -101,7 +129,9 @@ class _Walker:
     async def _repeat(self, loop: Loop) -> None:
         items = self._find(loop.over, loop.id)
         if not is_array(items) or not items:
-            raise _stick("empty_list", f"{loop.id} goes over {loop.over.path!r}, and there is nothing in it")
+            raise _stick(
+                "empty_list", f"{loop.id} goes over {loop.over.path!r}, and there is nothing in it"
+            )
         self.over[loop.id] = loop.over.path
         for item in items:
             self.known[loop.id] = item
@@ -112,10 +142,19 @@ class _Walker:
         if isinstance(source, FromNode):
             return self._take(source.node, source.path)
         if isinstance(source, FromItem):
-            return self._take(source.loop, cut_item_path(source.path, self.over.get(source.loop, "")))
+            return self._take(
+                source.loop, cut_item_path(source.path, self.over.get(source.loop, ""))
+            )
         if isinstance(source, FromRecord):
             return self._resolve(source)
-        spelled = next((one for one in (place, f"{place}[]", place.removesuffix("[]")) if one in self.filling.said), "")
+        spelled = next(
+            (
+                one
+                for one in (place, f"{place}[]", place.removesuffix("[]"))
+                if one in self.filling.said
+            ),
+            "",
+        )
         if not spelled:
             raise _stick("not_said", f"nobody says what {place} is")
         return self.filling.said[spelled]
@@ -129,7 +168,10 @@ class _Walker:
         held = self.reset.state.get(source.table)
         row = held.get(self.filling.records.get(source.table, "")) if is_object(held) else None
         if not is_object(row) or source.column not in row:
-            raise _stick("no_record", f"no record is named whose {source.table}.{source.column} could be taken")
+            raise _stick(
+                "no_record",
+                f"no record is named whose {source.table}.{source.column} could be taken",
+            )
         return row[source.column]
 
     def _derive(self, reason: Reason) -> Json:
@@ -147,7 +189,10 @@ class _Walker:
             return values[0]
         told = self._take(source.node, pick.path)
         if not is_array(told) or len(told) != len(values) or pick.equals not in told:
-            raise _stick("nothing_chosen", f"{reason.id}: of {len(values)} none has {pick.path} {pick.equals!r}")
+            raise _stick(
+                "nothing_chosen",
+                f"{reason.id}: of {len(values)} none has {pick.path} {pick.equals!r}",
+            )
         return values[told.index(pick.equals)]
 
     def _compare(self, branch: Branch) -> bool:
@@ -195,14 +240,19 @@ def read_path(value: Json, path: str) -> Json:
         name = part.removesuffix("[]")
         if name:
             if not is_object(value) or name not in value:
-                raise _stick("no_output", f"there is no {name!r} in what was answered, so {path!r} leads nowhere")
+                raise _stick(
+                    "no_output",
+                    f"there is no {name!r} in what was answered, so {path!r} leads nowhere",
+                )
             value = value[name]
         if part.endswith("[]"):
             if not is_array(value):
                 raise _stick("no_output", f"{path!r} goes through a list, and there is none")
             rest = ".".join([one for one in path.split(".") if one][place + 1 :])
             found = [read_path(item, rest) for item in value]
-            return [each for one in found for each in (one if "[]" in rest and is_array(one) else [one])]
+            return [
+                each for one in found for each in (one if "[]" in rest and is_array(one) else [one])
+            ]
     return value
 
 

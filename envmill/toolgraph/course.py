@@ -10,7 +10,17 @@ from operator import itemgetter
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.parameters import NOBODY, ToolParameter, render_argument
 from envmill.toolgraph.validity import settle
-from schemas.chain import Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Node, Reason, Source
+from schemas.chain import (
+    Chain,
+    ChainStep,
+    FromItem,
+    FromNode,
+    FromRecord,
+    FromUser,
+    Node,
+    Reason,
+    Source,
+)
 
 GIVEN_ON = 0.7
 """How often an argument that a user could say is taken from an earlier reply where there is one."""
@@ -60,10 +70,14 @@ class Course:
             return bound
         reasons, arguments = list[Node](), dict[str, Source]()
         for path, (source, choice) in bound.items():
-            arguments[render_argument(path)] = self._choose(choice, reasons) if choice is not None else source
+            arguments[render_argument(path)] = (
+                self._choose(choice, reasons) if choice is not None else source
+            )
         self._settle(tool)
         self._end(tool, arguments)
-        step = ChainStep(id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments)
+        step = ChainStep(
+            id=f"s{len(self.steps) + 1}", tool=self.graph.tools[tool].name, arguments=arguments
+        )
         return [*reasons, step]
 
     def _end(self, tool: int, arguments: dict[str, Source]) -> None:
@@ -71,7 +85,11 @@ class Course:
         parameters = self.graph.parameters
         if tool in parameters.ending:
             takers = [(path, parameters.find_input(tool, path)) for path in arguments]
-            about = [path for path, taker in takers if taker and taker.words[:-1] == parameters.entities[tool]]
+            about = [
+                path
+                for path, taker in takers
+                if taker and taker.words[:-1] == parameters.entities[tool]
+            ]
             self._gone.update(arguments[path] for path in about)
 
     def _settle(self, tool: int) -> None:
@@ -85,7 +103,11 @@ class Course:
         """Path → where its value comes from. Something must tie the tool to what was done before, unless a later one will."""
         bound, tied = dict[str, Bound](), loose or not self.steps or self._is_bound(tool)
         for taker in self.graph.required[tool]:
-            found = self._find_flow(taker) if not taker.told or self.chance.random() < GIVEN_ON else None
+            found = (
+                self._find_flow(taker)
+                if not taker.told or self.chance.random() < GIVEN_ON
+                else None
+            )
             tied |= found is not None and self._ties(found)
             source = found or self._find_elsewhere(taker)
             if source is None:
@@ -103,7 +125,11 @@ class Course:
     def _find_elsewhere(self, taker: ToolParameter) -> Bound | None:
         if taker.told:
             return FromUser(), None
-        columns = [one for link in self.graph.links.get(taker.index, ()) if (one := self.graph.parameters.all[link.giver]).owner == NOBODY]
+        columns = [
+            one
+            for link in self.graph.links.get(taker.index, ())
+            if (one := self.graph.parameters.all[link.giver]).owner == NOBODY
+        ]
         if not columns:
             return None
         table, _, column = columns[0].path.partition(".")
@@ -118,13 +144,17 @@ class Course:
             if taker.required and (tied or not taker.told):
                 continue
             found = self._find_flow(taker) if not tied or self.chance.random() < OPTIONAL else None
-            beside = self._find_beside(tool, taker) if found and (tied or self._ties(found)) else None
+            beside = (
+                self._find_beside(tool, taker) if found and (tied or self._ties(found)) else None
+            )
             if found and beside is not None:
                 tied, left = True, left - 1
                 yield taker, found
                 yield from beside
 
-    def _find_beside(self, tool: int, taker: ToolParameter) -> list[tuple[ToolParameter, Bound]] | None:
+    def _find_beside(
+        self, tool: int, taker: ToolParameter
+    ) -> list[tuple[ToolParameter, Bound]] | None:
         """What an optional input brings with it, since the part that it stands in cannot do without; None where that has no source."""
         found = list[tuple[ToolParameter, Bound]]()
         for one in self.graph.find_needed(tool, [taker.path]):
@@ -165,13 +195,22 @@ class Course:
         return FromNode(node=self._chosen.get((choice.node, choice.path), "")) not in self._gone
 
     def _reach(self, giver: ToolParameter, taker: ToolParameter) -> Bound | None:
-        if self.loop and giver.owner == self.loop[1] and giver.depth == 1 and giver.path.startswith(f"{self.loop[2]}."):
+        if (
+            self.loop
+            and giver.owner == self.loop[1]
+            and giver.depth == 1
+            and giver.path.startswith(f"{self.loop[2]}.")
+        ):
             item = FromItem(loop=self.loop[0], path=giver.path)
             return None if item in self._gone or self._is_said(taker) else (item, None)
         source = FromNode(node=self.steps[giver.owner], path=giver.path)
         if giver.depth <= taker.depth:
             return None if source in self._gone else (source, None)
-        return (source, source) if giver.depth == taker.depth + 1 and self._is_free(source) and not self._is_said(taker) else None
+        return (
+            (source, source)
+            if giver.depth == taker.depth + 1 and self._is_free(source) and not self._is_said(taker)
+            else None
+        )
 
     def _is_said(self, taker: ToolParameter) -> bool:
         """Whether a person would just say it. No one picks a capacity out of a list of other things, or takes the number of something new
@@ -179,7 +218,9 @@ class Course:
         if not taker.told or not taker.is_reference:
             return taker.told
         about = self.graph.parameters.entities[taker.owner]
-        own = [one for one in self.graph.required[taker.owner] if one.told and one.words[:-1] == about]
+        own = [
+            one for one in self.graph.required[taker.owner] if one.told and one.words[:-1] == about
+        ]
         return taker.words[:-1] == about and len(own) > 1
 
     def _choose(self, of: FromNode, reasons: list[Node]) -> FromNode:

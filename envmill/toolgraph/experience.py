@@ -34,13 +34,17 @@ class Experience:
     replies: Mapping[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
 
 
-async def gather_experience(environment: Environment, tests: Sequence[Test], rows: Mapping[str, Json], sandbox: Sandbox) -> Experience:
+async def gather_experience(
+    environment: Environment, tests: Sequence[Test], rows: Mapping[str, Json], sandbox: Sandbox
+) -> Experience:
     """`rows`: the environment's own, where it has any; they stand first among the states."""
     calls, replies = defaultdict[str, list[Call]](list), defaultdict[str, list[Json]](list)
     program = Program.of(environment)
     for test in [one for one in tests if one.expect == "success"][:TESTS]:
         made = [*test.setup, test.call]
-        begun, *seen = await sandbox.play(program, [Reset(test.initial_state, CLOCK, 0), *map(Invoke, made)])
+        begun, *seen = await sandbox.play(
+            program, [Reset(test.initial_state, CLOCK, 0), *map(Invoke, made)]
+        )
         for call, one in zip(made, seen, strict=True):
             if begun.outcome == one.outcome == "ok":
                 calls[call.name].append(call)
@@ -50,9 +54,20 @@ async def gather_experience(environment: Environment, tests: Sequence[Test], row
 
 async def weave_experience(environment: Environment, experience: Experience) -> ToolGraph:
     """The graph by the types that tools promise, else by what they were seen to reply."""
-    keys = {key: table for state in experience.states for table, held in state.items() if is_object(held) for key in held}
+    keys = {
+        key: table
+        for state in experience.states
+        for table, held in state.items()
+        if is_object(held)
+        for key in held
+    }
     drawn = sketch_environment(environment, experience.replies, ACTORS, keys)
-    sketches = [one.model_copy(update={"outputs": _drop_null(one.outputs, experience.replies.get(one.name, ()))}) for one in drawn]
+    sketches = [
+        one.model_copy(
+            update={"outputs": _drop_null(one.outputs, experience.replies.get(one.name, ()))}
+        )
+        for one in drawn
+    ]
     return await weave(sketches, [NameEvidence(), TableEvidence()], environment.tables)
 
 
@@ -61,12 +76,21 @@ def _drop_null(schema: Json, seen: Sequence[Json]) -> Json:
     if not is_object(schema):
         return schema
     if is_object(items := schema.get("items")):
-        return schema | {"items": _drop_null(items, [one for value in seen if is_array(value) for one in value])}
+        return schema | {
+            "items": _drop_null(items, [one for value in seen if is_array(value) for one in value])
+        }
     objects, properties = [value for value in seen if is_object(value)], schema.get("properties")
     if not objects or not is_object(properties):
         return schema
-    held = {name: [value[name] for value in objects if value.get(name) is not None] for name in properties}
-    return schema | {"properties": {name: _drop_null(part, held[name]) for name, part in properties.items() if held[name]}}
+    held = {
+        name: [value[name] for value in objects if value.get(name) is not None]
+        for name in properties
+    }
+    return schema | {
+        "properties": {
+            name: _drop_null(part, held[name]) for name, part in properties.items() if held[name]
+        }
+    }
 
 
 def _list_states(tests: Sequence[Test], rows: Mapping[str, Json]) -> tuple[dict[str, Json], ...]:

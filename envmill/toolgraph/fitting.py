@@ -19,23 +19,39 @@ def find_refusal(parameters: Parameters, giver: ToolParameter, taker: ToolParame
         return fault
     if _are_strangers(parameters, giver, taker):
         return "another entity"
-    return "" if taker.is_reference or _are_neighbours(parameters, giver, taker) else "a mere value of another service"
+    return (
+        ""
+        if taker.is_reference or _are_neighbours(parameters, giver, taker)
+        else "a mere value of another service"
+    )
 
 
 def find_type_fault(giver: ToolParameter, taker: ToolParameter) -> str:
     """Types must agree, as far as they are known; truth values and free objects stand for nothing beyond their own record."""
     if {giver.type, taker.type} & {"boolean", "object", "array", "null"}:
         return "no value to give on"
-    if giver.type and taker.type and giver.type != taker.type and (giver.type, taker.type) not in _WIDER:
+    if (
+        giver.type
+        and taker.type
+        and giver.type != taker.type
+        and (giver.type, taker.type) not in _WIDER
+    ):
         return "type"
     if giver.format and taker.format and giver.format != taker.format:
         return "format"
-    return "choices" if taker.choices and giver.choices and not set(giver.choices) & set(taker.choices) else ""
+    return (
+        "choices"
+        if taker.choices and giver.choices and not set(giver.choices) & set(taker.choices)
+        else ""
+    )
 
 
 def _are_neighbours(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:
     """Whether both belong to one service; records belong to all."""
-    return giver.owner == NOBODY or parameters.services[giver.owner] == parameters.services[taker.owner]
+    return (
+        giver.owner == NOBODY
+        or parameters.services[giver.owner] == parameters.services[taker.owner]
+    )
 
 
 def _are_strangers(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:

@@ -41,7 +41,11 @@ class ToolGraph:
         """Input → tools that could give it, the strongest first."""
         all = self.parameters.all
         return {
-            taker: tuple(dict.fromkeys(all[link.giver].owner for link in found if all[link.giver].owner != NOBODY))
+            taker: tuple(
+                dict.fromkeys(
+                    all[link.giver].owner for link in found if all[link.giver].owner != NOBODY
+                )
+            )
             for taker, found in self.links.items()
         }
 
@@ -71,7 +75,9 @@ class ToolGraph:
                 pair = (producer, parameter.owner)
                 labels[pair] = max(label, labels.get(pair, label), key=WEIGHTS.__getitem__)
         for pair, bonds in self.bonds.items():
-            labels.update((pair, bond.label) for bond in bonds if bond.label is not None and pair in labels)
+            labels.update(
+                (pair, bond.label) for bond in bonds if bond.label is not None and pair in labels
+            )
         return labels
 
     def is_bound(self, first: int, then: int) -> bool:
@@ -84,7 +90,9 @@ class ToolGraph:
         """Tool → successor → how readily a walk goes there: its label's weight, and more for a bond."""
         weights: list[dict[int, float]] = [{} for _ in self.tools]
         for (first, then), label in self.labels.items():
-            weights[first][then] = WEIGHTS[label] + max((bond.strength for bond in self.bonds.get((first, then), ())), default=0.0)
+            weights[first][then] = WEIGHTS[label] + max(
+                (bond.strength for bond in self.bonds.get((first, then), ())), default=0.0
+            )
         return weights
 
     @cached_property
@@ -106,7 +114,9 @@ class ToolGraph:
     @cached_property
     def linked(self) -> list[tuple[ToolParameter, ...]]:
         """Tool → inputs that something could give."""
-        return [tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs]
+        return [
+            tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs
+        ]
 
     @cached_property
     def companions(self) -> list[dict[str, tuple[ToolParameter, ...]]]:
@@ -127,7 +137,11 @@ class ToolGraph:
     def recorded(self) -> frozenset[int]:
         """Inputs that some record holds."""
         all = self.parameters.all
-        return frozenset(taker for taker, found in self.links.items() if any(all[link.giver].owner == NOBODY for link in found))
+        return frozenset(
+            taker
+            for taker, found in self.links.items()
+            if any(all[link.giver].owner == NOBODY for link in found)
+        )
 
     @cached_property
     def makers(self) -> dict[str, tuple[int, ...]]:
@@ -151,7 +165,9 @@ class ToolGraph:
     def _is_callable(self, tool: int, reached: set[int]) -> bool:
         def is_supplied(taker: ToolParameter) -> bool:
             known = taker.told or taker.index in self.recorded
-            return known or any(producer in reached for producer in self.producers.get(taker.index, ()))
+            return known or any(
+                producer in reached for producer in self.producers.get(taker.index, ())
+            )
 
         return all(map(is_supplied, self.required[tool]))
 
@@ -165,7 +181,9 @@ class ToolGraph:
     def sources(self) -> tuple[int, ...]:
         """Those of them that give something and rest strongly on nothing."""
         needy = {then for (_, then), label in self.labels.items() if label == "strong"}
-        return tuple(tool for tool in self.starts if self.parameters.outputs[tool] and tool not in needy)
+        return tuple(
+            tool for tool in self.starts if self.parameters.outputs[tool] and tool not in needy
+        )
 
     @cached_property
     def goals(self) -> tuple[int, ...]:
@@ -180,8 +198,14 @@ class ToolGraph:
         for taker, links in self.links.items():
             for link in links:
                 giver = self.parameters.all[link.giver]
-                if giver.owner != NOBODY and giver.depth == 1 and "." in giver.path.partition("[]")[2]:
-                    found[giver.owner, giver.path.partition("[]")[0] + "[]"].add(self.parameters.all[taker].owner)
+                if (
+                    giver.owner != NOBODY
+                    and giver.depth == 1
+                    and "." in giver.path.partition("[]")[2]
+                ):
+                    found[giver.owner, giver.path.partition("[]")[0] + "[]"].add(
+                        self.parameters.all[taker].owner
+                    )
         return {key: tuple(sorted(tools)) for key, tools in sorted(found.items())}
 
     @cached_property
@@ -211,12 +235,18 @@ class ToolGraph:
     def _is_made(self, giver: ToolParameter) -> bool:
         """Whether the tool gives what selects the thing that it is about, and does not take it."""
         taken = {one.words for one in self.parameters.inputs[giver.owner]}
-        return giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
+        return (
+            giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
+        )
 
     def links_between(self, first: int, then: int) -> Iterator[ValueLink]:
         """Values that could go from one tool to the other."""
         for parameter in self.parameters.inputs[then]:
-            yield from (link for link in self.links.get(parameter.index, ()) if self.parameters.all[link.giver].owner == first)
+            yield from (
+                link
+                for link in self.links.get(parameter.index, ())
+                if self.parameters.all[link.giver].owner == first
+            )
 
     def count(self) -> dict[str, int]:
         """What it holds, for tables and reports."""

@@ -122,21 +122,37 @@ class _Measure:
         count = len(played.calls)
         beyond = [self._follow_all(name, arguments, count) for name, arguments in played.shunned]
         told = [self._follow(value, TELL, count) for value in played.told]
-        unsaid = [value for value, depth in zip(played.told, told, strict=True) if not depth and not is_told(value, played.words)]
+        unsaid = [
+            value
+            for value, depth in zip(played.told, told, strict=True)
+            if not depth and not is_told(value, played.words)
+        ]
         named = self._list_named()
         return PathHardness(
-            depth=max([*self._depths, *(depth + 1 for depth in [*beyond, *told] if depth)], default=0),
+            depth=max(
+                [*self._depths, *(depth + 1 for depth in [*beyond, *told] if depth)], default=0
+            ),
             links=frozenset(self._links),
             picks=self._count_picks(),
             worked_out=len(unsaid),
             near=min(_MOST_NEAR, sum(self._is_near(key, named) for key in self._rows)),
-            tools=frozenset(name for place, (name, _) in enumerate(played.calls) if self._is_needed(place, name, named)),
+            tools=frozenset(
+                name
+                for place, (name, _) in enumerate(played.calls)
+                if self._is_needed(place, name, named)
+            ),
             calls=tuple(name for name, _ in played.calls),
         )
 
     def _follow_all(self, name: str, arguments: Mapping[str, Json], place: int) -> int:
         """The greatest depth of what the arguments were taken from; 0 where all of them are said."""
-        return max((self._follow(value, f"{name}.{path}", place) for path, value in _list_leaves(arguments)), default=0)
+        return max(
+            (
+                self._follow(value, f"{name}.{path}", place)
+                for path, value in _list_leaves(arguments)
+            ),
+            default=0,
+        )
 
     def _follow(self, value: Json, taker: str, before: int) -> int:
         """Depth of the first call that gave the value; 0 where the person says it, or no reply before holds it."""
@@ -165,7 +181,9 @@ class _Measure:
         """Rows that the words do not name, of each tool's reply that gave the most of them. The same choice made once more, for another
         record that the request names, is no more to find."""
         counts = Counter[tuple[int, str]](
-            (place, path) for (place, path, number), rows in self._picked.items() if len(rows) > 1 and not self._is_said(number, rows)
+            (place, path)
+            for (place, path, number), rows in self._picked.items()
+            if len(rows) > 1 and not self._is_said(number, rows)
         )
         most = dict[tuple[str, str], int]()
         for (place, path), count in counts.items():
@@ -175,13 +193,21 @@ class _Measure:
 
     def _is_said(self, number: int, rows: list[Json]) -> bool:
         """Whether the words name the row: by a name, in it or in a row that it refers to, which no other row of its list bears."""
-        own, *others = (self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :]))
+        own, *others = (
+            self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :])
+        )
         for name, value in own.items():
             beside = [other.get(name) for other in others]
             if value in beside or not isinstance(value, str) or len(value) < _LONG:
                 continue
-            apart = len(beside) > 1 and len({*map(str, beside)}) == len(beside) and not _DAY.match(value)
-            if (apart or re.split(r"[^a-z0-9]+", name.lower())[-1] in _NAMES) and is_told(value, self._played.words):
+            apart = (
+                len(beside) > 1
+                and len({*map(str, beside)}) == len(beside)
+                and not _DAY.match(value)
+            )
+            if (apart or re.split(r"[^a-z0-9]+", name.lower())[-1] in _NAMES) and is_told(
+                value, self._played.words
+            ):
                 return True
         return False
 
@@ -190,14 +216,21 @@ class _Measure:
         leaves = dict(_list_leaves(row))
         for name, value in list(leaves.items()):
             if isinstance(value, str) and value in self._rows:
-                leaves |= {f"{name}.{field}": held for field, held in _list_leaves(self._rows[value][1])}
+                leaves |= {
+                    f"{name}.{field}": held for field, held in _list_leaves(self._rows[value][1])
+                }
         return leaves
 
     def _list_named(self) -> set[str]:
         """Keys of rows of the first state that the path's calls name."""
         arguments = [arguments for _, arguments in (*self._played.calls, *self._played.shunned)]
         values = {str(value) for each in arguments for _, value in _list_leaves(each)}
-        rows = {value for place, rows in self._picked.items() for _, value in _list_leaves(rows[place[2]]) if isinstance(value, str)}
+        rows = {
+            value
+            for place, rows in self._picked.items()
+            for _, value in _list_leaves(rows[place[2]])
+            if isinstance(value, str)
+        }
         return (values | rows) & self._rows.keys()
 
     def _is_needed(self, place: int, name: str, named: set[str]) -> bool:
@@ -209,23 +242,36 @@ class _Measure:
         if key in named:
             return False
         table, row = self._rows[key]
-        return any(_is_alike(row, self._rows[other][1]) for other in named if self._rows[other][0] == table)
+        return any(
+            _is_alike(row, self._rows[other][1]) for other in named if self._rows[other][0] == table
+        )
 
 
 _Place = tuple[int, str, int]
 """A row of a reply: call, path of its list, position; of what is no row of a list the position is 0."""
 
 
-def _find_row(reply: Json, value: Json, path: str = "", number: int = 0, rows: Sequence[Json] = ()) -> tuple[str, int, list[Json]] | None:
+def _find_row(
+    reply: Json, value: Json, path: str = "", number: int = 0, rows: Sequence[Json] = ()
+) -> tuple[str, int, list[Json]] | None:
     """Where a reply holds a value: the innermost list of objects around it."""
     if is_object(reply):
-        found = (_find_row(held, value, f"{path}.{name}", number, rows) for name, held in reply.items())
+        found = (
+            _find_row(held, value, f"{path}.{name}", number, rows) for name, held in reply.items()
+        )
         return next((one for one in found if one is not None), None)
     if is_array(reply):
         own = reply if all(is_object(one) for one in reply) else rows
-        found = (_find_row(one, value, f"{path}[]", place if own is reply else number, own) for place, one in enumerate(reply))
+        found = (
+            _find_row(one, value, f"{path}[]", place if own is reply else number, own)
+            for place, one in enumerate(reply)
+        )
         return next((one for one in found if one is not None), None)
-    return (path.rpartition("[]")[0], number, list(rows)) if type(reply) is type(value) and reply == value else None
+    return (
+        (path.rpartition("[]")[0], number, list(rows))
+        if type(reply) is type(value) and reply == value
+        else None
+    )
 
 
 def _list_leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:

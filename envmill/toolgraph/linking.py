@@ -22,9 +22,13 @@ Link = tuple[str, str, str]
 def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
     """Kinds of links that it has, each once. `effects`: tool → whether it looks up or changes something."""
     nodes = _name_nodes(chain)
-    found: set[LinkKind] = {"list"} if any(isinstance(node, Loop) for node in nodes.values()) else set()
+    found: set[LinkKind] = (
+        {"list"} if any(isinstance(node, Loop) for node in nodes.values()) else set()
+    )
     for flow in list_flows(chain):
-        if _is_id(flow.source) and any(effects.get(_name_tool(nodes, giver)) == "change" for giver in flow.givers):
+        if _is_id(flow.source) and any(
+            effects.get(_name_tool(nodes, giver)) == "change" for giver in flow.givers
+        ):
             found.add("result")
         if isinstance(flow.source, FromNode):
             node = nodes[flow.source.node]
@@ -39,7 +43,14 @@ def list_links(chain: Chain) -> list[tuple[str, Link]]:
     """Each with the step that takes the value."""
     nodes = _name_nodes(chain)
     return [
-        (flow.step, ("; ".join(_describe_giver(flow.source, nodes)), _name_tool(nodes, flow.step), flow.argument))
+        (
+            flow.step,
+            (
+                "; ".join(_describe_giver(flow.source, nodes)),
+                _name_tool(nodes, flow.step),
+                flow.argument,
+            ),
+        )
         for flow in list_flows(chain)
     ]
 
@@ -53,13 +64,17 @@ def describe_links(chain: Chain) -> str:
 
 
 def _is_id(source: Source) -> bool:
-    return isinstance(source, FromNode) and bool(IDENTIFIERS.intersection(split_name(source.path.rpartition(".")[2])[-1:]))
+    return isinstance(source, FromNode) and bool(
+        IDENTIFIERS.intersection(split_name(source.path.rpartition(".")[2])[-1:])
+    )
 
 
 def _describe_giver(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
     if isinstance(source, FromItem):
         loop = nodes[source.loop]
-        some = any(isinstance(node, Branch) for node in loop.body) if isinstance(loop, Loop) else False
+        some = (
+            any(isinstance(node, Branch) for node in loop.body) if isinstance(loop, Loop) else False
+        )
         giver = _name_tool(nodes, loop.over.node) if isinstance(loop, Loop) else source.loop
         yield f"{giver} ({'some' if some else 'each'} of `{source.path}`)"
     elif isinstance(source, FromNode):
@@ -68,7 +83,11 @@ def _describe_giver(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
             yield f"{node.tool} ({'all of ' if '[]' in source.path else ''}`{source.path}`)"
         elif isinstance(node, Reason) and node.rule == "choose":
             first = node.takes[0]
-            yield f"{_name_tool(nodes, first.node)} (one of `{first.path}`)" if isinstance(first, FromNode) else node.rule
+            yield (
+                f"{_name_tool(nodes, first.node)} (one of `{first.path}`)"
+                if isinstance(first, FromNode)
+                else node.rule
+            )
         elif isinstance(node, Reason):
             yield f"{node.rule} of {' and '.join(one for taken in node.takes for one in _describe_giver(taken, nodes))}"
 

@@ -55,7 +55,10 @@ class ChainOffers:
             return ()
         first = rank % len(self.chains)
         own = self.chains[first :: max(sharing, 1)]
-        return (*own, *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own))
+        return (
+            *own,
+            *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own),
+        )
 
 
 class OfferBook:
@@ -87,8 +90,18 @@ async def find_offers(
     may go on with what only the path made, such as the id of a new record. `sharing`: places that they are for."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
-    program, refused, offered, doubtful = Program.of(environment), Counter[str](), list[RehearsedChain](), list[RehearsedChain]()
-    loose = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
+    program, refused, offered, doubtful = (
+        Program.of(environment),
+        Counter[str](),
+        list[RehearsedChain](),
+        list[RehearsedChain](),
+    )
+    loose = {
+        (table.name, column.name)
+        for table in environment.tables
+        for column in table.columns
+        if column.policy == "exempt"
+    }
     effects = {tool.name: tool.effect for tool in environment.tools}
     enough = min(max(ENOUGH, sharing + SPARE), MOST)
     for chain in _alternate(list(_list_drawn(environment, graph, samplers, refused)), effects):
@@ -107,23 +120,39 @@ async def find_offers(
     spare = enough - len(offered)
     refused.update({"undone_perhaps": len(doubtful[spare:])})
     offered += doubtful[:spare]
-    return ChainOffers(tuple(offered), len(offered) + refused.total(), {name: times for name, times in refused.most_common() if times})
+    return ChainOffers(
+        tuple(offered),
+        len(offered) + refused.total(),
+        {name: times for name, times in refused.most_common() if times},
+    )
 
 
 def _takes_back(tried: RehearsedChain) -> bool:
     """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at once. A verb says so, so it decides the
     order alone: such chains are offered after all others."""
-    return any(step in tried.new and is_taking_back(call.name) for call, step in zip(tried.calls, tried.steps, strict=True))
+    return any(
+        step in tried.new and is_taking_back(call.name)
+        for call, step in zip(tried.calls, tried.steps, strict=True)
+    )
 
 
-def _list_drawn(environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]) -> Iterator[Chain]:
+def _list_drawn(
+    environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]
+) -> Iterator[Chain]:
     """Walks of the outline, then each sampler in turn; a chain that came already does not come again."""
     seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
     outline, most = environment.brief.outline, CHAINS if len(samplers) > 1 else ALONE
-    walked = [_retrace(graph, walk, f"{seed} {walk}") for walk in (outline.walks[:WALKS] if outline and WALK in samplers else ())]
+    walked = [
+        _retrace(graph, walk, f"{seed} {walk}")
+        for walk in (outline.walks[:WALKS] if outline and WALK in samplers else ())
+    ]
     refused.update(one for one in walked if isinstance(one, str))
     found = [[one for one in walked if isinstance(one, Chain)]]
-    found += [sample_chains(graph, SAMPLERS[name], most, seed, SIZES).chains for name in samplers if name != WALK]
+    found += [
+        sample_chains(graph, SAMPLERS[name], most, seed, SIZES).chains
+        for name in samplers
+        if name != WALK
+    ]
     for place in range(max(map(len, found), default=0)):
         for chains in found:
             if place < len(chains) and (tools := tuple(list_tools(chains[place]))) not in known:
@@ -141,4 +170,8 @@ def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[C
 
 def _retrace(graph: ToolGraph, walk: Sequence[str], seed: str) -> Chain | str:
     chain = retrace(graph, walk, random.Random(seed))
-    return chain if isinstance(chain, str) or not find_faults(graph, chain, _WALKED) else "walk_refused"
+    return (
+        chain
+        if isinstance(chain, str) or not find_faults(graph, chain, _WALKED)
+        else "walk_refused"
+    )

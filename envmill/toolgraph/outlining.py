@@ -77,20 +77,33 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePar
     parts, left_out, most = list[OutlinePart](), dict(proposal.left_out), size.most
     for group in _group_tables(proposal, size):
         known = {table.name for table in group}
-        members = sorted((tool for tool in proposal.tools if _find_home(tool) in known), key=lambda tool: not is_plain(tool))
+        members = sorted(
+            (tool for tool in proposal.tools if _find_home(tool) in known),
+            key=lambda tool: not is_plain(tool),
+        )
         if fault := _find_fault(members[:most]):
             left_out |= {tool.name: fault for tool in members}
             continue
-        left_out |= {tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]}
+        left_out |= {
+            tool.name: f"beyond the {most} tools of one environment" for tool in members[most:]
+        }
         flat = [_flatten(tool, known) for tool in members[:most]]
         outline = Outline(tools=flat, tables=[_cut(table, known) for table in group], walks=[])
-        parts.append(OutlinePart(_name(proposal, group, members), outline, proposal.licence, tuple(members[:most])))
+        parts.append(
+            OutlinePart(
+                _name(proposal, group, members), outline, proposal.licence, tuple(members[:most])
+            )
+        )
     return [_describe(part, left_out if not place else {}) for place, part in enumerate(parts)]
 
 
-async def add_walks(part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()) -> OutlinePart:
+async def add_walks(
+    part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()
+) -> OutlinePart:
     """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
-    graph = await weave(part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables)
+    graph = await weave(
+        part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables
+    )
     chains = sample_chains(graph, SAMPLERS["weighted"], WALKS, seed, LIMITS).chains
     walks = [list(walk) for walk in dict.fromkeys(tuple(_list_tools(chain)) for chain in chains)]
     return replace(part, outline=part.outline.model_copy(update={"walks": walks}))
@@ -109,32 +122,52 @@ def _find_fault(tools: Sequence[ToolSketch]) -> str:
     if len(tools) < LEAST:
         return f"its tables have {len(tools)} tools, of {LEAST} that an environment needs"
     changes = sum(tool.effect != "query" for tool in tools)
-    return f"its tables have {changes} tools that write, of {CHANGES} that an environment needs" if changes < CHANGES else ""
+    return (
+        f"its tables have {changes} tools that write, of {CHANGES} that an environment needs"
+        if changes < CHANGES
+        else ""
+    )
 
 
 def _group_tables(proposal: Proposal, size: Size) -> Iterator[list[Table]]:
     """Tables around the one that most tools are about, nearest first, until there is enough; the rest likewise."""
-    counts = {table.name: sum(_find_home(tool) == table.name for tool in proposal.tools) for table in proposal.tables}
-    left = {table.name: table for table in sorted(proposal.tables, key=lambda one: -counts[one.name])}
+    counts = {
+        table.name: sum(_find_home(tool) == table.name for tool in proposal.tools)
+        for table in proposal.tables
+    }
+    left = {
+        table.name: table for table in sorted(proposal.tables, key=lambda one: -counts[one.name])
+    }
     near = _find_neighbours(proposal)
     while left:
         group, fringe = list[Table](), [next(iter(left))]
-        while fringe and (len(group) < size.asked or (len(group) < size.tables and sum(counts[one.name] for one in group) < size.most)):
+        while fringe and (
+            len(group) < size.asked
+            or (len(group) < size.tables and sum(counts[one.name] for one in group) < size.most)
+        ):
             group.append(left.pop(fringe.pop(0)))
             fringe = [name for name in left if any(name in near[one.name] for one in group)]
             # Too little to stand alone: what the same domain has besides may stand beside it.
-            if not fringe and (len(group) < size.asked or sum(counts[one.name] for one in group) < ENOUGH):
+            if not fringe and (
+                len(group) < size.asked or sum(counts[one.name] for one in group) < ENOUGH
+            ):
                 fringe = list(left)[:1]
         yield group
 
 
 def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
     """Tables that refer to each other, or that one tool touches."""
-    near = {table.name: {column.references.partition(".")[0] for column in table.columns} for table in proposal.tables}
+    near = {
+        table.name: {column.references.partition(".")[0] for column in table.columns}
+        for table in proposal.tables
+    }
     for tool in proposal.tools:
         for name in tool.reads:
             near[name] |= set(tool.reads) - {name}
-    return {name: found | {other for other, seen in near.items() if name in seen} for name, found in near.items()}
+    return {
+        name: found | {other for other, seen in near.items() if name in seen}
+        for name, found in near.items()
+    }
 
 
 def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
@@ -142,9 +175,16 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
     that an author can say so."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
-    kept = {name: _shorten(one) for name, one in properties.items() if _is_plain(one) or is_list(one) or name in required}
+    kept = {
+        name: _shorten(one)
+        for name, one in properties.items()
+        if _is_plain(one) or is_list(one) or name in required
+    }
     inputs = {"type": "object", "properties": kept, "required": required}
-    touched = {side: [name for name in getattr(tool, side) if name in tables] for side in ("reads", "writes")}
+    touched = {
+        side: [name for name in getattr(tool, side) if name in tables]
+        for side in ("reads", "writes")
+    }
     said = tool.description.strip().partition(". ")[0][:_SAID].strip()
     kept_words = {"inputs": inputs, "outputs": cut_outputs(tool.outputs), "description": said}
     return tool.model_copy(update=kept_words | {"about": {}, "told": {}} | touched)
@@ -153,9 +193,15 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
 def cut_outputs(schema: Json) -> Json:
     """The plain values of a documented reply, at most `_REPLIED` of them: its own first, then those of its objects and of lists of objects.
     Pages and tokens of a listing are no part of it."""
-    kept = [leaf for leaf in flatten(schema) if leaf.path and _is_plain(leaf.schema) and not is_control(find_meaning(leaf.path, ()))]
+    kept = [
+        leaf
+        for leaf in flatten(schema)
+        if leaf.path and _is_plain(leaf.schema) and not is_control(find_meaning(leaf.path, ()))
+    ]
     near = sorted(kept, key=lambda leaf: leaf.path.count("."))[:_REPLIED]
-    return _build_schema([(leaf.path.split("."), _shorten(leaf.schema)) for leaf in kept if leaf in near])
+    return _build_schema(
+        [(leaf.path.split("."), _shorten(leaf.schema)) for leaf in kept if leaf in near]
+    )
 
 
 def _build_schema(leaves: Sequence[tuple[list[str], Json]]) -> Json:
@@ -166,7 +212,9 @@ def _build_schema(leaves: Sequence[tuple[list[str], Json]]) -> Json:
     listed = parts.pop("[]", None)
     if listed is not None:
         return {"type": "array", "items": _build_part(listed)}
-    properties = {name.removesuffix("[]"): _wrap(name, _build_part(found)) for name, found in parts.items()}
+    properties = {
+        name.removesuffix("[]"): _wrap(name, _build_part(found)) for name, found in parts.items()
+    }
     return {"type": "object", "properties": properties} if properties else {}
 
 
@@ -183,7 +231,9 @@ def is_plain(tool: ToolSketch) -> bool:
     """Whether all that it needs is a text, a number, yes or no, or a list of these."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
-    return all(_is_plain(one) or is_list(one) for one in (properties.get(name, {}) for name in required))
+    return all(
+        _is_plain(one) or is_list(one) for one in (properties.get(name, {}) for name in required)
+    )
 
 
 def is_list(schema: Json) -> bool:
@@ -202,7 +252,12 @@ def _shorten(schema: Json) -> Json:
 
 def _cut(table: Table, known: set[str]) -> Table:
     """A reference to a table of another part is a value like any other."""
-    columns = [one if one.references.partition(".")[0] in known else one.model_copy(update={"references": ""}) for one in table.columns]
+    columns = [
+        one
+        if one.references.partition(".")[0] in known
+        else one.model_copy(update={"references": ""})
+        for one in table.columns
+    ]
     return table.model_copy(update={"columns": columns})
 
 

@@ -12,7 +12,18 @@ from envmill.errors import BuildError
 from envmill.toolgraph.chain_player import compute, read_path
 from envmill.toolgraph.references import walk_nodes
 from schemas.base import Json, canonical_json, is_array
-from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Loop, Node, Overlap, Reason, Source
+from schemas.chain import (
+    Branch,
+    Chain,
+    ChainStep,
+    FromItem,
+    FromNode,
+    Loop,
+    Node,
+    Overlap,
+    Reason,
+    Source,
+)
 from schemas.environment import Call
 
 _MOST = 5_000
@@ -52,7 +63,9 @@ class ChainMatch:
     missing: tuple[MissingPart, ...]
 
 
-def match_chain(chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str] = ()) -> ChainMatch:
+def match_chain(
+    chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str] = ()
+) -> ChainMatch:
     """The best assignment of steps to calls, each later than the one before. `done`: steps that count; all where none is named."""
     matcher = _Matcher(chain, calls, replies, done)
     places = matcher.assign()
@@ -92,7 +105,9 @@ def _list_givers(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
                 yield from _list_givers(one, nodes)
 
 
-def list_values(source: Source, nodes: Mapping[str, Node], replies: Mapping[str, Json]) -> list[Json]:
+def list_values(
+    source: Source, nodes: Mapping[str, Node], replies: Mapping[str, Json]
+) -> list[Json]:
     """Every value that a source may have, by the replies to the steps; LookupError or BuildError where it has none."""
     if isinstance(source, FromItem):
         loop = nodes[source.loop]
@@ -116,7 +131,9 @@ def list_values(source: Source, nodes: Mapping[str, Node], replies: Mapping[str,
 class _Matcher:
     """Steps and calls side by side."""
 
-    def __init__(self, chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str]) -> None:
+    def __init__(
+        self, chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str]
+    ) -> None:
         self._calls, self._replies = calls, replies
         walked = list(walk_nodes(chain.nodes))
         self._nodes = {one.node.id: one.node for one in walked}
@@ -124,8 +141,14 @@ class _Matcher:
         self.steps = [step for step in steps if not done or step.id in done]
         known = {step.id for step in self.steps}
         self.flows = [flow for flow in list_flows(chain) if {flow.step, *flow.givers} <= known]
-        self._always = {one.node.id for one in walked if not any(isinstance(self._nodes[id], Branch) for id in one.around)}
-        self._into = {step.id: [flow for flow in self.flows if flow.step == step.id] for step in self.steps}
+        self._always = {
+            one.node.id
+            for one in walked
+            if not any(isinstance(self._nodes[id], Branch) for id in one.around)
+        }
+        self._into = {
+            step.id: [flow for flow in self.flows if flow.step == step.id] for step in self.steps
+        }
         self._best, self._score, self._tried = dict[str, int](), -1, 0
 
     def assign(self) -> dict[str, int]:
@@ -145,43 +168,74 @@ class _Matcher:
         for index in range(after, len(self._calls)):
             if self._calls[index].name == step.tool:
                 now = places | {step.id: index}
-                self._try(place + 1, index + 1, now, score + 1 + sum(self.holds(flow, now) for flow in self._into[step.id]))
+                self._try(
+                    place + 1,
+                    index + 1,
+                    now,
+                    score + 1 + sum(self.holds(flow, now) for flow in self._into[step.id]),
+                )
         self._try(place + 1, after, places, score)
 
     def holds(self, flow: Flow, places: Mapping[str, int]) -> bool:
         """Whether the call has at that argument what these replies gave."""
         try:
             given = _flatten(read_path(self._calls[places[flow.step]].arguments, flow.argument))
-            values = list_values(flow.source, self._nodes, {step: self._replies[place] for step, place in places.items()})
+            values = list_values(
+                flow.source,
+                self._nodes,
+                {step: self._replies[place] for step, place in places.items()},
+            )
         except (BuildError, LookupError):
             return False
         node = self._nodes.get(flow.source.node) if isinstance(flow.source, FromNode) else None
         if isinstance(node, Reason) and node.rule == "compose":
-            return all(any(str(part) in str(one) for part in values) for one in given) and bool(given)
-        return bool(given) and all(one in values for one in given) and self._is_done_for_each(flow, values, places)
+            return all(any(str(part) in str(one) for part in values) for one in given) and bool(
+                given
+            )
+        return (
+            bool(given)
+            and all(one in values for one in given)
+            and self._is_done_for_each(flow, values, places)
+        )
 
-    def _is_done_for_each(self, flow: Flow, values: Sequence[Json], places: Mapping[str, int]) -> bool:
+    def _is_done_for_each(
+        self, flow: Flow, values: Sequence[Json], places: Mapping[str, int]
+    ) -> bool:
         """A loop does its body for every item of its list, unless a branch picks some."""
         if not isinstance(flow.source, FromItem) or flow.step not in self._always:
             return True
         first, tool = places[flow.givers[0]] + 1, self._calls[places[flow.step]].name
         made = [call.arguments for call in self._calls[first:] if call.name == tool]
-        return all(any(value in _read(arguments, flow.argument) for arguments in made) for value in values)
+        return all(
+            any(value in _read(arguments, flow.argument) for arguments in made) for value in values
+        )
 
     def list_missing(self, places: Mapping[str, int]) -> Iterator[MissingPart]:
         before = ""
         for step in self.steps:
             if step.id not in places:
-                others = [number for number, call in enumerate(self._calls, 1) if call.name == step.tool]
-                seen = f"call {others[0]} is one, and it stands elsewhere" if others else "no call of the path is one"
-                yield MissingPart(step.id, step.tool, f"node {step.id} asks for a call of {step.tool}{before}; {seen}")
+                others = [
+                    number for number, call in enumerate(self._calls, 1) if call.name == step.tool
+                ]
+                seen = (
+                    f"call {others[0]} is one, and it stands elsewhere"
+                    if others
+                    else "no call of the path is one"
+                )
+                yield MissingPart(
+                    step.id,
+                    step.tool,
+                    f"node {step.id} asks for a call of {step.tool}{before}; {seen}",
+                )
                 continue
             index = places[step.id]
             before = f" after call {index + 1} ({step.tool})"
             for flow in self._into[step.id]:
                 if not self.holds(flow, places):
                     call = self._calls[index]
-                    each = ", once for each of the items" if isinstance(flow.source, FromItem) else ""
+                    each = (
+                        ", once for each of the items" if isinstance(flow.source, FromItem) else ""
+                    )
                     words = f"node {step.id} takes {flow.argument} from {self._describe(flow, places)}{each}; this call does not"
                     yield MissingPart(step.id, step.tool, words, index + 1, call.arguments)
 

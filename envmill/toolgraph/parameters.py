@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from envmill.toolgraph.words import IDENTIFIERS, LABELS, REFERENCES, Words, find_entity, find_meaning, is_control, is_ending, split_name
+from envmill.toolgraph.words import (
+    IDENTIFIERS,
+    LABELS,
+    REFERENCES,
+    Words,
+    find_entity,
+    find_meaning,
+    is_control,
+    is_ending,
+    split_name,
+)
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.sketch import ToolSketch
@@ -81,23 +91,38 @@ def flatten(schema: Json) -> Iterator[SchemaLeaf]:
     """Values of an object's schema in the order they are written; what is a list from its beginning has paths such as `[].id`."""
     if is_object(schema):
         is_list = find_type(schema) == "array"
-        yield from _flatten_any(schema, "", "", DEPTH) if is_list else _flatten_object(schema, "", "", DEPTH)
+        yield from (
+            _flatten_any(schema, "", "", DEPTH)
+            if is_list
+            else _flatten_object(schema, "", "", DEPTH)
+        )
 
 
-def _flatten_object(schema: Mapping[str, Json], path: str, needed_with: str, depth: int) -> Iterator[SchemaLeaf]:
+def _flatten_object(
+    schema: Mapping[str, Json], path: str, needed_with: str, depth: int
+) -> Iterator[SchemaLeaf]:
     properties, wanted = schema.get("properties"), schema.get("required", [])
     for name, part in properties.items() if is_object(properties) else ():
         if is_object(part):
-            yield from _flatten_any(part, f"{path}.{name}" if path else name, needed_with if name in wanted else None, depth)
+            yield from _flatten_any(
+                part,
+                f"{path}.{name}" if path else name,
+                needed_with if name in wanted else None,
+                depth,
+            )
 
 
-def _flatten_any(schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int) -> Iterator[SchemaLeaf]:
+def _flatten_any(
+    schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int
+) -> Iterator[SchemaLeaf]:
     """What is not needed begins a part of its own: within it things are needed as soon as it is there."""
     items = schema.get("items")
     if find_type(schema) == "array" and is_object(items):
         yield from _flatten_any(items, f"{path}[]", needed_with, depth)
     elif schema.get("properties") and depth > 1:
-        yield from _flatten_object(schema, path, path if needed_with is None else needed_with, depth - 1)
+        yield from _flatten_object(
+            schema, path, path if needed_with is None else needed_with, depth - 1
+        )
     else:
         yield SchemaLeaf(path, schema, needed_with)
 
@@ -130,17 +155,25 @@ class Parameters:
         self.all: list[ToolParameter] = []
         self.left_out: dict[str, int] = {}
         """Tool → values of it beyond MOST."""
-        self.entities = [split_name(tool.entity) if tool.entity else find_entity(tool.name) for tool in tools]
+        self.entities = [
+            split_name(tool.entity) if tool.entity else find_entity(tool.name) for tool in tools
+        ]
         self.inputs = [self._add_side(index, tool, "input") for index, tool in enumerate(tools)]
         self.outputs = [self._add_side(index, tool, "output") for index, tool in enumerate(tools)]
-        self.columns = [self._add_column(table, place) for table in tables for place in range(len(table.columns))]
+        self.columns = [
+            self._add_column(table, place)
+            for table in tables
+            for place in range(len(table.columns))
+        ]
         self.by_path = [{one.path: one for one in side} for side in self.inputs]
         self.out_by_path = [{one.path: one for one in side} for side in self.outputs]
         self.column_by_path = {one.path: one for one in self.columns}
         self.services = [tool.service for tool in tools]
         self.ending = frozenset(index for index, tool in enumerate(tools) if is_ending(tool.name))
         """Tools that end what they speak of: what they give is of no further use."""
-        self.known = {one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"} | set(self.entities)
+        self.known = {
+            one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"
+        } | set(self.entities)
         """Kinds of things that these tools tell apart."""
 
     def find_input(self, tool: int, path: str) -> ToolParameter | None:
@@ -148,7 +181,9 @@ class Parameters:
         inputs = self.by_path[tool]
         return inputs.get(path) or inputs.get(f"{path}[]")
 
-    def _add_side(self, owner: int, tool: ToolSketch, side: Literal["input", "output"]) -> list[ToolParameter]:
+    def _add_side(
+        self, owner: int, tool: ToolSketch, side: Literal["input", "output"]
+    ) -> list[ToolParameter]:
         leaves = list(flatten(tool.inputs if side == "input" else tool.outputs))
         if len(leaves) > MOST:
             # What is required stays, whatever stands before it.
@@ -156,8 +191,14 @@ class Parameters:
             self.left_out[tool.name] = self.left_out.get(tool.name, 0) + len(leaves) - MOST
         return [self._add_leaf(owner, tool, side, leaf) for leaf in leaves[:MOST]]
 
-    def _add_leaf(self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: SchemaLeaf) -> ToolParameter:
-        about = split_name(tool.about[leaf.path]) if side == "input" and leaf.path in tool.about else self.entities[owner]
+    def _add_leaf(
+        self, owner: int, tool: ToolSketch, side: Literal["input", "output"], leaf: SchemaLeaf
+    ) -> ToolParameter:
+        about = (
+            split_name(tool.about[leaf.path])
+            if side == "input" and leaf.path in tool.about
+            else self.entities[owner]
+        )
         words, type = find_meaning(leaf.path, about), find_type(leaf.schema)
         format, choices = str(leaf.schema.get("format", "")), leaf.schema.get("enum", ())
         told = tool.told.get(leaf.path, can_be_said(words, type, format))
@@ -178,7 +219,11 @@ class Parameters:
     def _add_column(self, table: Table, place: int) -> ToolParameter:
         column = table.columns[place]
         type = _COLUMN_TYPES.get(column.type.split("(")[0].strip().casefold(), "")
-        words = find_meaning(column.references or column.name, split_name(table.name)) if "." in column.references else ()
+        words = (
+            find_meaning(column.references or column.name, split_name(table.name))
+            if "." in column.references
+            else ()
+        )
         return self._add(
             owner=NOBODY,
             side="column",

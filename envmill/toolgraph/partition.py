@@ -22,7 +22,9 @@ class ToolGroup:
     tools: tuple[str, ...]
 
 
-def find_domains(graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION) -> tuple[ToolGroup, ...]:
+def find_domains(
+    graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION
+) -> tuple[ToolGroup, ...]:
     """The same for the same graph and seed, in every process; the largest first."""
     import networkx  # late: a third of a second that only those pay who partition
 
@@ -31,7 +33,9 @@ def find_domains(graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION
     net.add_nodes_from(range(len(graph.tools)))
     for (first, then), weight in sorted(_weigh_pairs(graph).items()):
         net.add_edge(first, then, weight=weight)
-    found: Iterable[set[int]] = networkx.community.louvain_communities(net, weight="weight", resolution=resolution, seed=seed)
+    found: Iterable[set[int]] = networkx.community.louvain_communities(
+        net, weight="weight", resolution=resolution, seed=seed
+    )
     ordered = sorted((sorted(one) for one in found), key=lambda one: (-len(one), one[0]))
     return tuple(_name_all(graph, ordered))
 
@@ -45,7 +49,9 @@ def _weigh_pairs(graph: ToolGraph) -> dict[tuple[int, int], float]:
         for link in links:
             if (first := parameters[link.giver].owner) != NOBODY:
                 pair = min(first, then), max(first, then)
-                weights[pair] = max(weights[pair], WEIGHTS[graph.labels[first, then]] * link.strength / shared)
+                weights[pair] = max(
+                    weights[pair], WEIGHTS[graph.labels[first, then]] * link.strength / shared
+                )
     for (first, then), bonds in graph.bonds.items():
         weights[min(first, then), max(first, then)] += max(bond.strength for bond in bonds)
     return {pair: weight for pair, weight in weights.items() if weight}

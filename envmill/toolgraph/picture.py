@@ -3,9 +3,26 @@
 from collections.abc import Iterator, Sequence
 
 from envmill.toolgraph.references import walk_nodes
-from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source
+from schemas.chain import (
+    Branch,
+    Chain,
+    ChainStep,
+    FromItem,
+    FromNode,
+    FromRecord,
+    FromUser,
+    Loop,
+    Node,
+    Reason,
+    Source,
+)
 
-_SHAPES = {"step": ('["', '"]'), "reason": ('{{"', '"}}'), "if": ('{"', '"}'), "each": ('[["', '"]]')}
+_SHAPES = {
+    "step": ('["', '"]'),
+    "reason": ('{{"', '"}}'),
+    "if": ('{"', '"}'),
+    "each": ('[["', '"]]'),
+}
 """Kind of node → what its name stands between."""
 
 
@@ -18,7 +35,11 @@ def render_chain(chain: Chain) -> Iterator[str]:
         yield f"    {one.node.id}{opens}{_escape(_name(one.node))}{closes}"
     for one in walked:
         for giver, word in _list_edges(one.node):
-            yield f'    {giver} -->|"{_escape(word)}"| {one.node.id}' if word else f"    {giver} --> {one.node.id}"
+            yield (
+                f'    {giver} -->|"{_escape(word)}"| {one.node.id}'
+                if word
+                else f"    {giver} --> {one.node.id}"
+            )
         if one.around:
             yield f"    {one.around[-1]} -.-> {one.node.id}"
 
@@ -26,12 +47,20 @@ def render_chain(chain: Chain) -> Iterator[str]:
 def _name(node: Node) -> str:
     if isinstance(node, ChainStep):
         said = [name for name, source in node.arguments.items() if isinstance(source, FromUser)]
-        held = [f"{name} = {one.table}.{one.column}" for name, one in node.arguments.items() if isinstance(one, FromRecord)]
+        held = [
+            f"{name} = {one.table}.{one.column}"
+            for name, one in node.arguments.items()
+            if isinstance(one, FromRecord)
+        ]
         words = "; ".join([f"said: {', '.join(said)}" if said else "", *held]).strip("; ")
         return f"{node.tool}<br/>{words}" if words else node.tool
     if isinstance(node, Reason):
         return node.rule
-    return f"{node.op} {node.right if node.right is not None else 'what is said'}" if isinstance(node, Branch) else "for each"
+    return (
+        f"{node.op} {node.right if node.right is not None else 'what is said'}"
+        if isinstance(node, Branch)
+        else "for each"
+    )
 
 
 def _list_edges(node: Node) -> Iterator[tuple[str, str]]:

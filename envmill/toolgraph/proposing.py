@@ -28,19 +28,33 @@ WALKS = 12
 
 
 async def propose_domains(
-    tools: Sequence[ToolSketch], evidence: Sequence[EvidenceSource] = (), seed: int = 0, walks: int = WALKS, limits: ChainLimits = LIMITS
+    tools: Sequence[ToolSketch],
+    evidence: Sequence[EvidenceSource] = (),
+    seed: int = 0,
+    walks: int = WALKS,
+    limits: ChainLimits = LIMITS,
 ) -> list[Proposal]:
     """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`.
     `evidence` is heard beside names, tables and sharing."""
     graph = await weave(tools, [NameEvidence(), TableEvidence(), SharingEvidence(), *evidence])
     domains = find_domains(graph, seed)
     large = [domain for domain in domains if len(domain.tools) >= LEAST]
-    small = {name: f"its domain has {len(one.tools)} tools, of {LEAST}" for one in domains if one not in large for name in one.tools}
+    small = {
+        name: f"its domain has {len(one.tools)} tools, of {LEAST}"
+        for one in domains
+        if one not in large
+        for name in one.tools
+    }
     found = [await _propose(graph, domain, seed, walks, limits) for domain in large]
-    return [one.model_copy(update={"left_out": one.left_out | (small if place == 0 else {})}) for place, one in enumerate(found)]
+    return [
+        one.model_copy(update={"left_out": one.left_out | (small if place == 0 else {})})
+        for place, one in enumerate(found)
+    ]
 
 
-async def _propose(graph: ToolGraph, domain: ToolGroup, seed: int, walks: int, limits: ChainLimits) -> Proposal:
+async def _propose(
+    graph: ToolGraph, domain: ToolGroup, seed: int, walks: int, limits: ChainLimits
+) -> Proposal:
     members = [graph.index[name] for name in domain.tools]
     tabled = propose_tables(graph.parameters, graph.tools, members)
     left_out = dict(tabled.left_out)
@@ -63,7 +77,9 @@ async def _propose(graph: ToolGraph, domain: ToolGroup, seed: int, walks: int, l
         tables=tables,
         walks=drawn.chains,
         left_out=left_out,
-        licence="unknown" if "unknown" in licences or not licences else " AND ".join(sorted(licences)),
+        licence="unknown"
+        if "unknown" in licences or not licences
+        else " AND ".join(sorted(licences)),
     )
 
 
@@ -82,5 +98,9 @@ def place_tool(graph: ToolGraph, tool: int, tabled: Tabled) -> ToolSketch | None
 
 def _list_referred(graph: ToolGraph, tool: int, tabled: Tabled) -> list[str]:
     """Tables of what its arguments select."""
-    selected: list[Words] = [one.words[:-1] for one in graph.parameters.inputs[tool] if one.is_reference]
-    return list(dict.fromkeys(tabled.tables[entity].name for entity in selected if entity in tabled.tables))
+    selected: list[Words] = [
+        one.words[:-1] for one in graph.parameters.inputs[tool] if one.is_reference
+    ]
+    return list(
+        dict.fromkeys(tabled.tables[entity].name for entity in selected if entity in tabled.tables)
+    )

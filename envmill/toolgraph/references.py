@@ -41,7 +41,11 @@ def list_sources(node: Node) -> list[Source]:
 
 def list_references(node: Node) -> list[str]:
     """Ids of the nodes it speaks of."""
-    return [one.node if isinstance(one, FromNode) else one.loop for one in list_sources(node) if isinstance(one, (FromNode, FromItem))]
+    return [
+        one.node if isinstance(one, FromNode) else one.loop
+        for one in list_sources(node)
+        if isinstance(one, (FromNode, FromItem))
+    ]
 
 
 def is_meeting(chain: Chain) -> bool:

@@ -13,7 +13,14 @@ from itertools import combinations
 from envmill.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox, Session
-from envmill.toolgraph.chain_player import compute, cut_item_path, fit_lists, put_argument, read_path, read_reply
+from envmill.toolgraph.chain_player import (
+    compute,
+    cut_item_path,
+    fit_lists,
+    put_argument,
+    read_path,
+    read_reply,
+)
 from envmill.toolgraph.experience import Experience
 from envmill.toolgraph.overlap import list_flows
 from envmill.toolgraph.parameters import flatten
@@ -21,7 +28,19 @@ from envmill.toolgraph.references import walk_nodes
 from envmill.toolgraph.undoing import Columns, PlayedCalls, judge_remainder
 from envmill.toolgraph.words import REFERENCES, split_name
 from schemas.base import Json, canonical_json, is_array, is_object
-from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromRecord, FromUser, Loop, Node, Reason, Source
+from schemas.chain import (
+    Branch,
+    Chain,
+    ChainStep,
+    FromItem,
+    FromNode,
+    FromRecord,
+    FromUser,
+    Loop,
+    Node,
+    Reason,
+    Source,
+)
 from schemas.environment import Call
 
 VALUES = 12
@@ -53,14 +72,21 @@ class RehearsedChain:
 
 
 async def rehearse_chain(
-    chain: Chain, program: Program, experience: Experience, sandbox: Sandbox, seed: str, loose: Columns = ()
+    chain: Chain,
+    program: Program,
+    experience: Experience,
+    sandbox: Sandbox,
+    seed: str,
+    loose: Columns = (),
 ) -> RehearsedChain | tuple[str, str]:
     """The chain as it was carried out; or (reason code, words) of the attempt that came furthest. `loose`: columns that need not be equal
     where two ends are the same."""
     furthest, why = -1, ("no_start_state", "no start state is known")
     async with sandbox.session(program, hashes="none") as session:
         for turn, state in ((turn, state) for turn in range(ROUNDS) for state in experience.states):
-            attempt = _Attempt(program, session, state, experience, random.Random(f"{seed} {turn}"), loose)
+            attempt = _Attempt(
+                program, session, state, experience, random.Random(f"{seed} {turn}"), loose
+            )
             try:
                 return await attempt.carry_out(chain)
             except _Stuck as stuck:
@@ -100,7 +126,9 @@ class _Attempt:
     compared: dict[str, Json] = field(default_factory=dict[str, Json])
     """Branch → the value that the user says there."""
     new: list[str] = field(default_factory=list[str])
-    carried: dict[tuple[str, str], list[Json]] = field(default_factory=dict[tuple[str, str], list[Json]])
+    carried: dict[tuple[str, str], list[Json]] = field(
+        default_factory=dict[tuple[str, str], list[Json]]
+    )
     """(step, argument), or (node, place among what it takes) → the values that came from an earlier node, call by call."""
 
     async def carry_out(self, chain: Chain) -> RehearsedChain:
@@ -115,13 +143,25 @@ class _Attempt:
         await self._walk(chain.nodes)
         if undone := [step.id for step in steps if step.id not in self.steps]:
             raise _Stuck("not_reached", f"no call of {undone[0]} was made")
-        if empty := [place for place, values in self.carried.items() if all(map(_is_empty, values))]:
-            raise _Stuck("empty_value", f"what {empty[0][0]} takes from an earlier node ({empty[0][1]}) is empty")
+        if empty := [
+            place for place, values in self.carried.items() if all(map(_is_empty, values))
+        ]:
+            raise _Stuck(
+                "empty_value",
+                f"what {empty[0][0]} takes from an earlier node ({empty[0][1]}) is empty",
+            )
         whole = await self._play(self.calls)
         if idle := await self._find_idle_change(whole):
             raise _Stuck("idle_change", f"{idle} changes nothing that the others do not change")
         undoing = await self._find_undoing(whole)
-        return RehearsedChain(chain, tuple(self.calls), tuple(self.replies), tuple(self.steps), tuple(dict.fromkeys(self.new)), undoing)
+        return RehearsedChain(
+            chain,
+            tuple(self.calls),
+            tuple(self.replies),
+            tuple(self.steps),
+            tuple(dict.fromkeys(self.new)),
+            undoing,
+        )
 
     async def _find_idle_change(self, whole: PlayedCalls | None) -> str:
         """A step that changes, without which everything goes through and ends the same: no request asks for it."""
@@ -134,12 +174,19 @@ class _Attempt:
 
     async def _find_undoing(self, whole: PlayedCalls | None) -> str:
         """The step that perhaps undoes another one. Where it surely does, the attempt ends: no request asks for both."""
-        changing, found = [step for step in dict.fromkeys(self.steps) if self._changes.get(step)], ""
+        changing, found = (
+            [step for step in dict.fromkeys(self.steps) if self._changes.get(step)],
+            "",
+        )
         for step, later in combinations(changing, 2) if whole else ():
             gone = self._list_resting({step, later})
             kept = [place for place, one in enumerate(self.steps) if one not in gone]
             rest = await self._play([self.calls[place] for place in kept])
-            if not whole or not rest or self._has_telling_look(gone, dict(zip(kept, rest.replies, strict=True))):
+            if (
+                not whole
+                or not rest
+                or self._has_telling_look(gone, dict(zip(kept, rest.replies, strict=True)))
+            ):
                 continue
             left = judge_remainder(whole, rest, self.steps.index(step), self.loose)
             if left == "none":
@@ -150,25 +197,40 @@ class _Attempt:
     def _list_resting(self, gone: set[str]) -> set[str]:
         """These steps, and all that take a value from them."""
         for step in dict.fromkeys(self.steps):
-            if any(giver in gone for (taker, _), givers in self._givers.items() if taker == step for giver in givers):
+            if any(
+                giver in gone
+                for (taker, _), givers in self._givers.items()
+                if taker == step
+                for giver in givers
+            ):
                 gone = gone | {step}
         return gone
 
     def _has_telling_look(self, gone: set[str], replies: Mapping[int, Json]) -> bool:
         """Whether a look-up that no step takes a value from tells something else than it does without these steps."""
         used = {giver for givers in self._givers.values() for giver in givers}
-        looks = [(place, step) for place, step in enumerate(self.steps) if not self._changes.get(step) and step not in used]
+        looks = [
+            (place, step)
+            for place, step in enumerate(self.steps)
+            if not self._changes.get(step) and step not in used
+        ]
         return any(step in gone or replies[place] != self.replies[place] for place, step in looks)
 
     async def _play(self, calls: Sequence[Call]) -> PlayedCalls | None:
         """None where a call does not go through."""
         begun, *seen = [
             await self.session.step(one)
-            for one in (Reset(self.state, CLOCK, 0), Look(), *(one for call in calls for one in (Invoke(call), Look())))
+            for one in (
+                Reset(self.state, CLOCK, 0),
+                Look(),
+                *(one for call in calls for one in (Invoke(call), Look())),
+            )
         ]
         if any(one.outcome != "ok" for one in (begun, *seen)):
             return None
-        return PlayedCalls([one.state for one in seen[::2]], [read_reply(one) for one in seen[1::2]])
+        return PlayedCalls(
+            [one.state for one in seen[::2]], [read_reply(one) for one in seen[1::2]]
+        )
 
     async def _walk(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -196,7 +258,12 @@ class _Attempt:
     def _compare_with_some(self, loop: Loop, items: Sequence[Json]) -> None:
         """What the user says at a branch on the items: the value that one of them has, another one at each attempt."""
         for node in loop.body:
-            if isinstance(node, Branch) and node.right is None and isinstance(node.left, FromItem) and node.op in ("equals", "differs"):
+            if (
+                isinstance(node, Branch)
+                and node.right is None
+                and isinstance(node.left, FromItem)
+                and node.op in ("equals", "differs")
+            ):
                 self.known[loop.id] = self.chance.choice(items)
                 self.compared[node.id] = self._read(node.left)
 
@@ -245,7 +312,9 @@ class _Attempt:
             for path, value in chosen.items():
                 put_argument(arguments, path, value)
             fit_lists(self.program, step.tool, arguments)
-            call = Call(name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool))
+            call = Call(
+                name=step.tool, arguments=arguments, actor=self.program.name_actor(step.tool)
+            )
             seen = await self.session.step(Invoke(call))
             if seen.outcome == "ok":
                 self._keep(step, call, chosen, read_reply(seen))
@@ -273,30 +342,54 @@ class _Attempt:
     def _is_new(self, step: str, path: str, value: Json) -> bool:
         """Whether a text comes from the reply to a change and stood nowhere at the start: an id that this path alone made."""
         changed = any(self._changes.get(giver) for giver in self._givers.get((step, path), ()))
-        return changed and any(isinstance(one, str) and one not in self._there for one in _list_values(value))
+        return changed and any(
+            isinstance(one, str) and one not in self._there for one in _list_values(value)
+        )
 
     def _combine(self, step: ChainStep) -> Iterator[dict[str, Json]]:
         """A stored call's values first, as they belong together, then the same with other names for what may stand there already; then
         each at random. A choice or a record has one value in a call."""
-        options = {path: self._list_options(source, step.tool, path) for path, source in step.arguments.items()}
+        options = {
+            path: self._list_options(source, step.tool, path)
+            for path, source in step.arguments.items()
+        }
         if lacking := [path for path, values in options.items() if not values]:
-            raise _Stuck("no_value", f"nothing can be put into {lacking[0]} of {step.tool} ({step.id})")
-        for call in self._shuffle(list(self.experience.calls.get(step.tool, ())))[: VALUES // 2] if options else ():
+            raise _Stuck(
+                "no_value", f"nothing can be put into {lacking[0]} of {step.tool} ({step.id})"
+            )
+        for call in (
+            self._shuffle(list(self.experience.calls.get(step.tool, ())))[: VALUES // 2]
+            if options
+            else ()
+        ):
             stored = {path: _find_value(call.arguments, path) for path in options}
-            chosen = {path: stored[path] if stored[path] in values else self.chance.choice(values) for path, values in options.items()}
+            chosen = {
+                path: stored[path] if stored[path] in values else self.chance.choice(values)
+                for path, values in options.items()
+            }
             yield self._agree(step, chosen)
             if self._changes.get(step.id):
-                yield self._agree(step, {path: self._rename(step, path, value) for path, value in chosen.items()})
+                yield self._agree(
+                    step, {path: self._rename(step, path, value) for path, value in chosen.items()}
+                )
         yield self._agree(step, {path: values[0] for path, values in options.items()})
         for _ in range(VALUES):
-            yield self._agree(step, {path: self.chance.choice(values) for path, values in options.items()})
+            yield self._agree(
+                step, {path: self.chance.choice(values) for path, values in options.items()}
+            )
 
     def _rename(self, step: ChainStep, path: str, value: Json) -> Json:
         """Another text in place of one that a person says and that stands in the state: a new record needs a name or number of its own."""
-        if not isinstance(step.arguments[path], FromUser) or not isinstance(value, str) or value not in self._there:
+        if (
+            not isinstance(step.arguments[path], FromUser)
+            or not isinstance(value, str)
+            or value not in self._there
+        ):
             return value
         names = split_name(path.removesuffix("[]").rpartition(".")[2])[-1:]
-        return f"{value}{self.chance.randrange(10, 100)}" if REFERENCES.intersection(names) else value
+        return (
+            f"{value}{self.chance.randrange(10, 100)}" if REFERENCES.intersection(names) else value
+        )
 
     def _agree(self, step: ChainStep, chosen: dict[str, Json]) -> dict[str, Json]:
         first, rows = dict[str, Json](), dict[str, Json]()
@@ -304,13 +397,18 @@ class _Attempt:
             if isinstance(source, FromNode) and source.node in self.open:
                 chosen[path] = first.setdefault(source.node, chosen[path])
             elif isinstance(source, FromRecord):
-                row = rows.setdefault(source.table, self.records.get(source.table) or self._find_row(source, chosen[path]))
+                row = rows.setdefault(
+                    source.table,
+                    self.records.get(source.table) or self._find_row(source, chosen[path]),
+                )
                 chosen[path] = row.get(source.column) if is_object(row) else chosen[path]
         return chosen
 
     def _list_options(self, source: Source, tool: str, path: str) -> list[Json]:
         if isinstance(source, FromItem):
-            return [self._take(source.loop, cut_item_path(source.path, self.over.get(source.loop, "")))]
+            return [
+                self._take(source.loop, cut_item_path(source.path, self.over.get(source.loop, "")))
+            ]
         if isinstance(source, FromNode):
             return self.open.get(source.node) or [self._take(source.node, source.path)]
         if isinstance(source, FromRecord):
@@ -330,20 +428,41 @@ class _Attempt:
         schema = _find_schema(self.program, tool, path)
         if choices := schema.get("enum"):
             return self._shuffle(list(choices))
-        stored = [value for call in self.experience.calls.get(tool, ()) if (value := _find_value(call.arguments, path)) is not None]
+        stored = [
+            value
+            for call in self.experience.calls.get(tool, ())
+            if (value := _find_value(call.arguments, path)) is not None
+        ]
         last = path.rpartition(".")[2].removesuffix("[]")
         rows = [row for table in self.state for row in self._list_rows(table)]
-        known = [row[name] for name in (last, *_NAMES) for row in rows if isinstance(row.get(name), str | int | float)]
-        fitting = [value for value in known if isinstance(value, str) is (schema.get("type", "string") == "string")]
-        plain: Json = {"boolean": True, "integer": 1, "number": 1.0}.get(str(schema.get("type", "")))
-        return [*self._shuffle(stored), *self._shuffle(fitting), *([] if plain is None else [plain])]
+        known = [
+            row[name]
+            for name in (last, *_NAMES)
+            for row in rows
+            if isinstance(row.get(name), str | int | float)
+        ]
+        fitting = [
+            value
+            for value in known
+            if isinstance(value, str) is (schema.get("type", "string") == "string")
+        ]
+        plain: Json = {"boolean": True, "integer": 1, "number": 1.0}.get(
+            str(schema.get("type", ""))
+        )
+        return [
+            *self._shuffle(stored),
+            *self._shuffle(fitting),
+            *([] if plain is None else [plain]),
+        ]
 
     def _list_rows(self, table: str) -> list[dict[str, Json]]:
         held = self.state.get(table)
         return [row for row in held.values() if is_object(row)] if is_object(held) else []
 
     def _find_row(self, source: FromRecord, value: Json) -> Json:
-        return next((row for row in self._list_rows(source.table) if row.get(source.column) == value), None)
+        return next(
+            (row for row in self._list_rows(source.table) if row.get(source.column) == value), None
+        )
 
     def _shuffle(self, values: Sequence[Json]) -> list[Json]:
         found = list({canonical_json(_dump(one)): one for one in values}.values())
@@ -371,7 +490,10 @@ def _find_value(arguments: Mapping[str, Json], path: str) -> Json:
 
 def _find_schema(program: Program, tool: str, path: str) -> Mapping[str, Json]:
     leaves = (leaf for one in program.tools if one.name == tool for leaf in flatten(one.parameters))
-    return next((leaf.schema for leaf in leaves if leaf.path.removesuffix("[]") == path.removesuffix("[]")), _ANY)
+    return next(
+        (leaf.schema for leaf in leaves if leaf.path.removesuffix("[]") == path.removesuffix("[]")),
+        _ANY,
+    )
 
 
 def _list_values(value: Json) -> Iterator[Json]:

@@ -41,7 +41,9 @@ def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
             shown.add(name)
             chosen.append(tool.model_copy(update={"name": name}))
     if len(chosen) < wanted:
-        raise SettingsError(f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` to that or less.")
+        raise SettingsError(
+            f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` to that or less."
+        )
     return chosen
 
 
@@ -57,4 +59,8 @@ def show_siblings(environment: Environment, config: RunConfig) -> Environment:
     if config.visible is None:
         return environment
     beside = choose_siblings(environment, config.visible)
-    return Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside}) if beside else environment
+    return (
+        Environment.model_validate(environment.model_dump() | {"id": "", "beside": beside})
+        if beside
+        else environment
+    )

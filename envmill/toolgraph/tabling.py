@@ -16,8 +16,16 @@ KEYS = ("id", "arn", "uuid", "guid", "name", "code", "key", "number", "sku", "ur
 """What can select a row: what tools ask for most, and of equals the first."""
 MOST = 24
 """Columns of a table: those that most tools speak of."""
-_PROSE = frozenset({"description", "note", "comment", "message", "text", "reason", "body", "content", "summary"})
-_TYPES = {"string": "text", "integer": "integer", "number": "real", "boolean": "integer", "": "text"}
+_PROSE = frozenset(
+    {"description", "note", "comment", "message", "text", "reason", "body", "content", "summary"}
+)
+_TYPES = {
+    "string": "text",
+    "integer": "integer",
+    "number": "real",
+    "boolean": "integer",
+    "": "text",
+}
 
 
 @dataclass
@@ -26,7 +34,9 @@ class Spoken:
 
     mentions: Counter[str] = field(default_factory=Counter[str])
     """Column → how often it is spoken of."""
-    types: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
+    types: dict[str, Counter[str]] = field(
+        default_factory=lambda: defaultdict[str, Counter[str]](Counter)
+    )
     words: dict[str, Words] = field(default_factory=dict[str, Words])
     asked: Counter[str] = field(default_factory=Counter[str])
     """Column → how often a tool asks for it."""
@@ -44,7 +54,9 @@ class Tabled:
     left_out: dict[str, str]
 
 
-def propose_tables(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]) -> Tabled:
+def propose_tables(
+    parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]
+) -> Tabled:
     """Tables for some tools, in the order in which these first speak of them."""
     spoken, left_out = _group_mentions(parameters, tools, members), dict[str, str]()
     keys = {entity: key for entity, said in spoken.items() if (key := _find_key(said))}
@@ -58,8 +70,13 @@ def propose_tables(parameters: Parameters, tools: Sequence[ToolSketch], members:
         else:
             tables[entity] = _make_table(entity, said, keys)
             if len(said.mentions) > MOST:
-                left_out[f"{name}, {len(said.mentions) - MOST} columns"] = f"beyond the {MOST} that are spoken of most"
-    return Tabled({entity: _drop_dangling(table, tables.values()) for entity, table in tables.items()}, left_out)
+                left_out[f"{name}, {len(said.mentions) - MOST} columns"] = (
+                    f"beyond the {MOST} that are spoken of most"
+                )
+    return Tabled(
+        {entity: _drop_dangling(table, tables.values()) for entity, table in tables.items()},
+        left_out,
+    )
 
 
 def _find_key(said: Spoken) -> str:
@@ -78,11 +95,22 @@ def name_table(entity: Words) -> str:
     return "_".join((*entity[:-1], many))
 
 
-def _group_mentions(parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]) -> dict[Words, Spoken]:
+def _group_mentions(
+    parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]
+) -> dict[Words, Spoken]:
     """Things that tools are about; what is said of anything else stays with whatever it is said in."""
     things = {parameters.entities[tool]: Spoken() for tool in members}
     for tool in members:
-        makes = tools[tool].name.partition("_")[0] in ("create", "add", "register", "open", "book", "place", "put", "start")
+        makes = tools[tool].name.partition("_")[0] in (
+            "create",
+            "add",
+            "register",
+            "open",
+            "book",
+            "place",
+            "put",
+            "start",
+        )
         for one in (*parameters.inputs[tool], *parameters.outputs[tool]):
             for entity, column in _find_place(one, parameters.entities[tool], things):
                 said = things[entity]
@@ -97,7 +125,9 @@ def _group_mentions(parameters: Parameters, tools: Sequence[ToolSketch], members
     return things
 
 
-def _find_place(one: ToolParameter, about: Words, things: dict[Words, Spoken]) -> Iterator[tuple[Words, str]]:
+def _find_place(
+    one: ToolParameter, about: Words, things: dict[Words, Spoken]
+) -> Iterator[tuple[Words, str]]:
     """Thing and column; nothing for what steers a reply, for whole objects, and for lists of values."""
     if one.is_control or one.type in ("object", "array", "null") or one.path.endswith("[]"):
         return
@@ -111,13 +141,26 @@ def _find_place(one: ToolParameter, about: Words, things: dict[Words, Spoken]) -
 def _find_holder(path: str, about: Words) -> Words:
     """What a value stands in: the nearest object that is more than a wrapper."""
     around = path.replace("[]", "").split(".")[:-1]
-    return next((words for name in reversed(around) if (words := split_name(name)) and not set(words) <= WRAPPERS), about)
+    return next(
+        (
+            words
+            for name in reversed(around)
+            if (words := split_name(name)) and not set(words) <= WRAPPERS
+        ),
+        about,
+    )
 
 
 def _make_table(entity: Words, said: Spoken, keys: dict[Words, str]) -> Table:
     key = keys[entity]
-    chosen = sorted(said.mentions, key=lambda column: (column != key, -said.mentions[column], column))[:MOST]
-    return Table(name=name_table(entity), key=[key], columns=[_make_column(entity, column, said, keys) for column in chosen])
+    chosen = sorted(
+        said.mentions, key=lambda column: (column != key, -said.mentions[column], column)
+    )[:MOST]
+    return Table(
+        name=name_table(entity),
+        key=[key],
+        columns=[_make_column(entity, column, said, keys) for column in chosen],
+    )
 
 
 def _make_column(entity: Words, column: str, said: Spoken, keys: dict[Words, str]) -> Column:
@@ -142,5 +185,10 @@ def _find_policy(column: str, type: str, said: Spoken, *, is_key: bool) -> Polic
 def _drop_dangling(table: Table, tables: Iterable[Table]) -> Table:
     """A reference to what has no table in the end is a value like any other."""
     known = {one.name for one in tables}
-    columns = [one if one.references.partition(".")[0] in known else one.model_copy(update={"references": ""}) for one in table.columns]
+    columns = [
+        one
+        if one.references.partition(".")[0] in known
+        else one.model_copy(update={"references": ""})
+        for one in table.columns
+    ]
     return table.model_copy(update={"columns": columns})

@@ -34,10 +34,16 @@ class ChainRefusal:
 
 async def weave_environment(environment: Environment) -> ToolGraph:
     """Its tools as agent and user may call them, for a path takes both; and its tables' columns."""
-    return await weave(sketch_environment(environment, {}, ACTORS), [NameEvidence(), TableEvidence()], environment.tables)
+    return await weave(
+        sketch_environment(environment, {}, ACTORS),
+        [NameEvidence(), TableEvidence()],
+        environment.tables,
+    )
 
 
-def sample_for(environment: Environment, graph: ToolGraph, number: int, sampler: str = "backward") -> Chain | None:
+def sample_for(
+    environment: Environment, graph: ToolGraph, number: int, sampler: str = "backward"
+) -> Chain | None:
     """The chain of the n-th scenario; none where the graph has none."""
     chains = _sample_chains(_Key(environment.id, graph), sampler)
     return chains[number % len(chains)] if chains else None
@@ -60,20 +66,29 @@ class _Key:
 @lru_cache(maxsize=32)
 def _sample_chains(key: _Key, sampler: str) -> list[Chain]:
     """By the environment's id alone, so that a scenario that is asked for again gets the same."""
-    return sample_chains(key.graph, SAMPLERS[sampler], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED).chains
+    return sample_chains(
+        key.graph, SAMPLERS[sampler], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED
+    ).chains
 
 
 async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | None:
     """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
-    return find_chain_fault(await weave_environment(environment), chain, limit_written(environment.brief))
+    return find_chain_fault(
+        await weave_environment(environment), chain, limit_written(environment.brief)
+    )
 
 
-def find_chain_fault(graph: ToolGraph, chain: Chain, limits: ChainLimits = WRITTEN) -> ChainRefusal | None:
+def find_chain_fault(
+    graph: ToolGraph, chain: Chain, limits: ChainLimits = WRITTEN
+) -> ChainRefusal | None:
     """Why a chain that an author wrote cannot be carried out; nothing for one that can. The tools decide what only names and types tell."""
     faults = [fault for fault in find_faults(graph, chain, limits) if fault.code not in SETTLED]
     if not faults:
         return None
-    told = [f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}" for fault in faults[:5]]
+    told = [
+        f"{fault.node or 'the chain'}: {fault.code}{f' ({fault.detail})' if fault.detail else ''}"
+        for fault in faults[:5]
+    ]
     return ChainRefusal(faults[0].code, f"The chain does not hold: {'; '.join(told)}.")

@@ -45,9 +45,17 @@ class HandedOut:
 
     @classmethod
     def of(cls, states: Sequence[Json]) -> "HandedOut":
-        found = {path: value for state in states[1:] for path, value in _list_leaves(state).items() if not _stands_in(states[0], path)}
+        found = {
+            path: value
+            for state in states[1:]
+            for path, value in _list_leaves(state).items()
+            if not _stands_in(states[0], path)
+        }
         texts = (text for path, value in found.items() for text in (*path, str(value)))
-        return cls(len({path[:2] for path in found}), frozenset(int(one) for text in texts for one in _NUMBER.findall(text)))
+        return cls(
+            len({path[:2] for path in found}),
+            frozenset(int(one) for text in texts for one in _NUMBER.findall(text)),
+        )
 
 
 def judge_remainder(whole: PlayedCalls, rest: PlayedCalls, first: int, loose: Columns) -> Remainder:
@@ -59,15 +67,21 @@ def judge_remainder(whole: PlayedCalls, rest: PlayedCalls, first: int, loose: Co
     if not any(_find_differences(end, other, loose, given)):
         return "none"
     end, other = (_list_old(state, start) for state in (whole.end, rest.end))
-    if any(_find_differences(end, other, loose, given)) or not _is_put_back(whole.states[first:], loose, given):
+    if any(_find_differences(end, other, loose, given)) or not _is_put_back(
+        whole.states[first:], loose, given
+    ):
         return "all"
     return "own"
 
 
-def _find_differences(one: Mapping[Place, Json], other: Mapping[Place, Json], loose: Columns, given: HandedOut) -> Iterator[Place]:
+def _find_differences(
+    one: Mapping[Place, Json], other: Mapping[Place, Json], loose: Columns, given: HandedOut
+) -> Iterator[Place]:
     for path in dict.fromkeys([*one, *other]):
         left, right = one.get(path), other.get(path)
-        if (path in one) is (path in other) and (left == right or _is_loose(path, loose) or _is_volatile(left, right, given)):
+        if (path in one) is (path in other) and (
+            left == right or _is_loose(path, loose) or _is_volatile(left, right, given)
+        ):
             continue
         yield path
 
@@ -81,20 +95,31 @@ def _is_volatile(left: Json, right: Json, given: HandedOut) -> bool:
     if isinstance(left, str) and isinstance(right, str):
         return left.startswith(_TODAY) and right[4:5] == _TODAY[4:5]
     return (
-        isinstance(left, int) and isinstance(right, int) and 0 < left - right <= given.made and not given.numbers.isdisjoint((left, right))
+        isinstance(left, int)
+        and isinstance(right, int)
+        and 0 < left - right <= given.made
+        and not given.numbers.isdisjoint((left, right))
     )
 
 
 def _is_put_back(states: Sequence[Json], loose: Columns, given: HandedOut) -> bool:
     """Whether a record that was there became another one on the way and is as it was."""
     before, end = _list_leaves(states[0]), _list_leaves(states[-1])
-    moved = {path for state in states for path in _find_differences(_list_leaves(state), before, loose, given)}
+    moved = {
+        path
+        for state in states
+        for path in _find_differences(_list_leaves(state), before, loose, given)
+    }
     return any(path in before and path in end and before[path] == end[path] for path in moved)
 
 
 def _list_old(state: Json, start: Json) -> dict[Place, Json]:
     """Values of records that were there at the start; of an empty table none."""
-    return {path: value for path, value in _list_leaves(state).items() if value != {} and _stands_in(start, path)}
+    return {
+        path: value
+        for path, value in _list_leaves(state).items()
+        if value != {} and _stands_in(start, path)
+    }
 
 
 def _stands_in(start: Json, path: Place) -> bool:
@@ -125,5 +150,9 @@ def _rename(value: Json, names: Mapping[str, str]) -> Json:
 def _list_leaves(value: Json, path: Place = ()) -> dict[Place, Json]:
     """Every value that is no object, and every empty object, by its path."""
     if is_object(value) and value:
-        return {found: leaf for key, held in value.items() for found, leaf in _list_leaves(held, (*path, key)).items()}
+        return {
+            found: leaf
+            for key, held in value.items()
+            for found, leaf in _list_leaves(held, (*path, key)).items()
+        }
     return {path: value}

@@ -43,7 +43,9 @@ class ChainLimits:
 LIMITS = ChainLimits()
 WRITTEN = ChainLimits(least=1, most=40, repeats=True)
 """Of a chain that an author writes where the brief asks for no number of calls: a request may want one thing, or the same done twice."""
-SETTLED = frozenset(("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle"))
+SETTLED = frozenset(
+    ("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle")
+)
 """What is concluded from names and types. Where a chain is carried out, the tools decide it: an id that names no such thing is refused, and
 a value that no call takes may be what the user is told."""
 SLACK = 0.25
@@ -57,7 +59,11 @@ def bound_calls(wanted: int) -> tuple[int, int]:
 
 def limit_written(brief: Brief) -> ChainLimits:
     """Of a chain that an author writes; a brief that asks for long paths allows longer chains."""
-    return WRITTEN if brief.calls is None else replace(WRITTEN, most=max(WRITTEN.most, bound_calls(brief.calls)[1]))
+    return (
+        WRITTEN
+        if brief.calls is None
+        else replace(WRITTEN, most=max(WRITTEN.most, bound_calls(brief.calls)[1]))
+    )
 
 
 def find_faults(graph: ToolGraph, chain: Chain, limits: ChainLimits = LIMITS) -> list[ChainFault]:
@@ -83,7 +89,9 @@ def _judge_whole(walked: Sequence[Walked], limits: ChainLimits) -> Iterator[Chai
     if len(tools) > limits.most:
         yield ChainFault("too_long", "", f"{len(tools)} steps of at most {limits.most}")
     if not limits.repeats:
-        yield from (ChainFault("twice", "", tool) for tool, count in Counter(tools).items() if count > 1)
+        yield from (
+            ChainFault("twice", "", tool) for tool, count in Counter(tools).items() if count > 1
+        )
 
 
 class _Judge:
@@ -134,7 +142,12 @@ class _Judge:
         entity = self._graph.parameters.entities[tool]
         for path, source in step.arguments.items():
             taker = self._graph.parameters.find_input(tool, path)
-            if taker is not None and taker.is_reference and taker.words[:-1] == entity and not isinstance(source, FromUser):
+            if (
+                taker is not None
+                and taker.is_reference
+                and taker.words[:-1] == entity
+                and not isinstance(source, FromUser)
+            ):
                 yield source
 
     def _judge_conditions(self, step: ChainStep, tool: int, scope: Scope) -> None:
@@ -172,7 +185,9 @@ class _Judge:
             return
         around = f"{node.over.path}."
         outputs = self._graph.parameters.out_by_path[tool]
-        if not node.over.path.endswith("[]") or not any(f"{path}.".startswith(around) for path in outputs):
+        if not node.over.path.endswith("[]") or not any(
+            f"{path}.".startswith(around) for path in outputs
+        ):
             self._blame("no_list", node, _render(node.over))
             return
         if not node.body:
@@ -208,22 +223,38 @@ def _can_be_compared(value: Value, node: Branch) -> bool:
     if value.many or (value.parameter is None and value.rule is None):
         return False
     number = value.type in ("integer", "number")
-    if node.op in ("above", "below") and not (number or (value.parameter is not None and value.parameter.format.startswith("date"))):
+    if node.op in ("above", "below") and not (
+        number or (value.parameter is not None and value.parameter.format.startswith("date"))
+    ):
         return False
     kinds = (int, float) if number else bool if value.type == "boolean" else str
-    return node.right is None or not value.type or (isinstance(node.right, kinds) and not (number and isinstance(node.right, bool)))
+    return (
+        node.right is None
+        or not value.type
+        or (isinstance(node.right, kinds) and not (number and isinstance(node.right, bool)))
+    )
 
 
 def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
     """What holds after a tool that ensures so much."""
-    undone = {statement.removeprefix("not ") for statement in ensures if statement.startswith("not ")}
-    return (holds - undone) | {statement for statement in ensures if not statement.startswith("not ")} if ensures else holds
+    undone = {
+        statement.removeprefix("not ") for statement in ensures if statement.startswith("not ")
+    }
+    return (
+        (holds - undone) | {statement for statement in ensures if not statement.startswith("not ")}
+        if ensures
+        else holds
+    )
 
 
 def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
     """A thought that nothing rests on is no part of the chain, and a loop that never looks at its item is none."""
     used = {name for one in walked for name in list_references(one.node)}
-    yield from (ChainFault("idle", one.node.id) for one in walked if isinstance(one.node, Reason | Loop) and one.node.id not in used)
+    yield from (
+        ChainFault("idle", one.node.id)
+        for one in walked
+        if isinstance(one.node, Reason | Loop) and one.node.id not in used
+    )
 
 
 def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[ChainFault]:
@@ -238,7 +269,11 @@ def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[ChainFa
     for one in walked:
         for name in (*list_references(one.node), *one.around):
             group[find(one.node.id)] = find(name)
-    steps = [(one.node.id, graph.index[one.node.tool]) for one in walked if isinstance(one.node, ChainStep)]
+    steps = [
+        (one.node.id, graph.index[one.node.tool])
+        for one in walked
+        if isinstance(one.node, ChainStep)
+    ]
     for place, (id, tool) in enumerate(steps):
         for earlier, first in steps[:place]:
             if graph.is_bound(first, tool):

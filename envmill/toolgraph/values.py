@@ -12,7 +12,12 @@ from envmill.toolgraph.parameters import ToolParameter
 from envmill.toolgraph.words import REFERENCES
 from schemas.chain import FromItem, FromNode, FromRecord, FromUser, Rule, Source
 
-_CODES = {"another entity": "another_entity", "type": "wrong_type", "format": "wrong_type", "choices": "wrong_type"}
+_CODES = {
+    "another entity": "another_entity",
+    "type": "wrong_type",
+    "format": "wrong_type",
+    "choices": "wrong_type",
+}
 _NUMBERS = ("integer", "number")
 
 
@@ -143,22 +148,41 @@ def _stand_together(one: Value, other: Value) -> bool:
 
 
 def _count(values: list[Value]) -> Value | str:
-    return Value(rule="count", type="integer") if len(values) == 1 and values[0].many == 1 else "underivable"
+    return (
+        Value(rule="count", type="integer")
+        if len(values) == 1 and values[0].many == 1
+        else "underivable"
+    )
 
 
 def _total(values: list[Value]) -> Value | str:
     one = values[0]
-    return Value(rule="total", type=one.type) if len(values) == 1 and one.many == 1 and one.type in _NUMBERS else "underivable"
+    return (
+        Value(rule="total", type=one.type)
+        if len(values) == 1 and one.many == 1 and one.type in _NUMBERS
+        else "underivable"
+    )
 
 
 def _difference(values: list[Value]) -> Value | str:
     if len(values) != 2 or any(one.many or one.type not in _NUMBERS for one in values):
         return "underivable"
-    return Value(rule="difference", type="number" if "number" in (values[0].type, values[1].type) else "integer")
+    return Value(
+        rule="difference",
+        type="number" if "number" in (values[0].type, values[1].type) else "integer",
+    )
 
 
 def _compose(values: list[Value]) -> Value | str:
-    return "underivable" if any(one.many for one in values) else Value(rule="compose", type="string")
+    return (
+        "underivable" if any(one.many for one in values) else Value(rule="compose", type="string")
+    )
 
 
-_RULES = {"choose": _choose, "count": _count, "total": _total, "difference": _difference, "compose": _compose}
+_RULES = {
+    "choose": _choose,
+    "count": _count,
+    "total": _total,
+    "difference": _difference,
+    "compose": _compose,
+}

@@ -5,17 +5,51 @@ from functools import lru_cache
 
 Words = tuple[str, ...]
 
-IDENTIFIERS = frozenset({"id", "arn", "token", "uuid", "guid", "handle", "etag", "hash", "checksum", "signature", "url", "uri", "href"})
+IDENTIFIERS = frozenset(
+    {
+        "id",
+        "arn",
+        "token",
+        "uuid",
+        "guid",
+        "handle",
+        "etag",
+        "hash",
+        "checksum",
+        "signature",
+        "url",
+        "uri",
+        "href",
+    }
+)
 """Last words of what a user cannot be expected to say."""
 REFERENCES = IDENTIFIERS | {"name", "key", "code", "number", "title", "email"}
 """Last words of what selects one thing: worth nothing for a thing of another kind."""
 LABELS = frozenset({"tag", "label", "annotation"})
 """First words of what is put on things of any kind."""
-CONTROL = frozenset({"limit", "offset", "page", "cursor", "marker", "sort", "size", "format", "filter", "field"})
+CONTROL = frozenset(
+    {"limit", "offset", "page", "cursor", "marker", "sort", "size", "format", "filter", "field"}
+)
 """Last words of what steers a reply and says nothing about any record."""
 BOUNDS = frozenset({"max", "min", "maximum", "minimum"})
 """First words of the same."""
-COMMON = REFERENCES | CONTROL | {"status", "state", "type", "kind", "value", "description", "date", "time", "version", "count", "message"}
+COMMON = (
+    REFERENCES
+    | CONTROL
+    | {
+        "status",
+        "state",
+        "type",
+        "kind",
+        "value",
+        "description",
+        "date",
+        "time",
+        "version",
+        "count",
+        "message",
+    }
+)
 """Words that say nothing alone: equal only when what they are said of is equal."""
 FREE_TEXTS = frozenset(
     {
@@ -38,29 +72,67 @@ FREE_TEXTS = frozenset(
 )
 """Last words of parameters that a text made of others may go into. A bucket, a type or an address is no such text."""
 WRAPPERS = frozenset(
-    {"data", "result", "item", "response", "body", "value", "list", "member", "payload", "output", "input", "content", "entry"}
+    {
+        "data",
+        "result",
+        "item",
+        "response",
+        "body",
+        "value",
+        "list",
+        "member",
+        "payload",
+        "output",
+        "input",
+        "content",
+        "entry",
+    }
 )
 """Names of objects that only hold what is meant."""
 
 ENDINGS = frozenset({"delete", "remove", "terminate", "deregister", "destroy", "drop", "purge"})
 """Verbs after which a thing is gone."""
-BACKING_OUT = frozenset({"cancel", "withdraw", "revoke", "retract", "void", "annul", "undo", "reverse"})
+BACKING_OUT = frozenset(
+    {"cancel", "withdraw", "revoke", "retract", "void", "annul", "undo", "reverse"}
+)
 """Verbs after which a thing is there, and is as if it had never been."""
 
 _PART = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
-_STOPS = frozenset({"by", "for", "of", "from", "to", "in", "with", "on", "at", "and", "or", "into", "via"})
+_STOPS = frozenset(
+    {"by", "for", "of", "from", "to", "in", "with", "on", "at", "and", "or", "into", "via"}
+)
 _ALIKE = {"identifier": "id", "ident": "id"}
 _ODD = {"aliases": "alias", "indices": "index", "indexes": "index", "statuses": "status", "children": "child", "people": "person",
         "analyses": "analysis", "buses": "bus", "movies": "movie", "cookies": "cookie"}  # fmt: skip
 _SINGULAR = frozenset(
-    {"status", "address", "access", "dns", "alias", "sms", "sns", "sqs", "ses", "aws", "ebs", "rds", "ecs", "eks", "efs", "kms"}
+    {
+        "status",
+        "address",
+        "access",
+        "dns",
+        "alias",
+        "sms",
+        "sns",
+        "sqs",
+        "ses",
+        "aws",
+        "ebs",
+        "rds",
+        "ecs",
+        "eks",
+        "efs",
+        "kms",
+    }
 )
 
 
 @lru_cache(maxsize=100_000)
 def split_name(name: str) -> Words:
     """Words in small letters and the singular."""
-    return tuple(_ALIKE.get(word, word) for word in map(make_singular, (part.lower() for part in _PART.findall(name))))
+    return tuple(
+        _ALIKE.get(word, word)
+        for word in map(make_singular, (part.lower() for part in _PART.findall(name)))
+    )
 
 
 @lru_cache(maxsize=100_000)
@@ -92,7 +164,11 @@ def find_meaning(path: str, entity: Words) -> Words:
     words = split_name(own) or (own.casefold(),)
     if len(words) > 1:
         return words
-    holders = (found for name in reversed(around) if (found := split_name(name)) and not set(found) <= WRAPPERS)
+    holders = (
+        found
+        for name in reversed(around)
+        if (found := split_name(name)) and not set(found) <= WRAPPERS
+    )
     holder = next(holders, entity)
     return words if holder[-1:] == words else (*holder, *words)
 
@@ -111,4 +187,6 @@ def is_control(words: Words) -> bool:
     """Paging, sorting and the like, whose values say nothing of records."""
     if words[-1] in CONTROL or (words[0] in BOUNDS and words[1:]):
         return True
-    return words[-1] == "token" and bool({"next", "page", "continuation", "client", "pagination"} & set(words))
+    return words[-1] == "token" and bool(
+        {"next", "page", "continuation", "client", "pagination"} & set(words)
+    )

@@ -24,7 +24,9 @@ def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> b
         return found is MISSING
     if found is MISSING or not fits(found, check.value, keys):
         return False
-    any_will_do = is_chance(check.value) or any(number not in keys for number in list_named_rows(check.value))
+    any_will_do = is_chance(check.value) or any(
+        number not in keys for number in list_named_rows(check.value)
+    )
     return not any_will_do or not same(found, find_value(initial, check.path))
 
 

@@ -62,35 +62,66 @@ class ComposedVerifier:
 
 
 def compose_verifier(
-    draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun, *, masks: bool = False
+    draft: Draft,
+    environment: Environment,
+    run: OracleRun,
+    elsewhere: OracleRun,
+    *,
+    masks: bool = False,
 ) -> ComposedVerifier:
     """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments that do not matter."""
     met = meet_keys(run.deeds, elsewhere.deeds)
     base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes, met)
-    asked, draft = draft.tell, draft.model_copy(update={"tell": count_witnesses(draft, environment)})
-    refused = {fact.name: reason for fact in draft.tell if (reason := find_objection(fact, draft, environment, run, elsewhere))}
-    if draft.polarity in ("refuse", "escalate") and any(fact.name not in refused for fact in draft.tell):
+    asked, draft = (
+        draft.tell,
+        draft.model_copy(update={"tell": count_witnesses(draft, environment)}),
+    )
+    refused = {
+        fact.name: reason
+        for fact in draft.tell
+        if (reason := find_objection(fact, draft, environment, run, elsewhere))
+    }
+    if draft.polarity in ("refuse", "escalate") and any(
+        fact.name not in refused for fact in draft.tell
+    ):
         # To whom it goes stands in the policy document: it may be asked for beside what had to be looked up, not alone.
         refused = {name: reason for name, reason in refused.items() if reason != DOCUMENTED}
-    facts = [_add_rivals(fact, draft, environment.tables, run) for fact in draft.tell if fact.name not in refused]
+    facts = [
+        _add_rivals(fact, draft, environment.tables, run)
+        for fact in draft.tell
+        if fact.name not in refused
+    ]
     told = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
     if draft.polarity != "achieve" and not facts:
-        raise BuildError(f"Nothing has to be said that would prove it was understood. {told}".rstrip())
+        raise BuildError(
+            f"Nothing has to be said that would prove it was understood. {told}".rstrip()
+        )
     if not facts and not asks_for_something(base):
         raise BuildError(f"Nothing the oracle changes or says can be asked for. {told}".rstrip())
     whole = base.model_copy(
         update={
             "facts": facts,
             "harm": [_forbid(pattern) for pattern in draft.avoid],
-            "procedure": _prove(draft, environment, run, [*facts, *(fact for fact in asked if fact.name not in refused)]),
+            "procedure": _prove(
+                draft,
+                environment,
+                run,
+                [*facts, *(fact for fact in asked if fact.name not in refused)],
+            ),
         }
     )
     if masks:
-        whole = whole.model_copy(update={"procedure": [_mask(predicate, environment) for predicate in whole.procedure]})
-    return ComposedVerifier(balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items()))
+        whole = whole.model_copy(
+            update={"procedure": [_mask(predicate, environment) for predicate in whole.procedure]}
+        )
+    return ComposedVerifier(
+        balance(whole), tuple(f"{name}: {reason}" for name, reason in refused.items())
+    )
 
 
-def find_objection(fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun) -> str:
+def find_objection(
+    fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun
+) -> str:
     """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
     check_fact(fact)
     said, asked = _cut(draft, fact)
@@ -102,7 +133,9 @@ def find_objection(fact: Fact, draft: Draft, environment: Environment, run: Orac
         return DOCUMENTED
     if fact.kind == "pattern" and draft.polarity != "achieve" and is_given(fact, _ANYBODY):
         return "anybody says it who refuses, whatever the reason"
-    learned, again = (any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere))
+    learned, again = (
+        any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere)
+    )
     return "it hangs on chance" if learned and not again else ""
 
 
@@ -110,18 +143,26 @@ def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:
     """The words that tell a fact, and what was asked by then: a later request may name what was told before."""
     if not fact.asked:
         return draft.say, draft.request
-    return draft.parts[fact.asked - 1].say, "\n".join(part.request for part in draft.parts[: fact.asked])
+    return draft.parts[fact.asked - 1].say, "\n".join(
+        part.request for part in draft.parts[: fact.asked]
+    )
 
 
-def _prove(draft: Draft, environment: Environment, run: OracleRun, facts: Sequence[Fact]) -> list[Predicate]:
+def _prove(
+    draft: Draft, environment: Environment, run: OracleRun, facts: Sequence[Fact]
+) -> list[Predicate]:
     if draft.polarity == "achieve":
         return []
     reads = {tool.name for tool in environment.tools if tool.effect == "query"}
     # The agent is handed what stands in the policy document: it need not look for it.
     learned = [fact for fact in facts if not is_given(fact, environment.policy_document)]
-    knowledge = derive_knowledge(draft.initial_state, run.deeds, reads, learned, KnownWords(draft.request, draft.say))
+    knowledge = derive_knowledge(
+        draft.initial_state, run.deeds, reads, learned, KnownWords(draft.request, draft.say)
+    )
     if not knowledge:
-        raise BuildError("The oracle looks at nothing: whoever says the right words without looking would pass.")
+        raise BuildError(
+            "The oracle looks at nothing: whoever says the right words without looking would pass."
+        )
     # What a judge waived is not demanded, but something is: words alone must not pass.
     left = [one for one in knowledge if one.name not in draft.waived] or knowledge
     return [one.model_copy(update={"refused": _list_telling(draft)}) for one in left]
@@ -133,7 +174,11 @@ def _list_telling(draft: Draft) -> list[CallPattern]:
     if draft.polarity != "refuse" or len(draft.tell) != 1:
         return []
     keys = {key for rows in draft.initial_state.values() if is_object(rows) for key in rows}
-    return [pattern for pattern in draft.avoid if any(leaf in keys for leaf in list_leaves(pattern.arguments) if isinstance(leaf, str))]
+    return [
+        pattern
+        for pattern in draft.avoid
+        if any(leaf in keys for leaf in list_leaves(pattern.arguments) if isinstance(leaf, str))
+    ]
 
 
 def _mask(predicate: Predicate, environment: Environment) -> Predicate:
@@ -149,13 +194,28 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRu
     """What is to be told stands in some reply: who names records the oracle never met, or others' values, recites and tells nothing."""
     if draft.polarity == "achieve":
         return fact
-    met = {str(leaf) for deed in run.deeds for leaf in list_leaves([deed.call.arguments, list(deed.parts)])}
-    keys = [key for rows in draft.initial_state.values() if is_object(rows) for key in _list_odd_keys(rows)[:_MOST_KEYS]]
+    met = {
+        str(leaf)
+        for deed in run.deeds
+        for leaf in list_leaves([deed.call.arguments, list(deed.parts)])
+    }
+    keys = [
+        key
+        for rows in draft.initial_state.values()
+        if is_object(rows)
+        for key in _list_odd_keys(rows)[:_MOST_KEYS]
+    ]
     words = f"{draft.request}\n{draft.say}"
     fresh = [key for key in keys if key not in met and key.casefold() not in words.casefold()]
     others = [*_list_beside(fact, draft, run), *_list_column(fact, draft, tables, run)]
-    beside = [value for value in dict.fromkeys(others) if not is_given(fact.model_copy(update={"value": value, "also": []}), words)]
-    return fact.model_copy(update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))})
+    beside = [
+        value
+        for value in dict.fromkeys(others)
+        if not is_given(fact.model_copy(update={"value": value, "also": []}), words)
+    ]
+    return fact.model_copy(
+        update={"rivals": list(dict.fromkeys([*fact.rivals, *fresh, *beside[:_MOST_KEYS]]))}
+    )
 
 
 def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
@@ -164,17 +224,35 @@ def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
         return
     for deed in run.deeds:
         rows = list(_list_rows(list(deed.parts)))
-        for name in dict.fromkeys(name for row in rows for name, value in row.items() if value == fact.value and value is not True):
+        for name in dict.fromkeys(
+            name
+            for row in rows
+            for name, value in row.items()
+            if value == fact.value and value is not True
+        ):
             if _may_mean(name, fact, draft):
-                yield from (row[name] for row in rows if name in row and row[name] != fact.value and read_number(row[name]) is not None)
+                yield from (
+                    row[name]
+                    for row in rows
+                    if name in row
+                    and row[name] != fact.value
+                    and read_number(row[name]) is not None
+                )
 
 
-def _list_column(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Iterator[Json]:
+def _list_column(
+    fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun
+) -> Iterator[Json]:
     """Where rows have short keys, which anybody says: what other rows have in the column that a reply told the number of."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]
-    names = {name for row in told for name, value in row.items() if value == fact.value and value is not True}
+    names = {
+        name
+        for row in told
+        for name, value in row.items()
+        if value == fact.value and value is not True
+    }
     for table in tables:
         rows = [row for row in draft.initial_state[table.name].values() if is_object(row)]
         for name in sorted(names & {column.name for column in table.columns} - set(table.key)):
@@ -206,4 +284,6 @@ def _list_odd_keys(rows: Mapping[str, Json]) -> list[str]:
 
 def _forbid(pattern: CallPattern) -> Predicate:
     arguments = ", ".join(f"{name}={value!r}" for name, value in pattern.arguments.items())
-    return Predicate(name=f"{pattern.name}({arguments}) is never called"[:200], op="forbidden", call=pattern)
+    return Predicate(
+        name=f"{pattern.name}({arguments}) is never called"[:200], op="forbidden", call=pattern
+    )

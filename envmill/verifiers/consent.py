@@ -27,21 +27,34 @@ _YES = re.compile(
     r"\b(?:yes|yeah|yep|yup|sure|ok|okay|agreed?|fine|confirm(?:ed)?|correct|right|absolutely|certainly|of course|go ahead|go on|"
     r"do (?:it|that|so)|please do|proceed|sounds good|by all means)\b"
 )
-_NO = re.compile(r"\b(?:no|nope|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b")
-_NO_HARM = re.compile(r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|don't (?:mind|worry))\b")
+_NO = re.compile(
+    r"\b(?:no|nope|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b"
+)
+_NO_HARM = re.compile(
+    r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|don't (?:mind|worry))\b"
+)
 
 
 def find_unagreed(predicate: Predicate, ending: Ending, keys: Keys) -> Broken:
     """The calls that were made without a yes; None where there is none. Of a call that was refused nothing came."""
     done = [deed for deed in ending.deeds if deed.outcome == "ok"]
-    bare = [place for place, deed in enumerate(done) if is_meant(predicate.call, deed, keys) and not _is_agreed(predicate, deed, ending)]
+    bare = [
+        place
+        for place, deed in enumerate(done)
+        if is_meant(predicate.call, deed, keys) and not _is_agreed(predicate, deed, ending)
+    ]
     return [describe_call(done[place], place) for place in bare[:_MOST]] if bare else None
 
 
 def needs_answers(predicates: Sequence[Predicate], ending: Ending) -> bool:
     """Whether a verdict depends on what the user answered, and nobody recorded that."""
     asked = [one for one in predicates if one.op == "agreed"]
-    return ending.answers is None and any(is_meant(one.call, deed, {}) for one in asked for deed in ending.deeds if deed.outcome == "ok")
+    return ending.answers is None and any(
+        is_meant(one.call, deed, {})
+        for one in asked
+        for deed in ending.deeds
+        if deed.outcome == "ok"
+    )
 
 
 def is_yes(answer: str) -> bool:
@@ -52,7 +65,11 @@ def is_yes(answer: str) -> bool:
 
 def _is_agreed(predicate: Predicate, deed: CompletedCall, ending: Ending) -> bool:
     pairs = list(zip(ending.said, ending.answers or (), strict=False))[: deed.after]
-    values = [deed.call.arguments[name] for name in predicate.names if deed.call.arguments.get(name) is not None]
+    values = [
+        deed.call.arguments[name]
+        for name in predicate.names
+        if deed.call.arguments.get(name) is not None
+    ]
     answer = next((answer for said, answer in reversed(pairs) if _asks_about(said, values)), "")
     return is_yes(answer)
 
@@ -60,7 +77,9 @@ def _is_agreed(predicate: Predicate, deed: CompletedCall, ending: Ending) -> boo
 def _asks_about(message: str, values: Sequence[Json]) -> bool:
     if len(message) > LONGEST or not _ASKS.search(normalise(message)):
         return False
-    return all(is_given(Fact(name="", kind=_find_kind(value), value=value), message) for value in values)
+    return all(
+        is_given(Fact(name="", kind=_find_kind(value), value=value), message) for value in values
+    )
 
 
 def _find_kind(value: Json) -> Literal["text", "number"]:

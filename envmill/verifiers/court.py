@@ -19,29 +19,50 @@ async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: st
     """The verdict on an ending. An outage of the jail raises SandboxError: it is no verdict."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
     heard = await run_checks(sandbox, asked, ending, clock)
-    silent = next(((check, said) for check, said in zip(asked, heard, strict=True) if said.holds is None), None)
+    silent = next(
+        ((check, said) for check, said in zip(asked, heard, strict=True) if said.holds is None),
+        None,
+    )
     if silent:
         return make_error(_quote(*silent))
-    return judge(verifier, ending, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
+    return judge(
+        verifier,
+        ending,
+        {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)},
+    )
 
 
-async def sort_checks(sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str) -> tuple[list[Check], list[Check]]:
+async def sort_checks(
+    sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str
+) -> tuple[list[Check], list[Check]]:
     """Goals and guards, found by running every check on the untouched state; BuildError names one that says neither yes nor no."""
     asked = [check for check in checks if check.op == "generated"]
     heard = await run_checks(sandbox, asked, Ending(initial, initial), clock)
     for check, said in zip(asked, heard, strict=True):
         if said.holds is None:
             raise BuildError(_quote(check, said))
-    return classify(list(checks), initial, {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)})
+    return classify(
+        list(checks),
+        initial,
+        {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)},
+    )
 
 
-async def run_checks(sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str) -> list[CheckReply]:
+async def run_checks(
+    sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str
+) -> list[CheckReply]:
     """What each generated check says, all in one process forked for it."""
     if not asked:
         return []
     try:
         return await sandbox.judge(
-            CheckSession([check.source for check in asked], ending.initial, ending.final, clock, rollout=ending.describe())
+            CheckSession(
+                [check.source for check in asked],
+                ending.initial,
+                ending.final,
+                clock,
+                rollout=ending.describe(),
+            )
         )
     except BuildError as error:
         # A state too large to travel: nothing can be said about it.

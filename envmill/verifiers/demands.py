@@ -45,7 +45,11 @@ def render_check(check: Check, state: dict[str, Json]) -> str:
     if check.op == "absent":
         return f"{place} is deleted."
     before = _find(check.path, state)
-    was = f" (at the start {_render_value(before, state)})" if before is not None and not is_object(before) else ""
+    was = (
+        f" (at the start {_render_value(before, state)})"
+        if before is not None and not is_object(before)
+        else ""
+    )
     return f"{place} is {_render_value(check.value, state)}{was}."
 
 
@@ -56,7 +60,9 @@ def render_fact(fact: Fact) -> str:
         return f"{where} the agent tells the user {fact.name}: the message fits the regular expression {fact.value}"
     others = f" (or {', '.join(repr(one) for one in fact.also)})" if fact.also else ""
     wrong = ", ".join(repr(one) for one in fact.rivals[:_MOST])
-    besides = f" It does not count where wrong values are listed beside it: {wrong}." if wrong else ""
+    besides = (
+        f" It does not count where wrong values are listed beside it: {wrong}." if wrong else ""
+    )
     return f"{where} the agent tells the user {fact.value!r}{others}: {fact.name}.{besides}"
 
 
@@ -90,7 +96,9 @@ def _render_refused(step: Predicate, state: dict[str, Json]) -> str:
 
 
 def _render_call(call: CallPattern, state: dict[str, Json]) -> str:
-    told = ", ".join(f"{name} {_render_value(value, state)}" for name, value in call.arguments.items())
+    told = ", ".join(
+        f"{name} {_render_value(value, state)}" for name, value in call.arguments.items()
+    )
     return f"{call.name or 'any tool'}{f' with {told}' if told else ''}"
 
 
@@ -107,8 +115,14 @@ def _render_place(path: Sequence[str], state: dict[str, Json]) -> str:
 def _render_row(value: Json, state: dict[str, Json]) -> str:
     if not is_object(value):
         return _render_value(value, state)
-    free = [name for name, one in value.items() if is_object(one) and (EXEMPT in one or (ROW in one and name == "id"))]
-    asked = [f"{name} is {_render_value(one, state)}" for name, one in value.items() if name not in free]
+    free = [
+        name
+        for name, one in value.items()
+        if is_object(one) and (EXEMPT in one or (ROW in one and name == "id"))
+    ]
+    asked = [
+        f"{name} is {_render_value(one, state)}" for name, one in value.items() if name not in free
+    ]
     return ", ".join(asked) + (f"; {', '.join(free)} may hold anything" if free else "")
 
 
@@ -145,7 +159,14 @@ def find_label(row: Json) -> str:
 
 
 def _find_row_label(key: str, state: dict[str, Json]) -> str:
-    return next((label for rows in state.values() if is_object(rows) and key in rows and (label := find_label(rows[key]))), "")
+    return next(
+        (
+            label
+            for rows in state.values()
+            if is_object(rows) and key in rows and (label := find_label(rows[key]))
+        ),
+        "",
+    )
 
 
 def _find(path: Sequence[str], state: dict[str, Json]) -> Json:

@@ -21,18 +21,28 @@ Met: TypeAlias = Mapping[str, str]
 NOTHING_MET: Met = MappingProxyType({})
 
 
-def derive_verifier(initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET) -> Verifier:
+def derive_verifier(
+    initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
+) -> Verifier:
     """Checks for one oracle; BuildError when its two runs cannot be laid beside each other."""
     twins = {(*change.path, change.op): change for change in elsewhere}
-    pairs = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
+    pairs = [
+        (change, twins[*change.path, change.op])
+        for change in changes
+        if (*change.path, change.op) in twins
+    ]
     known = {(*change.path, change.op) for change, _ in pairs}
     strangers = pair_rows([change for change in changes if (*change.path, change.op) not in known],
                            [change for change in elsewhere if (*change.path, change.op) not in known], met)  # fmt: skip
     rows = {(one.path[-1], other.path[-1]): number for number, (one, other) in enumerate(strangers)}
-    present = [_expect_row(number, one, other, rows) for number, (one, other) in enumerate(strangers, 1)]
+    present = [
+        _expect_row(number, one, other, rows) for number, (one, other) in enumerate(strangers, 1)
+    ]
     checks = [_expect_value(one, other, rows) for one, other in pairs]
     goals, guards = classify(checks, initial)
-    return Verifier(goals=[*present, *goals], guards=guards, frame=[change.path for change, _ in pairs])
+    return Verifier(
+        goals=[*present, *goals], guards=guards, frame=[change.path for change, _ in pairs]
+    )
 
 
 def asks_for_something(verifier: Verifier) -> bool:
@@ -40,19 +50,35 @@ def asks_for_something(verifier: Verifier) -> bool:
     return any(goal.op == "absent" or is_specific(goal.value) for goal in verifier.goals)
 
 
-def pair_rows(ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET) -> list[tuple[Change, Change]]:
+def pair_rows(
+    ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET
+) -> list[tuple[Change, Change]]:
     """New rows of both runs, each beside the most alike of the other run. Of rows that are alike, the one that the same call answered."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)
     for change in ours:
-        alike = [other for other in left if other.op == change.op == "add" and other.path[:-1] == change.path[:-1]]
+        alike = [
+            other
+            for other in left
+            if other.op == change.op == "add" and other.path[:-1] == change.path[:-1]
+        ]
         if not alike:
-            raise BuildError(f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on chance.")
-        twin = max(alike, key=lambda other: (_count_agreement(change.after, other.after), met.get(change.path[-1]) == other.path[-1]))
+            raise BuildError(
+                f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on chance."
+            )
+        twin = max(
+            alike,
+            key=lambda other: (
+                _count_agreement(change.after, other.after),
+                met.get(change.path[-1]) == other.path[-1],
+            ),
+        )
         left.remove(twin)
         pairs.append((change, twin))
     if left:
-        raise BuildError(f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on chance.")
+        raise BuildError(
+            f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on chance."
+        )
     return pairs
 
 
@@ -82,7 +108,9 @@ def _expect_value(change: Change, twin: Change, rows: Mapping[tuple[str, str], i
     return Check(name=f"{place} is {value!r}"[:200], op="equals", path=change.path, value=value)
 
 
-def _expect_row(number: int, change: Change, twin: Change, rows: Mapping[tuple[str, str], int]) -> Check:
+def _expect_row(
+    number: int, change: Change, twin: Change, rows: Mapping[tuple[str, str], int]
+) -> Check:
     value = make_pattern(change.after, twin.after, rows)
     name = f"new row {number}, in {'.'.join(change.path[:-1])}: {_describe_row(value)}"
     return Check(name=name[:200], op="present", path=change.path[:-1], value=value)

@@ -28,7 +28,9 @@ def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list
     if not (is_object(before) and is_object(after)):
         return [Change(**row) for row in list_changes(before, after)]
     touched = [key for key in before.keys() | after.keys() if not _agree(key, before, after, known)]
-    left, right = ({key: state[key] for key in touched if key in state} for state in (before, after))
+    left, right = (
+        {key: state[key] for key in touched if key in state} for state in (before, after)
+    )
     return [Change(**row) for row in list_changes(left, right)]
 
 
@@ -52,7 +54,9 @@ def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str
     return after
 
 
-def _agree(key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None) -> bool:
+def _agree(
+    key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None
+) -> bool:
     """Whether a collection is the same to the byte; what differs in spelling alone is found out by looking."""
     if key not in before or key not in after:
         return False
@@ -62,7 +66,9 @@ def _agree(key: str, before: Mapping[str, Json], after: Mapping[str, Json], know
         return False
     # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the time.
     spelled = _render(after[key], sort=False)
-    return spelled is not None and spelled == (known[key] if known and key in known else _render(before[key]))
+    return spelled is not None and spelled == (
+        known[key] if known and key in known else _render(before[key])
+    )
 
 
 def _shares_rows(before: Json, after: Json) -> bool:

@@ -78,7 +78,11 @@ class Ending:
         if not fact.asked or not self.ended:
             return self.said
         begins = (0, *self.ended, len(self.said))
-        return self.said[begins[fact.asked - 1] : begins[fact.asked]] if fact.asked < len(begins) else ()
+        return (
+            self.said[begins[fact.asked - 1] : begins[fact.asked]]
+            if fact.asked < len(begins)
+            else ()
+        )
 
     @staticmethod
     def list_words(path: Draft | Scenario) -> tuple[str, ...]:
@@ -93,7 +97,9 @@ class Ending:
         return tuple(counts[:-1]) if counts and counts[-1] == len(said) else ()
 
     @staticmethod
-    def ask_along(deeds: Sequence[CompletedCall], said: Sequence[str]) -> "tuple[list[CompletedCall], list[str], list[str]]":
+    def ask_along(
+        deeds: Sequence[CompletedCall], said: Sequence[str]
+    ) -> "tuple[list[CompletedCall], list[str], list[str]]":
         """Deeds of a path with what it asks before them, all that is said with its last words, and the answers: the user agrees."""
         asked, made = list[str](), list[CompletedCall]()
         for deed in deeds:
@@ -103,5 +109,13 @@ class Ending:
 
     def describe(self) -> Json:
         """What was done and said, as generated checks are shown it."""
-        calls = [{**deed.call.model_dump(), "outcome": deed.outcome, "code": deed.code, "parts": list(deed.parts)} for deed in self.deeds]
+        calls = [
+            {
+                **deed.call.model_dump(),
+                "outcome": deed.outcome,
+                "code": deed.code,
+                "parts": list(deed.parts),
+            }
+            for deed in self.deeds
+        ]
         return {"calls": calls, "said": list(self.said)}

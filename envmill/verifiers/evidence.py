@@ -30,7 +30,12 @@ class Failing:
     def describe(self) -> Json:
         """As it is stored. A key is left out where nothing was there: null is a value."""
         shown = {name: _clip(value) for name, value in self.found.items()}
-        return {"component": self.component, "name": self.name, "expected": _clip(self.expected), **shown}
+        return {
+            "component": self.component,
+            "name": self.name,
+            "expected": _clip(self.expected),
+            **shown,
+        }
 
 
 def show_check(component: str, check: Check, final: Json, added: Sequence[Change] = ()) -> Failing:
@@ -40,11 +45,23 @@ def show_check(component: str, check: Check, final: Json, added: Sequence[Change
     if check.op in ("equals", "present"):
         expected["value"] = check.value
     if check.op == "present":
-        found: dict[str, Json] = {"found": {change.path[-1]: change.after for change in added if change.path[:-1] == check.path}}
+        found: dict[str, Json] = {
+            "found": {
+                change.path[-1]: change.after for change in added if change.path[:-1] == check.path
+            }
+        }
     else:
         here = MISSING if check.op == "generated" else find_value(final, check.path)
         found = {} if here is MISSING else {"found": here}
-    return Failing(component, check.name, expected, found, f"{what}: {check.name}", check.weight, next(iter(check.path), ""))
+    return Failing(
+        component,
+        check.name,
+        expected,
+        found,
+        f"{what}: {check.name}",
+        check.weight,
+        next(iter(check.path), ""),
+    )
 
 
 def show_change(change: Change) -> Failing:
@@ -53,7 +70,12 @@ def show_change(change: Change) -> Failing:
     expected = {} if change.op == "add" else {"value": change.before}
     found = {} if change.op == "remove" else {"found": change.after}
     return Failing(
-        "frame", place, {"path": change.path, **expected}, found, f"change outside the frame: {change.op} {place}", place=change.path[0]
+        "frame",
+        place,
+        {"path": change.path, **expected},
+        found,
+        f"change outside the frame: {change.op} {place}",
+        place=change.path[0],
     )
 
 
@@ -62,16 +84,24 @@ def show_predicate(component: str, predicate: Predicate, found: Json) -> Failing
     what = "harm done" if component == "harm" else "procedure not followed"
     written = predicate.model_dump(mode="json", exclude_defaults=True)
     del written["name"]
-    return Failing(component, predicate.name, written, {"found": found}, f"{what}: {predicate.name}")
+    return Failing(
+        component, predicate.name, written, {"found": found}, f"{what}: {predicate.name}"
+    )
 
 
 def show_fact(fact: Fact, shortfall: Shortfall) -> Failing:
     """What the user was not told, and what was said."""
-    written = fact.model_dump(mode="json", include={"kind", "value", "also", "rivals"}, exclude_defaults=True)
-    return Failing("facts", fact.name, written, shortfall or {}, f"not communicated: {fact.name}", fact.weight)
+    written = fact.model_dump(
+        mode="json", include={"kind", "value", "also", "rivals"}, exclude_defaults=True
+    )
+    return Failing(
+        "facts", fact.name, written, shortfall or {}, f"not communicated: {fact.name}", fact.weight
+    )
 
 
 def _clip(value: Json) -> Json:
     """A long value as the beginning of its JSON, marked as such."""
     spelled = canonical_json(value)
-    return value if len(spelled) <= _LONGEST else f"{spelled[:_LONGEST]}… ({len(spelled)} characters)"
+    return (
+        value if len(spelled) <= _LONGEST else f"{spelled[:_LONGEST]}… ({len(spelled)} characters)"
+    )

@@ -31,14 +31,18 @@ _LEAST_RIVALS = 2
 """Of a text that one rival may be said behind: with fewer, two guesses would cover all of them."""
 _MANY_RIVALS = 3
 """Numbers among which a guess gains nothing: a report may say them before the answer."""
-_PROSE = re.compile(r"\b(?:is|are|was|were|has|have|had|be|been|there|none|i|you|it|they|she|he|we|comes?|makes?)\b")
+_PROSE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|be|been|there|none|i|you|it|they|she|he|we|comes?|makes?)\b"
+)
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 _HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|either|else|otherwise|instead)\b")
 _LINK = re.compile(
     r"\W{0,2}(?: ?[^\W\d]+)?(?:(?P<choice>,? or (?:else |maybe |perhaps |rather |also )?)|, )(?:the |on |at |and )?(?:[$€£]\s?)?"
 )
 """What stands between answers in a row: "238 litres, 250 or 226"."""
-_CODE = re.compile(r"(?<![^\W_])(?:[^\W_]{1,12}[-:/.]){0,3}[^\W\d_]{0,6}\d[^\W_]{0,12}(?:[-:/.][^\W_]{1,12}){0,3}(?![^\W_])")
+_CODE = re.compile(
+    r"(?<![^\W_])(?:[^\W_]{1,12}[-:/.]){0,3}[^\W\d_]{0,6}\d[^\W_]{0,12}(?:[-:/.][^\W_]{1,12}){0,3}(?![^\W_])"
+)
 """A code, a tag or an hour, in a normalised text."""
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
@@ -66,7 +70,9 @@ def is_given(fact: Fact, text: str) -> bool:
     if fact.kind == "pattern" and _matches(fact, text):
         return True
     plain = normalise(text)
-    return bool((fact.kind != "pattern" and _find(fact.kind, fact.value, plain)) or _find_also(fact, plain))
+    return bool(
+        (fact.kind != "pattern" and _find(fact.kind, fact.value, plain)) or _find_also(fact, plain)
+    )
 
 
 def check_fact(fact: Fact) -> None:
@@ -91,7 +97,9 @@ def _find_fault(fact: Fact) -> str:
 
 def _judge_message(fact: Fact, message: str, beside: Sequence[Fact] = ()) -> Shortfall:
     if len(message) > LONGEST:
-        return {"found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"}
+        return {
+            "found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"
+        }
     told = _drop_records(message, _FEW_FIELDS if fact.kind == "pattern" else _LEAST_FIELDS)
     if not _is_mentioned(fact, told, _read(fact, told)):
         return {"found": message[:500]}
@@ -108,7 +116,9 @@ def _read(fact: Fact, message: str) -> str:
 
 def _drop_records(message: str, least: int) -> str:
     """Whoever copies a record as a reply had it has read something, and told nobody what of it matters."""
-    return _COPIED.sub(lambda copied: " " if len(_FIELD.findall(copied[0])) >= least else copied[0], message)
+    return _COPIED.sub(
+        lambda copied: " " if len(_FIELD.findall(copied[0])) >= least else copied[0], message
+    )
 
 
 def _drop_numbering(message: str) -> str:
@@ -125,7 +135,10 @@ def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
 
 def _matches(fact: Fact, message: str) -> bool:
     """Whether a pattern is found in a message as it is, or with its line breaks and double spaces taken for single ones."""
-    return any(regex.is_found(str(fact.value), each) for each in dict.fromkeys((message, _join_lines(message))))
+    return any(
+        regex.is_found(str(fact.value), each)
+        for each in dict.fromkeys((message, _join_lines(message)))
+    )
 
 
 def _join_lines(message: str) -> str:
@@ -134,9 +147,20 @@ def _join_lines(message: str) -> str:
 
 def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
     """Whether every mention is one of two: "238 or 250 litres". A question may name several, and so may what else is to be told."""
-    told = [span for one in beside if one.kind != "pattern" for span in (*_find(one.kind, one.value, text), *_find_also(one, text))]
-    mentions = [span for span in (*_find(fact.kind, fact.value, text), *_find_also(fact, text)) if not is_denied(text, span)]
-    return bool(mentions) and all(_has_alternative(fact, text, span, [*told, *mentions]) for span in mentions)
+    told = [
+        span
+        for one in beside
+        if one.kind != "pattern"
+        for span in (*_find(one.kind, one.value, text), *_find_also(one, text))
+    ]
+    mentions = [
+        span
+        for span in (*_find(fact.kind, fact.value, text), *_find_also(fact, text))
+        if not is_denied(text, span)
+    ]
+    return bool(mentions) and all(
+        _has_alternative(fact, text, span, [*told, *mentions]) for span in mentions
+    )
 
 
 def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -> bool:
@@ -144,7 +168,11 @@ def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -
     begin, end = next(place for place in _list_sentences(text) if place[0] <= span[0] < place[1])
     if text[begin:end].rstrip().endswith("?"):
         return False
-    strange = [one for one in _list_alike(fact, text) if not any(one[0] < known_end and start < one[1] for start, known_end in known)]
+    strange = [
+        one
+        for one in _list_alike(fact, text)
+        if not any(one[0] < known_end and start < one[1] for start, known_end in known)
+    ]
     row, is_row, is_choice = list[Span](), False, False
     for one in sorted({*strange, *known, span}):
         if not begin <= one[0] < end or (row and one[0] < row[-1][1] and one != span):
@@ -167,7 +195,11 @@ def _list_alike(fact: Fact, text: str) -> list[Span]:
         return [one.span for one in find_numbers(text) if one.value not in (own * 100, own / 100)]
     if fact.kind == "date":
         return [one.span for one in find_told_dates(text)]
-    return [match.span() for match in _CODE.finditer(text)] if _CODE.fullmatch(normalise(str(fact.value))) else []
+    return (
+        [match.span() for match in _CODE.finditer(text)]
+        if _CODE.fullmatch(normalise(str(fact.value)))
+        else []
+    )
 
 
 def _find_rival(fact: Fact, message: str, text: str) -> Json:
@@ -180,10 +212,14 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
     for rival in fact.rivals:
         # The number in a key is none that was said.
         for span in _find("text" if _is_key(fact, rival) else kind, rival, text):
-            if not is_denied(text, span) and not any(start <= span[0] and span[1] <= end for start, end in own):
+            if not is_denied(text, span) and not any(
+                start <= span[0] and span[1] <= end for start, end in own
+            ):
                 said.append((rival, span))
                 break
-    if any(not _is_key(fact, rival) for rival, _ in said) and _is_report(fact, said, own, _read_aloud(fact, message)):
+    if any(not _is_key(fact, rival) for rival, _ in said) and _is_report(
+        fact, said, own, _read_aloud(fact, message)
+    ):
         return None
     return said[0][0] if said else None
 
@@ -199,7 +235,9 @@ def _read_aloud(fact: Fact, message: str) -> str:
     return _drop_numbering(message) if fact.kind == "number" else message
 
 
-def _is_report(fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span], message: str) -> bool:
+def _is_report(
+    fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span], message: str
+) -> bool:
     """Whether the rivals are said in a full report of the answer, and not in its place.
 
     A sentence says the fact and no rival. Every rival stands in a sentence of another shape, and behind that one, unless there are so
@@ -207,20 +245,36 @@ def _is_report(fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span
     "S1 has 2. S2 has 5."
     """
     text = normalise(message)
-    if len(text) != len(message) or any(_is_key(fact, rival) for rival, _ in said) or fact.kind not in ("text", "number"):
+    if (
+        len(text) != len(message)
+        or any(_is_key(fact, rival) for rival, _ in said)
+        or fact.kind not in ("text", "number")
+    ):
         return False
     if fact.kind == "text" and (len(said) > 1 or len(fact.rivals) < _LEAST_RIVALS):
         return False
-    many = fact.kind == "number" and sum(not _is_key(fact, rival) for rival in fact.rivals) >= _MANY_RIVALS
-    places, spans = _list_sentences(text), [span for rival in fact.rivals for span in _find_all(fact, rival, text)]
+    many = (
+        fact.kind == "number"
+        and sum(not _is_key(fact, rival) for rival in fact.rivals) >= _MANY_RIVALS
+    )
+    places, spans = (
+        _list_sentences(text),
+        [span for rival in fact.rivals for span in _find_all(fact, rival, text)],
+    )
     held = {next(place for place in places if place[0] <= span[0] < place[1]) for span in spans}
     bare = blank(message, [*own, *spans])
     return any(
         (_is_prose(text, (begin, end)) or all(_is_prose(text, place) for place in held))
-        and all((many or place[0] > begin) and _shape(bare, place) != _shape(bare, (begin, end)) for place in held)
-        and not _HEDGE.search(text[begin : max(end, *(place[1] for place in held if place[0] > begin), end)])
+        and all(
+            (many or place[0] > begin) and _shape(bare, place) != _shape(bare, (begin, end))
+            for place in held
+        )
+        and not _HEDGE.search(
+            text[begin : max(end, *(place[1] for place in held if place[0] > begin), end)]
+        )
         for begin, end in places
-        if (begin, end) not in held and any(begin <= span[0] < end and not is_denied(text, span) for span in own)
+        if (begin, end) not in held
+        and any(begin <= span[0] < end and not is_denied(text, span) for span in own)
     )
 
 
@@ -230,7 +284,11 @@ def _is_prose(text: str, place: Span) -> bool:
 
 def _find_all(fact: Fact, rival: Json, text: str) -> list[Span]:
     own = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)]
-    return [span for span in _find(fact.kind, rival, text) if not any(start <= span[0] and span[1] <= end for start, end in own)]
+    return [
+        span
+        for span in _find(fact.kind, rival, text)
+        if not any(start <= span[0] and span[1] <= end for start, end in own)
+    ]
 
 
 def _list_sentences(text: str) -> list[Span]:
@@ -242,7 +300,9 @@ def _list_sentences(text: str) -> list[Span]:
 
 def _shape(bare: str, place: Span) -> tuple[str, ...]:
     """A sentence without names and numbers, of a message without its answers."""
-    return tuple(word for word in re.findall(r"[^\W\d_]+", bare[place[0] : place[1]]) if word[0].islower())
+    return tuple(
+        word for word in re.findall(r"[^\W\d_]+", bare[place[0] : place[1]]) if word[0].islower()
+    )
 
 
 @lru_cache(16)

@@ -29,7 +29,9 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     if needs_answers((*verifier.procedure, *verifier.harm), ending):
         return make_error("the user's answers were not recorded, and the procedure depends on them")
     changes = diff_states(ending.initial, ending.final, ending.spelled)
-    keys = match_rows(verifier.goals, [change for change in changes if change.op == "add"], ending.final)
+    keys = match_rows(
+        verifier.goals, [change for change in changes if change.op == "add"], ending.final
+    )
     try:
         failing = list(_find_failing(verifier, ending, changes, keys, said))
     except ValueError as error:
@@ -54,12 +56,20 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
     if verifier.partial or _hears(verifier):
         return None
     plain = [goal for goal in verifier.goals if goal.op != "present"]
-    missed = next((goal for goal in plain if not holds(goal, ending.initial, ending.final, {}, NOTHING)), None)
+    missed = next(
+        (goal for goal in plain if not holds(goal, ending.initial, ending.final, {}, NOTHING)), None
+    )
     if missed:
         return _lose(show_check("goals", missed, ending.final))
     try:
-        shortfalls = ((fact, find_shortfall(fact, ending.find_messages(fact), verifier.facts)) for fact in verifier.facts)
-        untold = next((show_fact(fact, shortfall) for fact, shortfall in shortfalls if shortfall is not None), None)
+        shortfalls = (
+            (fact, find_shortfall(fact, ending.find_messages(fact), verifier.facts))
+            for fact in verifier.facts
+        )
+        untold = next(
+            (show_fact(fact, shortfall) for fact, shortfall in shortfalls if shortfall is not None),
+            None,
+        )
     except ValueError:
         return None
     return _lose(untold) if untold else None
@@ -70,7 +80,9 @@ def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
     if verifier.partial or _hears(verifier):
         return False
     try:
-        return any(find_shortfall(fact, said, verifier.facts) is not None for fact in verifier.facts)
+        return any(
+            find_shortfall(fact, said, verifier.facts) is not None for fact in verifier.facts
+        )
     except ValueError:
         return False
 
@@ -82,7 +94,11 @@ def _hears(verifier: Verifier) -> bool:
 
 def _lose(failing: Failing) -> Verdict:
     return Verdict(
-        outcome="fail", reward=0.0, components={failing.component: 0.0}, reason=failing.reason[:2000], evidence=[failing.describe()]
+        outcome="fail",
+        reward=0.0,
+        components={failing.component: 0.0},
+        reason=failing.reason[:2000],
+        evidence=[failing.describe()],
     )
 
 
@@ -95,23 +111,40 @@ def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Ch
     """Changes nothing declared: every new row needs a goal of its own."""
     excused = [[*verifier.goals[number].path, key] for number, key in keys.items()]
     declared = {tuple(path) for path in (*verifier.frame, *excused)}
-    return [change for change in changes if not any(tuple(change.path[:length]) in declared for length in range(len(change.path) + 1))]
+    return [
+        change
+        for change in changes
+        if not any(
+            tuple(change.path[:length]) in declared for length in range(len(change.path) + 1)
+        )
+    ]
 
 
-def classify(checks: list[Check], initial: Json, said: Said = NOTHING) -> tuple[list[Check], list[Check]]:
+def classify(
+    checks: list[Check], initial: Json, said: Said = NOTHING
+) -> tuple[list[Check], list[Check]]:
     """Goals are false at the start, guards true: found by running them. A new row is never there at the start."""
-    guards = [check for check in checks if check.op != "present" and holds(check, initial, initial, {}, said)]
+    guards = [
+        check
+        for check in checks
+        if check.op != "present" and holds(check, initial, initial, {}, said)
+    ]
     return [check for check in checks if check not in guards], guards
 
 
 def _find_fault(verifier: Verifier, said: Said) -> str:
     if not verifier.goals and not verifier.facts:
         return "the verifier asks for nothing: it has neither a goal nor a fact"
-    unheard = any(check.op == "generated" and check.source not in said for check in (*verifier.guards, *verifier.goals))
+    unheard = any(
+        check.op == "generated" and check.source not in said
+        for check in (*verifier.guards, *verifier.goals)
+    )
     return "a generated check was not heard" if unheard else ""
 
 
-def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], keys: Keys, said: Said) -> Iterator[Failing]:
+def _find_failing(
+    verifier: Verifier, ending: Ending, changes: list[Change], keys: Keys, said: Said
+) -> Iterator[Failing]:
     """All that fails, what gates the reward first."""
     initial, final = ending.initial, ending.final
     for check in verifier.guards:
@@ -122,16 +155,28 @@ def _find_failing(verifier: Verifier, ending: Ending, changes: list[Change], key
     yield from _find_breaches("procedure", verifier.procedure, ending, keys)
     yield from _find_breaches("harm", verifier.harm, ending, keys)
     for number, goal in enumerate(verifier.goals):
-        if not (number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)):
-            yield show_check("goals", goal, final, [change for change in changes if change.op == "add"])
+        if not (
+            number in keys if goal.op == "present" else holds(goal, initial, final, keys, said)
+        ):
+            yield show_check(
+                "goals", goal, final, [change for change in changes if change.op == "add"]
+            )
     for fact in verifier.facts:
-        if (shortfall := find_shortfall(fact, ending.find_messages(fact), verifier.facts)) is not None:
+        if (
+            shortfall := find_shortfall(fact, ending.find_messages(fact), verifier.facts)
+        ) is not None:
             yield show_fact(fact, shortfall)
 
 
-def _find_breaches(component: str, predicates: Sequence[Predicate], ending: Ending, keys: Keys) -> Iterator[Failing]:
+def _find_breaches(
+    component: str, predicates: Sequence[Predicate], ending: Ending, keys: Keys
+) -> Iterator[Failing]:
     for predicate in predicates:
-        found = find_unagreed(predicate, ending, keys) if predicate.op == "agreed" else find_breach(predicate, ending.deeds, keys)
+        found = (
+            find_unagreed(predicate, ending, keys)
+            if predicate.op == "agreed"
+            else find_breach(predicate, ending.deeds, keys)
+        )
         if found is not None:
             yield show_predicate(component, predicate, found)
 
@@ -159,10 +204,17 @@ def _share(verifier: Verifier, component: str, failing: Sequence[Failing]) -> fl
     return 0.0 if len(lost) == len(parts) else 1.0 - sum(lost) / sum(parts)
 
 
-def _reward(verifier: Verifier, components: Mapping[str, float], failing: Sequence[Failing]) -> float:
+def _reward(
+    verifier: Verifier, components: Mapping[str, float], failing: Sequence[Failing]
+) -> float:
     if not failing:
         return 1.0
     if not verifier.partial or any(one.component not in ("goals", "facts") for one in failing):
         return 0.0
-    weights = {"goals": sum(goal.weight for goal in verifier.goals), "facts": sum(fact.weight for fact in verifier.facts)}
-    return sum(components.get(name, 0.0) * weight for name, weight in weights.items()) / sum(weights.values())
+    weights = {
+        "goals": sum(goal.weight for goal in verifier.goals),
+        "facts": sum(fact.weight for fact in verifier.facts),
+    }
+    return sum(components.get(name, 0.0) * weight for name, weight in weights.items()) / sum(
+        weights.values()
+    )

@@ -55,25 +55,47 @@ class KnownWords:
 
 
 def derive_knowledge(
-    state: Mapping[str, Json], deeds: Sequence[CompletedCall], reads: Collection[str], facts: Sequence[Fact], words: KnownWords
+    state: Mapping[str, Json],
+    deeds: Sequence[CompletedCall],
+    reads: Collection[str],
+    facts: Sequence[Fact],
+    words: KnownWords,
 ) -> list[Predicate]:
     """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the last words name, or the request, or
     all that mattered to the path. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
     looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
-    rows = [replace(row, place=place) for place, deed in enumerate(looked) for row in _find_rows(state, deed)]
+    rows = [
+        replace(row, place=place)
+        for place, deed in enumerate(looked)
+        for row in _find_rows(state, deed)
+    ]
     used = {leaf for deed in deeds for leaf in _list_values(deed.call)}
-    rested = [(row, value) for fact in facts for row, value in _find_rests(fact, rows, used, words.request)]
+    rested = [
+        (row, value)
+        for fact in facts
+        for row, value in _find_rests(fact, rows, used, words.request)
+    ]
     if not rested:
-        mattered = [row for place, deed in enumerate(deeds) if deed in looked for row in _pick(state, deed, deeds[place + 1 :])]
+        mattered = [
+            row
+            for place, deed in enumerate(deeds)
+            if deed in looked
+            for row in _pick(state, deed, deeds[place + 1 :])
+        ]
         named = (_find_named(mattered, text) for text in (words.say, words.request))
         rested = [(row, None) for row in next(filter(None, named), mattered)]
     return _ask_for(rested) or [_require(deed.call) for deed in looked[-1:]]
 
 
-def _find_rests(fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str) -> list[tuple[_Row, Json]]:
+def _find_rests(
+    fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str
+) -> list[tuple[_Row, Json]]:
     """Rows a fact rests on, each with the value: they hold it, or have a text that it quotes, or hold another wording of it."""
     plain = fact.model_copy(update={"also": []})
-    others = [fact.model_copy(update={"kind": "text", "value": wording, "also": []}) for wording in fact.also]
+    others = [
+        fact.model_copy(update={"kind": "text", "value": wording, "also": []})
+        for wording in fact.also
+    ]
     quoted = _ESCAPE.sub(" ", str(fact.value)) if fact.kind in ("text", "pattern") else ""
     held = [(row, value) for row in rows for value in row.values]
     found = (
@@ -98,19 +120,34 @@ def _is_value(fact: Fact, value: Json) -> bool:
 
 def _find_named(rows: Sequence[_Row], text: str) -> list[_Row]:
     """Rows of which a text holds the key or a text."""
-    return [row for row in rows if any(_is_named(value, text) for value in (row.key, *row.fields.values()))]
+    return [
+        row
+        for row in rows
+        if any(_is_named(value, text) for value in (row.key, *row.fields.values()))
+    ]
 
 
 def _is_named(value: Json, text: str) -> bool:
-    return isinstance(value, str) and count_letters(value) >= _LEAST_LETTERS and bool(find_words(normalise(text), value))
+    return (
+        isinstance(value, str)
+        and count_letters(value) >= _LEAST_LETTERS
+        and bool(find_words(normalise(text), value))
+    )
 
 
-def _pick(state: Mapping[str, Json], deed: CompletedCall, after: Sequence[CompletedCall]) -> list[_Row]:
+def _pick(
+    state: Mapping[str, Json], deed: CompletedCall, after: Sequence[CompletedCall]
+) -> list[_Row]:
     """The only row; or those that were used later; or, of what was asked for by arguments, all."""
-    rows, later = list(_find_rows(state, deed)), {leaf for one in after for leaf in _list_values(one.call)}
+    rows, later = (
+        list(_find_rows(state, deed)),
+        {leaf for one in after for leaf in _list_values(one.call)},
+    )
     if len(rows) <= 1:
         return rows
-    return [row for row in rows if row.key in later] or (rows if deed.call.arguments and len(rows) <= _MOST_ROWS else [])
+    return [row for row in rows if row.key in later] or (
+        rows if deed.call.arguments and len(rows) <= _MOST_ROWS else []
+    )
 
 
 def _ask_for(rested: Sequence[tuple[_Row, Json]]) -> list[Predicate]:
@@ -118,14 +155,20 @@ def _ask_for(rested: Sequence[tuple[_Row, Json]]) -> list[Predicate]:
     asked: dict[str, Predicate] = {}
     for row, value in rested:
         known: list[Json] = [row.key] if row.keyed else list(row.fields.values())
-        first = asked.get(row.name) or Predicate(name=f"{row.name} was looked at", op="seen", call=CallPattern(name=""), shows=known)
+        first = asked.get(row.name) or Predicate(
+            name=f"{row.name} was looked at", op="seen", call=CallPattern(name=""), shows=known
+        )
         more = [value] if value is not None and value not in first.shows else []
         asked[row.name] = first.model_copy(update={"shows": [*first.shows, *more]})
     return list(asked.values())
 
 
 def _require(call: Call) -> Predicate:
-    return Predicate(name=f"{call.name} was asked", op="required", call=CallPattern(name=call.name, arguments=call.arguments))
+    return Predicate(
+        name=f"{call.name} was asked",
+        op="required",
+        call=CallPattern(name=call.name, arguments=call.arguments),
+    )
 
 
 def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]:
@@ -141,17 +184,49 @@ def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]
 
 def _recognise(state: Mapping[str, Json], key: str, told: Mapping[str, Json]) -> _Row | None:
     """The row that agrees best with what is told; one whose key is shown, if there is one."""
-    plain = {name: value for name, value in told.items() if not is_object(value) and not is_array(value)}
+    plain = {
+        name: value for name, value in told.items() if not is_object(value) and not is_array(value)
+    }
     shown = {key, *(value for value in plain.values() if isinstance(value, str))}
-    rows = [(name, row_id, row) for name, rows in state.items() if is_object(rows) for row_id, row in rows.items() if is_object(row)]
-    best = max((_match(*row, plain, shown) for row in rows), key=lambda one: (one.keyed, len(one.fields)), default=None)
-    return best if best is not None and len(best.fields) >= min(_LEAST_AGREEMENT, len(plain)) > 0 else None
+    rows = [
+        (name, row_id, row)
+        for name, rows in state.items()
+        if is_object(rows)
+        for row_id, row in rows.items()
+        if is_object(row)
+    ]
+    best = max(
+        (_match(*row, plain, shown) for row in rows),
+        key=lambda one: (one.keyed, len(one.fields)),
+        default=None,
+    )
+    return (
+        best
+        if best is not None and len(best.fields) >= min(_LEAST_AGREEMENT, len(plain)) > 0
+        else None
+    )
 
 
-def _match(collection: str, key: str, row: Mapping[str, Json], plain: Mapping[str, Json], shown: Collection[str]) -> _Row:
-    agreed = {name: value for name, value in plain.items() if name in row and row[name] == value and value is not None}
+def _match(
+    collection: str,
+    key: str,
+    row: Mapping[str, Json],
+    plain: Mapping[str, Json],
+    shown: Collection[str],
+) -> _Row:
+    agreed = {
+        name: value
+        for name, value in plain.items()
+        if name in row and row[name] == value and value is not None
+    }
     # A foreign key shows another row's key, and nothing of that row.
-    return _Row(collection, key, agreed, key in shown and len(agreed) >= min(_LEAST_AGREEMENT, len(plain)), plain)
+    return _Row(
+        collection,
+        key,
+        agreed,
+        key in shown and len(agreed) >= min(_LEAST_AGREEMENT, len(plain)),
+        plain,
+    )
 
 
 def _list_objects(value: Json, key: str) -> Iterator[tuple[str, Mapping[str, Json]]]:

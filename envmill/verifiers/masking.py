@@ -11,7 +11,9 @@ from schemas.base import Json
 from schemas.environment import Call, Tool
 from schemas.scenario import CallPattern
 
-_PAGING = re.compile(r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|verbose)$")
+_PAGING = re.compile(
+    r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|verbose)$"
+)
 """Arguments that choose how an answer is told, not what of."""
 
 
@@ -22,7 +24,8 @@ def mask_call(call: Call, tool: Tool) -> CallPattern:
     kept = {
         name: _mask(value, schemas.get(name, {}))
         for name, value in call.arguments.items()
-        if name in required or not (_PAGING.search(name) or schemas.get(name, {}).get("default") == value)
+        if name in required
+        or not (_PAGING.search(name) or schemas.get(name, {}).get("default") == value)
     }
     return CallPattern(name=call.name, arguments=kept, actor=call.actor)
 

@@ -20,7 +20,15 @@ from envmill.language.words import count_letters, normalise
 from envmill.verifiers.diff import same
 from schemas.base import Json, is_array, is_object
 
-ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED = "$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"
+ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED = (
+    "$any",
+    "$row",
+    "$exempt",
+    "$text",
+    "$near",
+    "$words",
+    "$filled",
+)
 Hole = Literal["$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"]
 HOLES: tuple[Hole, ...] = (ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED)
 _AROUND = " \t.,;:!?'\"`()[]-" + "\u201c\u201d\u00ab\u00bb\u201e\u2026\u2013\u2014"
@@ -33,7 +41,9 @@ Keys = Mapping[int, str]
 def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -> Json:
     """What two runs agree on. `rows` tells which pairs of generated keys name the same new row."""
     if is_object(value) and any(hole in value for hole in HOLES):
-        raise BuildError(f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. Use another key.")
+        raise BuildError(
+            f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. Use another key."
+        )
     if isinstance(value, str) and isinstance(twin, str) and (value, twin) in rows:
         return {ROW: rows[value, twin]}
     if is_object(value) and is_object(twin) and value.keys() == twin.keys():
@@ -49,11 +59,15 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
         return _fills(value, hole, pattern[hole], keys)
     if is_object(pattern) and is_object(value):
         missing = [key for key in pattern if key not in value]
-        if any(_find_hole(pattern[key]) != EXEMPT for key in missing) or any(key not in pattern for key in value):
+        if any(_find_hole(pattern[key]) != EXEMPT for key in missing) or any(
+            key not in pattern for key in value
+        ):
             return False
         return all(fits(value[key], pattern[key], keys) for key in value)
     if is_array(pattern) and is_array(value):
-        return len(pattern) == len(value) and all(fits(one, other, keys) for one, other in zip(value, pattern, strict=True))
+        return len(pattern) == len(value) and all(
+            fits(one, other, keys) for one, other in zip(value, pattern, strict=True)
+        )
     return same(value, pattern)
 
 
@@ -62,13 +76,21 @@ def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
     if hole == ANY:
         return name_type(value) == asked
     if hole == ROW:
-        return isinstance(value, str | int) and not isinstance(value, bool) and keys.get(asked, str(value)) == str(value)
+        return (
+            isinstance(value, str | int)
+            and not isinstance(value, bool)
+            and keys.get(asked, str(value)) == str(value)
+        )
     if hole == TEXT:
         return isinstance(value, str) and isinstance(asked, str) and is_same_text(value, asked)
     if hole == NEAR:
         return is_array(asked) and len(asked) == 2 and is_near(value, *asked)
     if hole == WORDS:
-        return isinstance(value, str) and is_array(asked) and settle_words(value) in [settle_words(str(one)) for one in asked]
+        return (
+            isinstance(value, str)
+            and is_array(asked)
+            and settle_words(value) in [settle_words(str(one)) for one in asked]
+        )
     if hole == FILLED:
         return isinstance(value, str) and count_letters(value) > 0
     return True

@@ -28,9 +28,17 @@ def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys
     if predicate.op == "required":
         return None if made else []
     if predicate.op == "seen":
-        return None if any(shows(done[place].told, predicate.shows) for place in made) else _describe(done, made)
+        return (
+            None
+            if any(shows(done[place].told, predicate.shows) for place in made)
+            else _describe(done, made)
+        )
     if predicate.op == "only":
-        other = [place for place in made if not any(is_meant(one, done[place], keys) for one in predicate.among)]
+        other = [
+            place
+            for place in made
+            if not any(is_meant(one, done[place], keys) for one in predicate.among)
+        ]
         return _describe(done, other) if other else None
     if predicate.op == "after":
         return _find_late(predicate, done, made, keys)
@@ -45,30 +53,53 @@ def is_meant(pattern: CallPattern, deed: CompletedCall, keys: Keys) -> bool:
     call = deed.call
     if call.actor != pattern.actor or pattern.name not in ("", call.name):
         return False
-    return all(name in call.arguments and fits(call.arguments[name], value, keys) for name, value in pattern.arguments.items())
+    return all(
+        name in call.arguments and fits(call.arguments[name], value, keys)
+        for name, value in pattern.arguments.items()
+    )
 
 
 def _was_refused(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys) -> bool:
     """Whether a rule refused one of the calls whose refusal shows what the predicate asks for."""
-    refused = [deed for deed in deeds if deed.outcome == "rejection" and deed.code not in _MALFORMED]
+    refused = [
+        deed for deed in deeds if deed.outcome == "rejection" and deed.code not in _MALFORMED
+    ]
     return any(is_meant(pattern, deed, keys) for pattern in predicate.refused for deed in refused)
 
 
 def shows(told: ReplyValues, values: Sequence[Json]) -> bool:
     """Whether one reply holds every value (of a row, those of its fields)."""
-    return all(told.holds(leaf) for value in values for leaf in (value.values() if is_object(value) else [value]))
+    return all(
+        told.holds(leaf)
+        for value in values
+        for leaf in (value.values() if is_object(value) else [value])
+    )
 
 
-def _find_unprepared(predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys) -> Broken:
+def _find_unprepared(
+    predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys
+) -> Broken:
     first = predicate.first
-    earliest = next((place for place, deed in enumerate(done) if first is None or is_meant(first, deed, keys)), len(done))
+    earliest = next(
+        (place for place, deed in enumerate(done) if first is None or is_meant(first, deed, keys)),
+        len(done),
+    )
     early = [place for place in made if place <= earliest]
     return _describe(done, early) if early else None
 
 
-def _find_late(predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys) -> Broken:
+def _find_late(
+    predicate: Predicate, done: Sequence[CompletedCall], made: Sequence[int], keys: Keys
+) -> Broken:
     first = predicate.first
-    earliest = next((place for place, deed in enumerate(done) if first is not None and is_meant(first, deed, keys)), len(done))
+    earliest = next(
+        (
+            place
+            for place, deed in enumerate(done)
+            if first is not None and is_meant(first, deed, keys)
+        ),
+        len(done),
+    )
     late = [place for place in made if place > earliest]
     return _describe(done, late) if late else None
 
@@ -79,4 +110,9 @@ def _describe(done: Sequence[CompletedCall], places: Sequence[int]) -> list[Json
 
 def describe_call(deed: CompletedCall, place: int) -> Mapping[str, Json]:
     """A call as evidence shows it."""
-    return {"place": place, "name": deed.call.name, "arguments": deed.call.arguments, "actor": deed.call.actor}
+    return {
+        "place": place,
+        "name": deed.call.name,
+        "arguments": deed.call.arguments,
+        "actor": deed.call.actor,
+    }

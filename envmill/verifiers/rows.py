@@ -27,12 +27,18 @@ def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = No
 
     Of rows that are alike, those are told apart that other goals refer to: where these stand is read in the final state.
     """
-    fitting = {number: _list_fitting(goal, added) for number, goal in enumerate(goals) if goal.op == "present"}
+    fitting = {
+        number: _list_fitting(goal, added)
+        for number, goal in enumerate(goals)
+        if goal.op == "present"
+    }
     fitting = {number: rows for number, rows in fitting.items() if rows}
     named = {number: frozenset(list_named_rows(goals[number].value)) for number in fitting}
     referred: dict[int, list[str]] = {number: [] for number in fitting}
     for goal in goals:
-        for number in list_named_rows(goal.value) if goal.op == "equals" and names_row(goal.value) else ():
+        for number in (
+            list_named_rows(goal.value) if goal.op == "equals" and names_row(goal.value) else ()
+        ):
             key = find_value(final, goal.path)
             if number in referred and isinstance(key, str | int) and not isinstance(key, bool):
                 referred[number].append(str(key))
@@ -45,7 +51,11 @@ def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = No
 
 
 def _list_fitting(goal: Check, added: Sequence[Change]) -> dict[tuple[str, ...], Change]:
-    return {tuple(change.path): change for change in added if change.path[:-1] == goal.path and fits(change.after, goal.value, {})}
+    return {
+        tuple(change.path): change
+        for change in added
+        if change.path[:-1] == goal.path and fits(change.after, goal.value, {})
+    }
 
 
 def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[list[int]]:
@@ -53,7 +63,9 @@ def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[li
     groups = {number: [number] for number in fitting}
     first: dict[tuple[str, ...], int] = {}
     for number, rows in fitting.items():
-        beside = {first.setdefault(path, number) for path in rows} | (named[number] & fitting.keys())
+        beside = {first.setdefault(path, number) for path in rows} | (
+            named[number] & fitting.keys()
+        )
         for other in sorted(beside):
             if groups[other] is not groups[number]:
                 joined = sorted([*groups[other], *groups[number]])
@@ -81,7 +93,11 @@ class _Search:
     def run(self) -> Mapping[int, str]:
         self.most = _count_pairs(self.group, self.fitting)
         linked = sum(len(self.referred[number]) for number in self.group)
-        right = linked if self.most < len(self.group) else sum(self._count_right(number) for number in self.group)
+        right = (
+            linked
+            if self.most < len(self.group)
+            else sum(self._count_right(number) for number in self.group)
+        )
         self.full = (self.most, right)
         self._assign(0, linked)
         return self.best
@@ -98,7 +114,10 @@ class _Search:
             if (len(self.keys), linked) > self.score:
                 self.best, self.score = dict(self.keys), (len(self.keys), linked)
             return self.score == self.full
-        if self.left < 0 or (min(self.most, len(self.keys) + len(self.group) - place), linked) <= self.score:
+        if (
+            self.left < 0
+            or (min(self.most, len(self.keys) + len(self.group) - place), linked) <= self.score
+        ):
             return self.left < 0
         number = self.group[place]
         used = {tuple(change.path) for change in self.taken.values()}
@@ -114,8 +133,14 @@ class _Search:
 
     def _agrees(self, number: int) -> bool:
         """Whether all rows taken still fit, now that this goal has one."""
-        concerned = [other for other in self.taken if other == number or number in self.named[other]]
-        return all(fits(self.taken[other].after, self.goals[other].value, self.keys) for other in concerned if self.named[other])
+        concerned = [
+            other for other in self.taken if other == number or number in self.named[other]
+        ]
+        return all(
+            fits(self.taken[other].after, self.goals[other].value, self.keys)
+            for other in concerned
+            if self.named[other]
+        )
 
 
 def _count_pairs(group: Sequence[int], fitting: Fitting) -> int:

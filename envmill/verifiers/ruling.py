@@ -51,16 +51,27 @@ class CalibratedJudge:
         """Without a weight nobody is asked: what is said would change nothing."""
         if not self.weight:
             return self._make("unasked", self.calibration.told)
-        return self._make(*await ask_judge(scenario, environment, ending, self.expected, self.models))
+        return self._make(
+            *await ask_judge(scenario, environment, ending, self.expected, self.models)
+        )
 
     def _make(self, outcome: str, reason: str) -> Ruling:
         model = self.models.name_model("judge") or self.models.name_provider("judge")
-        told = {"outcome": outcome, "reason": reason[:2000], "weight": self.weight, "calibration": self.calibration}
+        told = {
+            "outcome": outcome,
+            "reason": reason[:2000],
+            "weight": self.weight,
+            "calibration": self.calibration,
+        }
         return Ruling.model_validate({"model": model, "prompt_hash": PROMPT.hash, **told})
 
 
 async def ask_judge(
-    scenario: Scenario, environment: Environment, ending: Ending, expected: Sequence[Change], models: ModelSession
+    scenario: Scenario,
+    environment: Environment,
+    ending: Ending,
+    expected: Sequence[Change],
+    models: ModelSession,
 ) -> tuple[str, str]:
     """Its ruling and why. It knows the reference path's end, and not what the verifier said."""
     unminded = _list_unminded(environment, scenario)
@@ -92,11 +103,20 @@ def weigh(verdict: Verdict, ruling: Ruling | None) -> Verdict:
     if ruling.outcome in _NO_RULING:
         return make_error(f"the judge gave no ruling ({ruling.outcome}): {ruling.reason}")
     if ruling.outcome == "server_error":
-        return make_error(f"the environment failed, says the judge ({ruling.model}): {ruling.reason}")
+        return make_error(
+            f"the environment failed, says the judge ({ruling.model}): {ruling.reason}"
+        )
     if ruling.outcome == "complete":
         return verdict.model_copy(update={"components": {**verdict.components, COMPONENT: 1.0}})
     words = f"{ruling.outcome}, says the judge ({ruling.model}): {ruling.reason}"
-    found = Failing(COMPONENT, ruling.model, "complete", {"found": f"{ruling.outcome}: {ruling.reason}"}, words, ruling.weight)
+    found = Failing(
+        COMPONENT,
+        ruling.model,
+        "complete",
+        {"found": f"{ruling.outcome}: {ruling.reason}"},
+        words,
+        ruling.weight,
+    )
     return Verdict(
         outcome="pass",
         reward=verdict.reward * (1 - ruling.weight),
@@ -109,17 +129,38 @@ def weigh(verdict: Verdict, ruling: Ruling | None) -> Verdict:
 def _describe_call(deed: CompletedCall) -> MadeCall:
     parts = list(deed.parts)
     text = canonical_json(parts)
-    shown = parts if len(text) <= _LONGEST else [{"type": "text", "text": f"{text[:_LONGEST]} … and so on"}]
+    shown = (
+        parts
+        if len(text) <= _LONGEST
+        else [{"type": "text", "text": f"{text[:_LONGEST]} … and so on"}]
+    )
     called = deed.call
-    return MadeCall(name=called.name, arguments=called.arguments, actor=called.actor, outcome=deed.outcome, code=deed.code, parts=shown)
+    return MadeCall(
+        name=called.name,
+        arguments=called.arguments,
+        actor=called.actor,
+        outcome=deed.outcome,
+        code=deed.code,
+        parts=shown,
+    )
 
 
 def _list_unminded(environment: Environment, scenario: Scenario) -> Mapping[str, frozenset[str]]:
     """Table → columns of which nobody minds the value."""
-    exempt = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
-    free = {(table, column) for table, _, column in (place.partition(".") for place in scenario.verifier.free)}
+    exempt = {
+        (table.name, column.name)
+        for table in environment.tables
+        for column in table.columns
+        if column.policy == "exempt"
+    }
+    free = {
+        (table, column)
+        for table, _, column in (place.partition(".") for place in scenario.verifier.free)
+    }
     places = exempt | free
-    return {name: frozenset(column for table, column in places if table == name) for name, _ in places}
+    return {
+        name: frozenset(column for table, column in places if table == name) for name, _ in places
+    }
 
 
 def _settle(changes: Sequence[Change], unminded: Mapping[str, frozenset[str]]) -> Iterator[Change]:
@@ -127,8 +168,17 @@ def _settle(changes: Sequence[Change], unminded: Mapping[str, frozenset[str]]) -
         columns = unminded.get(change.path[0], frozenset()) if change.path else frozenset[str]()
         if len(change.path) > 2 and change.path[2] in columns:
             continue
-        yield change.model_copy(update={"before": _strip(change.before, columns), "after": _strip(change.after, columns)})
+        yield change.model_copy(
+            update={
+                "before": _strip(change.before, columns),
+                "after": _strip(change.after, columns),
+            }
+        )
 
 
 def _strip(row: Json, columns: frozenset[str]) -> Json:
-    return {name: value for name, value in row.items() if name not in columns} if columns and is_object(row) else row
+    return (
+        {name: value for name, value in row.items() if name not in columns}
+        if columns and is_object(row)
+        else row
+    )

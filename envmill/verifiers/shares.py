@@ -20,10 +20,17 @@ _UNMINDED = ("semantic", "exempt")
 
 
 def share_steps(
-    scenario: Scenario, environment: Environment, deeds: Sequence[CompletedCall], components: Mapping[str, float], unread: int
+    scenario: Scenario,
+    environment: Environment,
+    deeds: Sequence[CompletedCall],
+    components: Mapping[str, float],
+    unread: int,
 ) -> dict[str, float]:
     """Trace: share of the calls that matter which were made, in any order. State: what the verifier says of the end."""
-    changes, reads = list(list_changes(scenario, environment)), [one for one in scenario.verifier.procedure if one.op in _READ]
+    changes, reads = (
+        list(list_changes(scenario, environment)),
+        [one for one in scenario.verifier.procedure if one.op in _READ],
+    )
     # One reply may show all that has to be read; each change has a call of its own.
     met = count_matched(changes, deeds) + sum(find_breach(one, deeds, {}) is None for one in reads)
     trace = met / (len(changes) + len(reads)) if changes or reads else 1.0
@@ -31,7 +38,10 @@ def share_steps(
     length = min(MOST, PENALTY * max(0, len(deeds) - len(scenario.oracle)))
     form = min(MOST, PENALTY * unread)
     paid = max(0.0, (trace + state) / 2 - length - form)
-    return {name: round(one, 6) for name, one in zip(_NAMES, (trace, state, length, form, paid), strict=True)}
+    return {
+        name: round(one, 6)
+        for name, one in zip(_NAMES, (trace, state, length, form, paid), strict=True)
+    }
 
 
 _READ = ("required", "seen")
@@ -46,15 +56,32 @@ def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallP
         if tool is not None and tool.effect == "change":
             pattern = mask_call(call, tool)
             # What a result fills has another value in every session.
-            free = {*list_free(tool, environment, scenario.verifier), *(use.into.split("/")[1] for use in call.uses)}
-            yield pattern.model_copy(update={"arguments": {name: one for name, one in pattern.arguments.items() if name not in free}})
+            free = {
+                *list_free(tool, environment, scenario.verifier),
+                *(use.into.split("/")[1] for use in call.uses),
+            }
+            yield pattern.model_copy(
+                update={
+                    "arguments": {
+                        name: one for name, one in pattern.arguments.items() if name not in free
+                    }
+                }
+            )
 
 
 def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Iterator[str]:
     """Arguments that go into a column whose text nobody compares."""
-    columns = [column for table in environment.tables if table.name in tool.writes for column in table.columns]
+    columns = [
+        column
+        for table in environment.tables
+        if table.name in tool.writes
+        for column in table.columns
+    ]
     unminded = {column.name for column in columns if column.policy in _UNMINDED} - {"id"}
-    unminded |= {column for _, _, column in (place.partition(".") for place in (*verifier.free, *verifier.worded))}
+    unminded |= {
+        column
+        for _, _, column in (place.partition(".") for place in (*verifier.free, *verifier.worded))
+    }
     yield from (name for name in tool.parameters.get("properties", {}) if name in unminded)
 
 

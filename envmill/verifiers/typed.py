@@ -23,23 +23,42 @@ Pair = tuple[Change, Change]
 
 
 def derive_end(
-    tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
+    tables: Sequence[Table],
+    initial: Json,
+    changes: Sequence[Change],
+    elsewhere: Sequence[Change],
+    met: Met = NOTHING_MET,
 ) -> Verifier:
     """Goals, guards and frame: typed where the tables are known, by chance alone where state is JSON."""
-    return derive_typed(tables, initial, changes, elsewhere, met) if tables else derive_verifier(initial, changes, elsewhere, met)
+    return (
+        derive_typed(tables, initial, changes, elsewhere, met)
+        if tables
+        else derive_verifier(initial, changes, elsewhere, met)
+    )
 
 
 def derive_typed(
-    tables: Sequence[Table], initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
+    tables: Sequence[Table],
+    initial: Json,
+    changes: Sequence[Change],
+    elsewhere: Sequence[Change],
+    met: Met = NOTHING_MET,
 ) -> Verifier:
     """Checks for one oracle that ran twice; BuildError when its runs cannot be laid beside each other."""
     layout = Layout.of(tables)
     for change in (*changes, *elsewhere):
         layout.check(change)
     twins = {(*change.path, change.op): change for change in elsewhere}
-    direct = [(change, twins[*change.path, change.op]) for change in changes if (*change.path, change.op) in twins]
+    direct = [
+        (change, twins[*change.path, change.op])
+        for change in changes
+        if (*change.path, change.op) in twins
+    ]
     known = {(*change.path, change.op) for change, _ in direct}
-    ours, theirs = ([change for change in run if (*change.path, change.op) not in known] for run in (changes, elsewhere))
+    ours, theirs = (
+        [change for change in run if (*change.path, change.op) not in known]
+        for run in (changes, elsewhere)
+    )
     pairs = [*direct, *pair_rows(ours, theirs, met)]
     fresh = [pair for pair in pairs if pair[0].op == "add" and layout.is_loose(pair[0].path[0])]
     news = NewRows.of(fresh)
@@ -47,7 +66,9 @@ def derive_typed(
     fixed = [pair for pair in pairs if pair not in fresh]
     checks = [check for pair in fixed for check in _expect_change(layout, pair, news)]
     goals, guards = classify(checks, initial)
-    return Verifier(goals=[*present, *goals], guards=guards, frame=layout.frame([change for change, _ in fixed]))
+    return Verifier(
+        goals=[*present, *goals], guards=guards, frame=layout.frame([change for change, _ in fixed])
+    )
 
 
 @dataclass(frozen=True)
@@ -59,14 +80,19 @@ class NewRows:
 
     @classmethod
     def of(cls, fresh: Sequence[Pair]) -> "NewRows":
-        ours, theirs = ({(pair[side].path[0], pair[side].path[-1]): number for number, pair in enumerate(fresh)} for side in (0, 1))
+        ours, theirs = (
+            {(pair[side].path[0], pair[side].path[-1]): number for number, pair in enumerate(fresh)}
+            for side in (0, 1)
+        )
         return cls(ours, theirs)
 
     def find(self, references: str, value: Json, twin: Json) -> int | None:
         """The goal whose row both values name."""
         table = references.partition(".")[0]
         number = self.ours.get((table, str(value)))
-        return number if number is not None and number == self.theirs.get((table, str(twin))) else None
+        return (
+            number if number is not None and number == self.theirs.get((table, str(twin))) else None
+        )
 
 
 @dataclass(frozen=True)
@@ -78,27 +104,42 @@ class Layout:
 
     @classmethod
     def of(cls, tables: Sequence[Table]) -> "Layout":
-        return cls({one.name: one for one in tables}, {one.name: {column.name: column for column in one.columns} for one in tables})
+        return cls(
+            {one.name: one for one in tables},
+            {one.name: {column.name: column for column in one.columns} for one in tables},
+        )
 
     def is_loose(self, name: str, above: tuple[str, ...] = ()) -> bool:
         """Whether a key of the table is given on the way: it is exempt, or refers to one that is."""
-        return any(self._is_given(self.columns[name][key], (*above, name)) for key in self.tables[name].key)
+        return any(
+            self._is_given(self.columns[name][key], (*above, name)) for key in self.tables[name].key
+        )
 
     def _is_given(self, column: Column, above: tuple[str, ...]) -> bool:
         target = column.references.partition(".")[0]
-        return column.policy == "exempt" or (target in self.tables and target not in above and self.is_loose(target, above))
+        return column.policy == "exempt" or (
+            target in self.tables and target not in above and self.is_loose(target, above)
+        )
 
     def check(self, change: Change) -> None:
         """Only rows and their columns can have changed."""
         place = ".".join(change.path)
         if len(change.path) < 2 or change.path[0] not in self.tables:
-            raise BuildError(f"{place} is no row of a table: the initial state must name every table of the schema, and no other.")
-        if len(change.path) > 2 and (change.op != "set" or change.path[2] not in self.columns[change.path[0]]):
-            raise BuildError(f"{place} is not there at both ends: the initial state must give every row all its columns.")
+            raise BuildError(
+                f"{place} is no row of a table: the initial state must name every table of the schema, and no other."
+            )
+        if len(change.path) > 2 and (
+            change.op != "set" or change.path[2] not in self.columns[change.path[0]]
+        ):
+            raise BuildError(
+                f"{place} is not there at both ends: the initial state must give every row all its columns."
+            )
 
     def frame(self, changes: Sequence[Change]) -> list[list[str]]:
         """What may change: what the oracle changed, and in a row it touched what is exempt."""
-        touched = dict.fromkeys(tuple(change.path[:2]) for change in changes if len(change.path) > 2)
+        touched = dict.fromkeys(
+            tuple(change.path[:2]) for change in changes if len(change.path) > 2
+        )
         loose = [
             [table, key, column.name]
             for table, key in touched
@@ -112,7 +153,12 @@ class Layout:
 def _expect_new(layout: Layout, number: int, pair: Pair, news: NewRows) -> Check:
     table = pair[0].path[0]
     value = _expect_row(layout, pair, news)
-    return Check(name=f"new row {number + 1}, in {table}: {_describe(value)}"[:200], op="present", path=[table], value=value)
+    return Check(
+        name=f"new row {number + 1}, in {table}: {_describe(value)}"[:200],
+        op="present",
+        path=[table],
+        value=value,
+    )
 
 
 def _expect_change(layout: Layout, pair: Pair, news: NewRows) -> list[Check]:
@@ -122,7 +168,14 @@ def _expect_change(layout: Layout, pair: Pair, news: NewRows) -> list[Check]:
         return [Check(name=f"{place} is gone", op="absent", path=change.path)]
     if len(change.path) == 2:
         value = _expect_row(layout, pair, news)
-        return [Check(name=f"{place} is there: {_describe(value)}"[:200], op="equals", path=change.path, value=value)]
+        return [
+            Check(
+                name=f"{place} is there: {_describe(value)}"[:200],
+                op="equals",
+                path=change.path,
+                value=value,
+            )
+        ]
     column = layout.columns[change.path[0]][change.path[2]]
     if column.policy == "exempt":
         return []
@@ -133,7 +186,10 @@ def _expect_change(layout: Layout, pair: Pair, news: NewRows) -> list[Check]:
 def _expect_row(layout: Layout, pair: Pair, news: NewRows) -> dict[str, Json]:
     change, twin = pair
     columns = layout.columns[change.path[0]]
-    return {name: _expect_value(columns[name], value, twin.after.get(name), news) for name, value in change.after.items()}
+    return {
+        name: _expect_value(columns[name], value, twin.after.get(name), news)
+        for name, value in change.after.items()
+    }
 
 
 def _expect_value(column: Column, value: Json, twin: Json, news: NewRows) -> Json:
@@ -143,7 +199,12 @@ def _expect_value(column: Column, value: Json, twin: Json, news: NewRows) -> Jso
         return {ROW: number}
     if column.policy == "tolerance" and is_near(twin, value, column.tolerance):
         return {NEAR: [value, column.tolerance]}
-    if column.policy == "semantic" and isinstance(value, str) and isinstance(twin, str) and is_same_text(value, twin):
+    if (
+        column.policy == "semantic"
+        and isinstance(value, str)
+        and isinstance(twin, str)
+        and is_same_text(value, twin)
+    ):
         return {TEXT: value}
     return make_pattern(value, twin, {})
 

@@ -25,7 +25,9 @@ def find_verifier_version() -> str:
     """Of the code that runs here. It hashes bytes, so that a changed comment is another version, too."""
     files = {*follow_imports(_ROOTS), *(path for name in _BESIDE if (path := _locate(name)))}
     named = {str(path.relative_to(ROOT)): path for path in files}
-    return hash_files({name: path.read_bytes() for name, path in named.items() if name.startswith(_JUDGING)})
+    return hash_files(
+        {name: path.read_bytes() for name, path in named.items() if name.startswith(_JUDGING)}
+    )
 
 
 def hash_files(files: dict[str, bytes]) -> str:
@@ -43,7 +45,12 @@ def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[
     while waiting:
         module = waiting.pop()
         path = _locate(module)
-        if path and module not in found and module not in apart and not module.startswith("envmill.runtime"):
+        if (
+            path
+            and module not in found
+            and module not in apart
+            and not module.startswith("envmill.runtime")
+        ):
             found[module] = path
             waiting += [*_list_parents(module), *_list_imports(path)]
     return sorted(found.values())
@@ -51,7 +58,9 @@ def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[
 
 def _locate(module: str) -> Path | None:
     stem = ROOT.joinpath(*module.split("."))
-    return next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+    return next(
+        (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None
+    )
 
 
 def _list_parents(module: str) -> Iterator[str]:

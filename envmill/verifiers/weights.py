@@ -19,7 +19,11 @@ def cap_weights(weights: Sequence[float]) -> list[float]:
         left = sum(shares[place] for place in range(len(shares)) if place not in capped)
         room = 1.0 - MOST * len(capped)
         shares = [
-            MOST if place in capped else share * room / left if left else room / (len(shares) - len(capped))
+            MOST
+            if place in capped
+            else share * room / left
+            if left
+            else room / (len(shares) - len(capped))
             for place, share in enumerate(shares)
         ]
     return shares
@@ -31,6 +35,12 @@ def balance(verifier: Verifier) -> Verifier:
     if len(weights) < 4 or max(weights) <= MOST * sum(weights):
         return verifier
     shares = cap_weights(weights)
-    goals = [goal.model_copy(update={"weight": share}) for goal, share in zip(verifier.goals, shares, strict=False)]
-    facts = [fact.model_copy(update={"weight": share}) for fact, share in zip(verifier.facts, shares[len(goals) :], strict=True)]
+    goals = [
+        goal.model_copy(update={"weight": share})
+        for goal, share in zip(verifier.goals, shares, strict=False)
+    ]
+    facts = [
+        fact.model_copy(update={"weight": share})
+        for fact, share in zip(verifier.facts, shares[len(goals) :], strict=True)
+    ]
     return verifier.model_copy(update={"goals": goals, "facts": facts})

@@ -54,18 +54,28 @@ def _find_home(draft: Draft, value: Json) -> tuple[str, str] | None:
 def _is_counted(rules: Sequence[str], table: str, many: int) -> bool:
     """Whether a rule speaks of that many rows of the table."""
     return any(
-        re.search(_render_noun(table), text) and any(is_same_number(said, Decimal(many)) for said in find_numbers(text))
+        re.search(_render_noun(table), text)
+        and any(is_same_number(said, Decimal(many)) for said in find_numbers(text))
         for text in map(normalise, rules)
     )
 
 
 def _put_together(group: Sequence[Fact], table: str) -> Fact:
     number = rf"\b(?:{len(group)}|{_WORDS[len(group)]})\b(?:\W+\w+){{0,4}}?\W+{_render_noun(table)}"
-    orders = ["(?s:.*)".join(re.escape(str(fact.value)).replace("\\ ", " ") for fact in order) for order in permutations(group)]
+    orders = [
+        "(?s:.*)".join(re.escape(str(fact.value)).replace("\\ ", " ") for fact in order)
+        for order in permutations(group)
+    ]
     rivals = list(dict.fromkeys(rival for fact in group for rival in fact.rivals))
     name = f"how many {table} stand against it, or which: {'; '.join(fact.name for fact in group)}"
     weight = sum(fact.weight for fact in group)
-    return Fact(name=name, kind="pattern", value=f"(?i){'|'.join([number, *orders])}", rivals=rivals, weight=weight)
+    return Fact(
+        name=name,
+        kind="pattern",
+        value=f"(?i){'|'.join([number, *orders])}",
+        rivals=rivals,
+        weight=weight,
+    )
 
 
 def _render_noun(table: str) -> str:

@@ -123,12 +123,16 @@ def _read_settings(
     trust: Annotated[
         bool,
         typer.Option(
-            "--trust-generated-code", help="Run generated code even where this machine cannot confine it (ENVMILL_TRUST_GENERATED_CODE=1)."
+            "--trust-generated-code",
+            help="Run generated code even where this machine cannot confine it (ENVMILL_TRUST_GENERATED_CODE=1).",
         ),
     ] = False,
     diagnose: Annotated[
         bool,
-        typer.Option("--diagnose-denials", help="Name the system calls that programs are denied; slower (ENVMILL_DIAGNOSE_DENIALS=1)."),
+        typer.Option(
+            "--diagnose-denials",
+            help="Name the system calls that programs are denied; slower (ENVMILL_DIAGNOSE_DENIALS=1).",
+        ),
     ] = False,
 ) -> None:
     said = {"ENVMILL_TRUST_GENERATED_CODE": trust, "ENVMILL_DIAGNOSE_DENIALS": diagnose}

@@ -21,11 +21,20 @@ DROPPED, BROKEN = 1, 3
 def audit(
     context: typer.Context,
     what: Annotated[
-        str, typer.Argument(help="Environment or scenario: an id or the beginning of one, or a bundle folder, or a folder of such folders.")
+        str,
+        typer.Argument(
+            help="Environment or scenario: an id or the beginning of one, or a bundle folder, or a folder of such folders."
+        ),
     ],
-    run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")] = "",
-    seed: Annotated[int, typer.Option(help="Seed of everything random; another one must come to the same.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="The dossier with all evidence, as JSON.")] = False,
+    run: Annotated[
+        str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
+    ] = "",
+    seed: Annotated[
+        int, typer.Option(help="Seed of everything random; another one must come to the same.")
+    ] = 0,
+    json: Annotated[
+        bool, typer.Option("--json", help="The dossier with all evidence, as JSON.")
+    ] = False,
 ) -> None:
     """Run every gate and print what each saw, without stopping at the first drop. Nothing is written.
 
@@ -64,7 +73,9 @@ def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
     if Path(what).is_dir():
         return open_folders(Path(what)), ""
     if "/" in what or what.startswith("."):
-        raise SettingsError(f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake.")
+        raise SettingsError(
+            f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake."
+        )
     playable, meant = find_playable(home.settings, what, run)
     tests = find_tests(home.settings, playable.environment.id, run)
     return [Folder(playable.environment, tuple(tests), tuple(playable.scenarios))], meant
@@ -73,8 +84,21 @@ def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
 def _print(entries: "Sequence[AuditEntry]") -> None:
     from flows.cli.table import show
 
-    rows = [(one.name, one.finding.gate, one.finding.outcome, one.finding.reason, _shorten(one), one.finding.seconds) for one in entries]
-    show(["subject", "gate", "outcome", "reason", "seen", "seconds"], [(*row[:5], f"{row[5]:.3f}") for row in rows])
+    rows = [
+        (
+            one.name,
+            one.finding.gate,
+            one.finding.outcome,
+            one.finding.reason,
+            _shorten(one),
+            one.finding.seconds,
+        )
+        for one in entries
+    ]
+    show(
+        ["subject", "gate", "outcome", "reason", "seen", "seconds"],
+        [(*row[:5], f"{row[5]:.3f}") for row in rows],
+    )
 
 
 def _shorten(entry: "AuditEntry") -> str:
@@ -92,4 +116,9 @@ def _print_json(entries: "Sequence[AuditEntry]") -> None:
 def describe(entry: "AuditEntry") -> dict[str, Any]:
     """One line of the dossier with everything in it."""
     finding = vars(entry.finding)
-    return {"lap": entry.lap, "subject": entry.subject, "name": entry.name, "asks": entry.title} | finding
+    return {
+        "lap": entry.lap,
+        "subject": entry.subject,
+        "name": entry.name,
+        "asks": entry.title,
+    } | finding

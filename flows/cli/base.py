@@ -11,9 +11,15 @@ def base(
     context: typer.Context,
     source: Annotated[
         str | None,
-        typer.Option("--from", help="An image that a registry or Docker's daemon holds, instead of making one.", metavar="REFERENCE"),
+        typer.Option(
+            "--from",
+            help="An image that a registry or Docker's daemon holds, instead of making one.",
+            metavar="REFERENCE",
+        ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also where there is one: packages get newer.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also where there is one: packages get newer.")
+    ] = False,
 ) -> None:
     """Make the base image of terminal environments: Debian with the packages of data/seeds/base/packages.txt, by debootstrap, as root.
 
@@ -29,6 +35,13 @@ def base(
     except SandboxError:
         image, told = None, ""
     if image is None or again or source:
-        image, told = (fetch_base(settings.images, settings.docker, source) if source else build_base(settings.images)), "made"
+        image, told = (
+            (
+                fetch_base(settings.images, settings.docker, source)
+                if source
+                else build_base(settings.images)
+            ),
+            "made",
+        )
     packages = f", {len(image.packages)} packages" if image.packages else ""
     print_text(f"{told}: {image.folder}, sha256:{image.digest}{packages}")

@@ -17,7 +17,10 @@ def batches(
     context: typer.Context,
     run: Annotated[str, typer.Argument(help="Run whose batches are meant.")],
     cancel: Annotated[
-        str, typer.Option(help="Slip to call off. What is done counts; the rest is handed in again when the run goes on.")
+        str,
+        typer.Option(
+            help="Slip to call off. What is done counts; the rest is handed in again when the run goes on."
+        ),
     ] = "",
 ) -> None:
     """A run's batches: when each was handed in, under which id, and what came of it."""
@@ -27,19 +30,31 @@ def batches(
 
     lake = Lake(context.obj.settings.lake)
     if run not in lake.runs():
-        raise SettingsError(f"No run {run} in {lake.url}. Known runs: {', '.join(lake.runs()[-10:]) or 'none'}.")
+        raise SettingsError(
+            f"No run {run} in {lake.url}. Known runs: {', '.join(lake.runs()[-10:]) or 'none'}."
+        )
     slips = Slips(lake.store, run)
     if cancel:
         return _call_off(context, slips, run, cancel)
     return show(
-        ["slip", "carrier", "id", "model", "handed in", "requests", "state", "undone"], [_describe(filed) for filed in slips.read()]
+        ["slip", "carrier", "id", "model", "handed in", "requests", "state", "undone"],
+        [_describe(filed) for filed in slips.read()],
     )
 
 
 def _describe(filed: "FiledSlip") -> tuple[Any, ...]:
     slip = filed.slip
     handed = datetime.fromtimestamp(slip.handed_at, UTC).isoformat(timespec="seconds")
-    return slip.name, slip.carrier, filed.id, slip.model, handed, len(slip.items), filed.state, len(filed.undone or {})
+    return (
+        slip.name,
+        slip.carrier,
+        filed.id,
+        slip.model,
+        handed,
+        len(slip.items),
+        filed.state,
+        len(filed.undone or {}),
+    )
 
 
 def _call_off(context: typer.Context, slips: "Slips", run: str, name: str) -> None:
@@ -53,11 +68,16 @@ def _call_off(context: typer.Context, slips: "Slips", run: str, name: str) -> No
         raise SettingsError(f"Slip {name} is {found.state}: there is nothing to call off.")
 
     async def cancel() -> None:
-        carrier = open_carrier(Spec.parse(f"{found.slip.carrier}:{found.slip.model}"), context.obj.settings, run)
+        carrier = open_carrier(
+            Spec.parse(f"{found.slip.carrier}:{found.slip.model}"), context.obj.settings, run
+        )
         try:
             await carrier.cancel(found.id)
         finally:
             await carrier.close()
 
     asyncio.run(cancel())
-    print_text(f"{name} is called off. Resume the run: what is done counts, the rest is handed in again.", err=True)
+    print_text(
+        f"{name} is called off. Resume the run: what is done counts, the rest is handed in again.",
+        err=True,
+    )

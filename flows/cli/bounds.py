@@ -17,7 +17,10 @@ REFUSED = 4  # exit code
 def bound(seconds: float) -> Iterator[None]:
     """The kernel bounds this process's memory, and a watchdog ends it."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (min(_used() + ROOM, before[1] if before[1] > 0 else 2**62), before[1]))
+    resource.setrlimit(
+        resource.RLIMIT_DATA,
+        (min(_used() + ROOM, before[1] if before[1] > 0 else 2**62), before[1]),
+    )
     watchdog = threading.Timer(seconds + GRACE, _end, [seconds])
     watchdog.daemon = True
     watchdog.start()
@@ -37,6 +40,8 @@ def _used() -> int:
 
 
 def _end(seconds: float) -> None:
-    sys.stderr.write(f"The question took longer than {seconds:g} s and could not be interrupted. Narrow it, or allow more time.\n")
+    sys.stderr.write(
+        f"The question took longer than {seconds:g} s and could not be interrupted. Narrow it, or allow more time.\n"
+    )
     sys.stderr.flush()
     os._exit(REFUSED)

@@ -19,18 +19,35 @@ COLUMNS = ["gate", "reason", "model", "planted", "caught", "honest", "kept", "sa
 
 def calibrate(
     context: typer.Context,
-    cases: Annotated[Path | None, typer.Argument(help="JSON lines of cases, or a folder of them; the shipped set when left out.")] = None,
-    judge: Annotated[str, typer.Option(help="Model that judges, as provider:model; without one the known calibrations are listed.")] = "",
+    cases: Annotated[
+        Path | None,
+        typer.Argument(
+            help="JSON lines of cases, or a folder of them; the shipped set when left out."
+        ),
+    ] = None,
+    judge: Annotated[
+        str,
+        typer.Option(
+            help="Model that judges, as provider:model; without one the known calibrations are listed."
+        ),
+    ] = "",
     fairness: Annotated[
         Path | None,
-        typer.Option(help="Let the judge map the shipped scenarios whose fairness is known, instead; file for what it found, a line each."),
+        typer.Option(
+            help="Let the judge map the shipped scenarios whose fairness is known, instead; file for what it found, a line each."
+        ),
     ] = None,
 ) -> None:
     """Ask a judge about cases, twice each, and store by reason code how many planted ones it caught and how many honest ones it kept.
 
     Only a judge with enough cases, 90 % of the honest ones kept and half of the planted ones caught decides suspicions in runs.
     """
-    from envmill.gates.reading.calibrations import SHIPPED, read_calibrations, read_cases, write_calibrations
+    from envmill.gates.reading.calibrations import (
+        SHIPPED,
+        read_calibrations,
+        read_cases,
+        write_calibrations,
+    )
 
     home: Home = context.obj
     if fairness:
@@ -43,7 +60,9 @@ def calibrate(
     return _show(found)
 
 
-async def _calibrate(home: Home, cases: "list[SuspicionCase]", judge: str) -> "list[JudgeCalibration]":
+async def _calibrate(
+    home: Home, cases: "list[SuspicionCase]", judge: str
+) -> "list[JudgeCalibration]":
     from envmill.gates.reading import calibrations
     from flows.opening import open_judge
 

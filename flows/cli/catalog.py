@@ -15,7 +15,9 @@ Name = Annotated[str | None, typer.Argument(help="One of them, for its columns."
 def tables(
     context: typer.Context,
     name: Name = None,
-    json_schema: Annotated[bool, typer.Option("--json-schema", help="The records as JSON Schema.")] = False,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="The records as JSON Schema.")
+    ] = False,
 ) -> None:
     """The lake's tables with rows, runs and bytes; with NAME its columns and what they mean."""
     from flows.cli.table import show
@@ -34,7 +36,12 @@ def tables(
 def views(
     context: typer.Context,
     name: Name = None,
-    sql: Annotated[bool, typer.Option("--sql", help="SQL that gives a DuckDB shell without EnvMill the same tables and views.")] = False,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql", help="SQL that gives a DuckDB shell without EnvMill the same tables and views."
+        ),
+    ] = False,
 ) -> None:
     """The views with what they say; with NAME its columns and questions to begin with."""
     from envmill.lake.views import VIEWS
@@ -44,7 +51,10 @@ def views(
     if sql:
         return print_text(_write_shell(context.obj))
     if not name:
-        return show(["view", "says"], [(view.name, view.about.replace("\n", " ")) for view in chosen.values()])
+        return show(
+            ["view", "says"],
+            [(view.name, view.about.replace("\n", " ")) for view in chosen.values()],
+        )
     show(["column", "meaning"], list(chosen[name].columns.items()))
     for title, question in chosen[name].questions:
         print_text(f"\n# {title}\n{question}")
@@ -69,7 +79,12 @@ def _describe_table(name: str) -> Iterator[tuple[str, ...]]:
     for column, kind in column_types(TABLES[name]).items():
         if column in own:
             found = own[column]
-            yield column, "JSON" if found.type == "json" else kind, "yes" if found.nullable else "no", found.description
+            yield (
+                column,
+                "JSON" if found.type == "json" else kind,
+                "yes" if found.nullable else "no",
+                found.description,
+            )
         else:
             yield column, kind, "no", STAMP_MEANINGS[column]
     assert STAMP_MEANINGS.keys() == STAMP.keys()
@@ -96,8 +111,17 @@ def _count_tables(home: Home) -> Iterator[tuple[Any, ...]]:
     with open_lake(lake) as connection:
         for table, record in TABLES.items():
             held = [entry for snapshot in snapshots for entry in snapshot.files[table]]
-            ((rows, runs),) = connection.execute(f"select count(*), count(distinct run) from {table}").fetchall()
-            yield table, rows, runs, len(held), sum(entry.size for entry in held), (record.__doc__ or "").strip().partition("\n")[0]
+            ((rows, runs),) = connection.execute(
+                f"select count(*), count(distinct run) from {table}"
+            ).fetchall()
+            yield (
+                table,
+                rows,
+                runs,
+                len(held),
+                sum(entry.size for entry in held),
+                (record.__doc__ or "").strip().partition("\n")[0],
+            )
 
 
 def _write_shell(home: Home) -> str:
@@ -106,5 +130,7 @@ def _write_shell(home: Home) -> str:
     from envmill.lake.views.shell import write_sql
 
     if "://" in home.settings.lake:
-        raise SettingsError(f"views.sql reads a lake on local disk; this one is {home.settings.lake}. Copy it, or use `envmill sql`.")
+        raise SettingsError(
+            f"views.sql reads a lake on local disk; this one is {home.settings.lake}. Copy it, or use `envmill sql`."
+        )
     return write_sql(home.settings.lake, VIEWS)

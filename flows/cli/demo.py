@@ -39,9 +39,15 @@ SIZE = {"environments": 24, "scenarios": 4, "attempts": 8, "search": 200}
 
 def demo(
     context: typer.Context,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the server running afterwards.")] = False,
-    environments: Annotated[int, typer.Option(help="Candidate environments.")] = SIZE["environments"],
-    scenarios: Annotated[int, typer.Option(help="Scenarios per kept environment.")] = SIZE["scenarios"],
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the server running afterwards.")
+    ] = False,
+    environments: Annotated[int, typer.Option(help="Candidate environments.")] = SIZE[
+        "environments"
+    ],
+    scenarios: Annotated[int, typer.Option(help="Scenarios per kept environment.")] = SIZE[
+        "scenarios"
+    ],
     attempts: Annotated[int, typer.Option(help="Attempts per scenario.")] = SIZE["attempts"],
 ) -> None:
     """Make real environments with no key and no network: start, run, show, stop."""
@@ -50,14 +56,27 @@ def demo(
     from flows.local.service import bring_down, bring_up
 
     home = make_demo_home(context.obj.environ, ROOT / ".envmill/demo")
-    config = make_config({"environments": environments, "scenarios": scenarios, "attempts": attempts, "search": SIZE["search"]}, None, home)
+    config = make_config(
+        {
+            "environments": environments,
+            "scenarios": scenarios,
+            "attempts": attempts,
+            "search": SIZE["search"],
+        },
+        None,
+        home,
+    )
     finished = False
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed `make` cleans up like Ctrl-C
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # a killed `make` cleans up like Ctrl-C
     try:
         url = bring_up(home, print_text)
         finished = _run_and_show(home, config)
         if finished and keep:
-            print_text(f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)")
+            print_text(
+                f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)"
+            )
     finally:
         # Ctrl-C and failures land here too: nothing of the demo outlives it unasked.
         if not (finished and keep):
@@ -68,8 +87,17 @@ def demo(
 
 def make_demo_home(environ: Mapping[str, str], folder: Path) -> Home:
     """The user's own EnvMill and Prefect settings do not reach the demo."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("ENVMILL_") or name == "ENVMILL_TRUST_GENERATED_CODE"}
-    own = {"ENVMILL_HOME": folder, "ENVMILL_LAKE": folder / "lake", "ENVMILL_BUNDLES": folder / "bundles", "ENVMILL_PORT": 0}
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not name.startswith("ENVMILL_") or name == "ENVMILL_TRUST_GENERATED_CODE"
+    }
+    own = {
+        "ENVMILL_HOME": folder,
+        "ENVMILL_LAKE": folder / "lake",
+        "ENVMILL_BUNDLES": folder / "bundles",
+        "ENVMILL_PORT": 0,
+    }
     return Home.read(kept | {name: str(value) for name, value in own.items()})
 
 
@@ -100,6 +128,10 @@ def _show_places(home: Home, run: str) -> None:
     for exporter, folders, rows, files in ask(home, _PLACES, [run])[1]:
         sizes = [size for each in files for size in json.loads(each).values()]
         held = f"{folders} folders, " if folders > 1 else ""
-        print_text(f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)")
+        print_text(
+            f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)"
+        )
     envmill = Path(sys.executable).with_name("envmill")
-    print_text(f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'")
+    print_text(
+        f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'"
+    )

@@ -15,7 +15,19 @@ from envmill.front.holdings import Playable
 from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK, start
 from envmill.runtime.weather import Weather
-from envmill.sandbox import Advance, Fetch, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Session, Snapshot
+from envmill.sandbox import (
+    Advance,
+    Fetch,
+    Invoke,
+    Look,
+    Observation,
+    Program,
+    Reset,
+    Restore,
+    Sandbox,
+    Session,
+    Snapshot,
+)
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import CompletedCall, Ending
@@ -59,7 +71,10 @@ class PlayDesk:
         self._playable = playable
         self._sandbox = sandbox
         self._session = session
-        self._program, self._kind = Program.shown(playable.environment), kind_of(playable.environment)
+        self._program, self._kind = (
+            Program.shown(playable.environment),
+            kind_of(playable.environment),
+        )
         self._scenario: Scenario | None = None
         self._reset = Reset(playable.states[0] if playable.states else {}, CLOCK, 0)
         self._points: list[Json] = []
@@ -73,7 +88,9 @@ class PlayDesk:
             "reset": self._start_over, "weather": self._meet_weather, "blob": self._write_blob,
         }  # fmt: skip
 
-    async def open(self, scenario: str = "", state: dict[str, Json] | None = None, seed: int = 0) -> Result:
+    async def open(
+        self, scenario: str = "", state: dict[str, Json] | None = None, seed: int = 0
+    ) -> Result:
         """Begin: in a scenario, on a state of one's own, or on the first test's."""
         if scenario:
             return await self._choose([scenario])
@@ -85,7 +102,9 @@ class PlayDesk:
         try:
             words = shlex.split(line)
         except ValueError as error:
-            raise Misunderstood(f"{error}: close every quotation mark, or write \\' for a bare one.") from None
+            raise Misunderstood(
+                f"{error}: close every quotation mark, or write \\' for a bare one."
+            ) from None
         if words[0] == "as" and len(words) > 2:
             return await self._call(words[1], words[2], line.split(None, 3)[3:], words[3:])
         if words[0] == "call" and len(words) > 1:
@@ -96,7 +115,9 @@ class PlayDesk:
 
     async def _call(self, actor: str, tool: str, rest: list[str], words: list[str]) -> Result:
         whole = rest[0].strip() if rest else ""
-        arguments = _read_object(whole) if whole.startswith("{") else dict(map(_read_argument, words))
+        arguments = (
+            _read_object(whole) if whole.startswith("{") else dict(map(_read_argument, words))
+        )
         return await self._act(Invoke(Call(name=tool, arguments=arguments, actor=actor)))
 
     async def _act(self, step: Invoke | Advance) -> Result:
@@ -113,7 +134,11 @@ class PlayDesk:
             self._points.append(self._points[-1])
         if len(self._points) > len(self._deeds):
             after = len(self._talk.answers) if self._talk else 0
-            self._deeds.append(replace(CompletedCall.of(step.call, seen), after=after) if isinstance(step, Invoke) else None)
+            self._deeds.append(
+                replace(CompletedCall.of(step.call, seen), after=after)
+                if isinstance(step, Invoke)
+                else None
+            )
         return seen
 
     async def _compare(self, before: Json) -> tuple[list[Json], Json]:
@@ -135,8 +160,14 @@ class PlayDesk:
         seen = await self._session.step(self._reset)
         if seen.outcome == "ok" and self._kind.looks_freely:
             self._before = (await self._session.step(Look())).state
-        told = {"environment": self._playable.environment.name, "clock": self._reset.clock, "seed": self._reset.seed}
-        return _describe(seen) | told | ({"request": self._scenario.request} if self._scenario else {})
+        told = {
+            "environment": self._playable.environment.name,
+            "clock": self._reset.clock,
+            "seed": self._reset.seed,
+        }
+        return (
+            _describe(seen) | told | ({"request": self._scenario.request} if self._scenario else {})
+        )
 
     async def _help(self, _: list[str]) -> Result:
         return {"ok": True, "help": HELP}
@@ -144,15 +175,32 @@ class PlayDesk:
     async def _tools(self, words: list[str]) -> Result:
         actor = words[0] if words else None
         entries: Any = self._program.message["tools"]
-        shown = Weather(self._reset.weather["profile"], self._reset.weather["seed"], entries).tools() if self._reset.weather else entries
+        shown = (
+            Weather(self._reset.weather["profile"], self._reset.weather["seed"], entries).tools()
+            if self._reset.weather
+            else entries
+        )
         named = [(tool, tool.get("actors", ["agent"])) for tool in shown]
-        rows = [{"name": tool["name"], "effect": tool["effect"], "actors": who, "description": tool["description"]} for tool, who in named]
-        return {"ok": True, "tools": [row for row in rows if actor is None or actor in row["actors"]]}
+        rows = [
+            {
+                "name": tool["name"],
+                "effect": tool["effect"],
+                "actors": who,
+                "description": tool["description"],
+            }
+            for tool, who in named
+        ]
+        return {
+            "ok": True,
+            "tools": [row for row in rows if actor is None or actor in row["actors"]],
+        }
 
     async def _about(self, words: list[str]) -> Result:
         found = [tool for tool in self._program.tools if [tool.name] == words]
         if not found:
-            raise Misunderstood(f"about takes one of: {', '.join(tool.name for tool in self._program.tools)}.")
+            raise Misunderstood(
+                f"about takes one of: {', '.join(tool.name for tool in self._program.tools)}."
+            )
         return {"ok": True, "tool": found[0].model_dump(mode="json")}
 
     async def _state(self, words: list[str]) -> Result:
@@ -181,12 +229,19 @@ class PlayDesk:
 
     async def _scenarios(self, _: list[str]) -> Result:
         held = self._playable.scenarios
-        return {"ok": True, "scenarios": [{"id": one.id, "polarity": one.polarity, "request": one.request} for one in held]}
+        return {
+            "ok": True,
+            "scenarios": [
+                {"id": one.id, "polarity": one.polarity, "request": one.request} for one in held
+            ],
+        }
 
     async def _choose(self, words: list[str]) -> Result:
         found = [one for one in self._playable.scenarios if words and one.id.startswith(words[0])]
         if len(found) != 1:
-            raise Misunderstood(f"{len(found)} scenarios are meant; name one of: {', '.join(one.id for one in self._playable.scenarios)}.")
+            raise Misunderstood(
+                f"{len(found)} scenarios are meant; name one of: {', '.join(one.id for one in self._playable.scenarios)}."
+            )
         self._scenario = found[0]
         self._reset = start(found[0])
         return await self._begin()
@@ -201,13 +256,21 @@ class PlayDesk:
         done = [deed for deed in self._deeds if deed is not None]
         talked = self._talk.said if self._talk else []
         said = [*talked, " ".join(words)] if words else talked
-        ending = Ending(chosen.initial_state, seen.state, done, said, answers=self._talk.answers if self._talk else ())
+        ending = Ending(
+            chosen.initial_state,
+            seen.state,
+            done,
+            said,
+            answers=self._talk.answers if self._talk else (),
+        )
         verdict = await decide(self._sandbox, chosen.verifier, ending, chosen.clock)
         return {"ok": True, "verdict": verdict.model_dump()}
 
     async def _speak(self, words: list[str]) -> Result:
         if self._talk is None or not words:
-            raise Misunderstood("say takes what you say to the user of a scenario: choose one first.")
+            raise Misunderstood(
+                "say takes what you say to the user of a scenario: choose one first."
+            )
         text, end = await self._talk.answer(" ".join(words), lambda call: self._take(Invoke(call)))
         return {"ok": True, "user": text, **({"end": end} if end else {})} | await self._follow()
 
@@ -232,7 +295,11 @@ class PlayDesk:
         seen = await self._session.step(Fetch(words[0]))
         if seen.outcome != "ok":
             return _describe(seen)
-        return {"ok": True, "file": words[1], "bytes": _save(Path(words[1]), base64.b64decode(seen.parts[0]["data"]))}
+        return {
+            "ok": True,
+            "file": words[1],
+            "bytes": _save(Path(words[1]), base64.b64decode(seen.parts[0]["data"])),
+        }
 
 
 def _save(path: Path, data: bytes) -> int:
@@ -255,7 +322,12 @@ def _describe(seen: Observation) -> Result:
     told: Result = {"ok": seen.outcome == "ok", "outcome": seen.outcome}
     if seen.outcome != "ok":
         told |= {"code": seen.code, "message": seen.message}
-    beside = {"parts": seen.parts, "notifications": seen.notifications, "delay": seen.delay, "weather": seen.weather}
+    beside = {
+        "parts": seen.parts,
+        "notifications": seen.notifications,
+        "delay": seen.delay,
+        "weather": seen.weather,
+    }
     return told | {name: value for name, value in beside.items() if value}
 
 

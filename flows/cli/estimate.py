@@ -45,7 +45,9 @@ def show_estimate(home: "Home", config: "RunConfig") -> None:
 
     settings = home.settings
     means = RECIPES[config.recipe](read_themes())
-    found = asyncio.run(foresee(Lake(settings.lake), config, means, Prices.load(settings.prices), Scales(settings)))
+    found = asyncio.run(
+        foresee(Lake(settings.lake), config, means, Prices.load(settings.prices), Scales(settings))
+    )
     show(COLUMNS, [[getattr(one, column) for column in COLUMNS] for one in found])
     for line in _sum_up(found, config.recipe, settings.prices):
         print_text(line, err=True)

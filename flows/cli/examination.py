@@ -36,20 +36,36 @@ def examine(home: Home) -> Iterator[CheckResult]:
             yield check(home)
         except EnvMillError as error:
             yield CheckResult(what, False, error.message)
-        except Exception as error:  # a broken machine breaks in ways nobody listed; the other checks still tell  # noqa: BLE001
-            yield CheckResult(what, False, f"{type(error).__name__}: {error}", "Mend what the message names, then ask again.")
+        except (
+            Exception
+        ) as error:  # a broken machine breaks in ways nobody listed; the other checks still tell  # noqa: BLE001
+            yield CheckResult(
+                what,
+                False,
+                f"{type(error).__name__}: {error}",
+                "Mend what the message names, then ask again.",
+            )
 
 
 def _check_python(_: Home) -> CheckResult:
     seen = f"{sys.version.split()[0]} at {sys.executable}"
-    return CheckResult("python", sys.version_info >= (3, 11), seen, "" if sys.version_info >= (3, 11) else "Use Python 3.11 or newer.")
+    return CheckResult(
+        "python",
+        sys.version_info >= (3, 11),
+        seen,
+        "" if sys.version_info >= (3, 11) else "Use Python 3.11 or newer.",
+    )
 
 
 def _check_packages(_: Home) -> CheckResult:
-    wanted = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    wanted = dict(
+        re.findall(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    )
     found = {name: _version(name) for name in wanted}
     wrong = [
-        f"{name} {found[name] or 'missing'} (locked {version})" for name, version in wanted.items() if found[name] not in (version, "")
+        f"{name} {found[name] or 'missing'} (locked {version})"
+        for name, version in wanted.items()
+        if found[name] not in (version, "")
     ]
     missing = [name for name in _required() if not found.get(name, _version(name))]
     if missing:
@@ -61,7 +77,12 @@ def _check_packages(_: Home) -> CheckResult:
 def _check_home(home: Home) -> CheckResult:
     home.folder.mkdir(parents=True, exist_ok=True)
     ok = os.access(home.folder, os.W_OK)
-    return CheckResult("home", ok, str(home.folder), "" if ok else "Give this user the right to write there, or set ENVMILL_HOME.")
+    return CheckResult(
+        "home",
+        ok,
+        str(home.folder),
+        "" if ok else "Give this user the right to write there, or set ENVMILL_HOME.",
+    )
 
 
 def _check_lake(home: Home) -> CheckResult:
@@ -69,7 +90,9 @@ def _check_lake(home: Home) -> CheckResult:
     from envmill.lake.stores import open_store
 
     store = open_store(home.settings.lake)
-    return CheckResult("lake", True, f"{store.url}, put-if-absent holds, {len(Lake(store).runs())} runs")
+    return CheckResult(
+        "lake", True, f"{store.url}, put-if-absent holds, {len(Lake(store).runs())} runs"
+    )
 
 
 def _check_rollups(home: Home) -> CheckResult:
@@ -80,7 +103,11 @@ def _check_rollups(home: Home) -> CheckResult:
 
     stale = find_stale(Lake(home.settings.lake), {name: view.sql for name, view in VIEWS.items()})
     told = f" ({', '.join(stale[-3:])})" if stale else ""
-    mend = "Their views are asked live, which takes longer; `envmill compact` renews those of finished runs." if stale else ""
+    mend = (
+        "Their views are asked live, which takes longer; `envmill compact` renews those of finished runs."
+        if stale
+        else ""
+    )
     return CheckResult("rollups", True, f"of {len(stale)} runs no longer hold{told}", mend)
 
 
@@ -94,19 +121,32 @@ def _check_files(home: Home) -> CheckResult:
     gone = [name for snapshot in snapshots for name in snapshot.missing]
     if not gone:
         return CheckResult(
-            "files", True, f"{sum(map(len, (found for one in snapshots for found in one.files.values())))}, all that counts is there"
+            "files",
+            True,
+            f"{sum(map(len, (found for one in snapshots for found in one.files.values())))}, all that counts is there",
         )
     mend = find_mend(lake.store, lake.store.locate(gone[0])).replace("Restore it", "Restore them")
     return CheckResult(
-        "files", False, f"{len(gone)} gone, {', '.join(gone[:3])} among them", f"{mend}; without, questions to them are refused."
+        "files",
+        False,
+        f"{len(gone)} gone, {', '.join(gone[:3])} among them",
+        f"{mend}; without, questions to them are refused.",
     )
 
 
 def _check_space(home: Home) -> CheckResult:
-    places = {home.folder, home.settings.bundles, *([] if "://" in home.settings.lake else [Path(home.settings.lake)])}
+    places = {
+        home.folder,
+        home.settings.bundles,
+        *([] if "://" in home.settings.lake else [Path(home.settings.lake)]),
+    }
     free = {place: shutil.disk_usage(_existing(place)).free for place in places}
     least = min(free, key=lambda place: free[place])
-    mend = "" if free[least] >= _ROOM else "Free space there; `envmill compact` also removes files that were replaced."
+    mend = (
+        ""
+        if free[least] >= _ROOM
+        else "Free space there; `envmill compact` also removes files that were replaced."
+    )
     return CheckResult("space", not mend, f"{free[least] / 2**30:.1f} GB free at {least}", mend)
 
 
@@ -114,8 +154,17 @@ def _check_journals(home: Home) -> CheckResult:
     """A journal whose process is gone holds calls that the run's next start takes over."""
     found = sorted((home.folder / "journal").glob("*/*.jsonl"))
     runs = sorted({path.parent.name for path in found})
-    mend = f"If no process works on them, `envmill run --resume {runs[-1]}` takes their calls over." if found else ""
-    return CheckResult("journals", True, f"{len(found)} unsealed" + (f", of runs {', '.join(runs[-3:])}" if runs else ""), mend)
+    mend = (
+        f"If no process works on them, `envmill run --resume {runs[-1]}` takes their calls over."
+        if found
+        else ""
+    )
+    return CheckResult(
+        "journals",
+        True,
+        f"{len(found)} unsealed" + (f", of runs {', '.join(runs[-3:])}" if runs else ""),
+        mend,
+    )
 
 
 def _check_jail(home: Home) -> CheckResult:
@@ -127,7 +176,12 @@ def _check_jail(home: Home) -> CheckResult:
     told = f"layers: {', '.join(name for name, held in layers.items() if held) or 'none'}"
     told += f"; without {', '.join(lacking)}" if lacking else ""
     mend = " ".join(f"{name}: {LAYERS[name].mend}" for name in lacking)
-    return CheckResult("jail", any(layers.get(name) for name in KERNEL_LAYERS), f"{told}; a call takes {seconds * 1e6:.0f} µs", mend)
+    return CheckResult(
+        "jail",
+        any(layers.get(name) for name in KERNEL_LAYERS),
+        f"{told}; a call takes {seconds * 1e6:.0f} µs",
+        mend,
+    )
 
 
 def _check_containers(home: Home) -> CheckResult:
@@ -135,8 +189,15 @@ def _check_containers(home: Home) -> CheckResult:
     from envmill.sandbox.containers import examine as examine_engines
 
     found = asyncio.run(examine_engines(home.settings))
-    told = [f"{name}: {', '.join(one.strong)}" if one.works else f"{name}: not here" for name, one in found.items()]
-    lacking = [f"{name}: {one.why or '; '.join(one.weak)}" for name, one in found.items() if one.why or one.weak]
+    told = [
+        f"{name}: {', '.join(one.strong)}" if one.works else f"{name}: not here"
+        for name, one in found.items()
+    ]
+    lacking = [
+        f"{name}: {one.why or '; '.join(one.weak)}"
+        for name, one in found.items()
+        if one.why or one.weak
+    ]
     mends = dict.fromkeys(one.mend for one in found.values() if one.mend)
     return CheckResult("containers", True, "; ".join(told), " ".join([*lacking, *mends]))
 
@@ -148,7 +209,9 @@ def _check_base(home: Home) -> CheckResult:
         image = find_base(home.settings.images)
     except EnvMillError as error:
         return CheckResult("base", True, "no image for terminal environments yet", error.message)
-    return CheckResult("base", True, f"sha256:{image.digest[:16]}, {len(image.packages)} packages, {image.folder}")
+    return CheckResult(
+        "base", True, f"sha256:{image.digest[:16]}, {len(image.packages)} packages, {image.folder}"
+    )
 
 
 async def _try_jail(home: Home) -> tuple[dict[str, bool], float]:
@@ -156,10 +219,18 @@ async def _try_jail(home: Home) -> tuple[dict[str, bool], float]:
     from envmill.sandbox import Invoke, Program, Reset
     from schemas.environment import Call, Tool
 
-    tool = Tool(name="look", description="Look.", parameters={"type": "object", "properties": {}}, effect="query")
+    tool = Tool(
+        name="look",
+        description="Look.",
+        parameters={"type": "object", "properties": {}},
+        effect="query",
+    )
     program = Program({"mirror.py": _MIRROR}, "mirror:Mirror", [tool])
     look = Invoke(Call(name="look"))
-    async with open_sandbox(home.settings, drivers=1) as sandbox, sandbox.session(program) as session:
+    async with (
+        open_sandbox(home.settings, drivers=1) as sandbox,
+        sandbox.session(program) as session,
+    ):
         await session.play([Reset({"face": "calm"}, "2026-03-01T09:00:00Z", 0), *[look] * 50])
         took: list[float] = []
         for _ in range(200):
@@ -199,7 +270,9 @@ def _required() -> list[str]:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [re.split(r"[<>=\[!~ ]", line, maxsplit=1)[0].lower() for line in project["dependencies"]]
+    return [
+        re.split(r"[<>=\[!~ ]", line, maxsplit=1)[0].lower() for line in project["dependencies"]
+    ]
 
 
 def _version(name: str) -> str:

@@ -25,37 +25,87 @@ ASKED = "_asked"
 
 def export(
     context: typer.Context,
-    runs: Annotated[list[str], typer.Argument(help="Runs to export together; the beginning of an id will do.")],
+    runs: Annotated[
+        list[str], typer.Argument(help="Runs to export together; the beginning of an id will do.")
+    ],
     exporter: Annotated[
-        list[str] | None, typer.Option(help="An exporter of docs/catalogue.md; all when left out. May be given several times.")
+        list[str] | None,
+        typer.Option(
+            help="An exporter of docs/catalogue.md; all when left out. May be given several times."
+        ),
     ] = None,
-    split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
-    provisional: Annotated[bool, typer.Option(help="Export items too that a required gate could not measure.")] = False,
-    with_tier: Annotated[str, typer.Option("--with", help="`suspected` exports items with an undecided suspicion too.")] = "",
-    scripted: Annotated[bool, typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too.")] = False,
-    band: Annotated[str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")] = "",
-    for_policy: Annotated[str, typer.Option(help="Policy whose pass rate selects scenarios; the runs' probe policy when left out.")] = "",
-    consumer: Annotated[list[str] | None, typer.Option("--for", help="Consumer to write a folder for (docs/consumers).")] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="train, validation or test; all when left out.")
+    ] = None,
+    provisional: Annotated[
+        bool, typer.Option(help="Export items too that a required gate could not measure.")
+    ] = False,
+    with_tier: Annotated[
+        str,
+        typer.Option("--with", help="`suspected` exports items with an undecided suspicion too."),
+    ] = "",
+    scripted: Annotated[
+        bool,
+        typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too."),
+    ] = False,
+    band: Annotated[
+        str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")
+    ] = "",
+    for_policy: Annotated[
+        str,
+        typer.Option(
+            help="Policy whose pass rate selects scenarios; the runs' probe policy when left out."
+        ),
+    ] = "",
+    consumer: Annotated[
+        list[str] | None,
+        typer.Option("--for", help="Consumer to write a folder for (docs/consumers)."),
+    ] = None,
     partial: Annotated[
-        bool, typer.Option(help="Let verifiers that pay for parts do so in a consumer's folder, where nobody earns blindly.")
+        bool,
+        typer.Option(
+            help="Let verifiers that pay for parts do so in a consumer's folder, where nobody earns blindly."
+        ),
     ] = False,
     policy: Annotated[
-        Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
+        Path | None,
+        typer.Option(
+            help="File of terms that says which models' rows may be trained on (docs/provenance.md)."
+        ),
     ] = None,
-    tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md).")] = None,
-    chat_template: Annotated[Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")] = None,
-    template_args: Annotated[str, typer.Option(help="Variables for the chat template, as a JSON object.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Folder to make; one named after the content when left out.")] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md)."),
+    ] = None,
+    chat_template: Annotated[
+        Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")
+    ] = None,
+    template_args: Annotated[
+        str, typer.Option(help="Variables for the chat template, as a JSON object.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to make; one named after the content when left out.")
+    ] = None,
 ) -> None:
     """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
     from envmill.pipeline.exporting import choose, pack
 
-    asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
+    asked = {
+        "provisional": provisional,
+        "scripted": scripted,
+        "band": band,
+        "for_policy": for_policy,
+        "partial": partial,
+    }
     options = read_options(exporter, split, consumer, with_tier, asked)
     if encode := _open_tokenizer(tokenizer, chat_template, template_args):
         options = options.model_copy(update={"exporters": _choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
-    parcels = pack(choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo, options, encode)
+    parcels = pack(
+        choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo,
+        options,
+        encode,
+    )
     if not parcels:
         raise SettingsError(describe_nothing(meant, options))
     for bundle, folder in _write(context.obj, parcels, meant, out):
@@ -63,7 +113,11 @@ def export(
 
 
 def read_options(
-    exporter: "Sequence[str] | None", split: "Sequence[str] | None", consumer: "Sequence[str] | None", with_tier: str, asked: dict[str, Any]
+    exporter: "Sequence[str] | None",
+    split: "Sequence[str] | None",
+    consumer: "Sequence[str] | None",
+    with_tier: str,
+    asked: dict[str, Any],
 ) -> "ExportOptions":
     """What the words of a command line ask for."""
     from envmill.interop.exporters.base import SPLITS
@@ -71,7 +125,9 @@ def read_options(
     from schemas.lock import ExportOptions
 
     if with_tier not in ("", SUSPECTED):
-        raise SettingsError(f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone.")
+        raise SettingsError(
+            f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone."
+        )
     chosen = {
         "exporters": _choose_exporters(exporter, consumer),
         "consumers": _choose_consumers(consumer, asked["partial"]),
@@ -111,19 +167,25 @@ def require_expected(home: Home, run: str) -> None:
         raise SettingsError(describe(run, broken))
 
 
-def _choose_exporters(exporter: "Sequence[str] | None", consumer: "Sequence[str] | None") -> tuple[str, ...]:
+def _choose_exporters(
+    exporter: "Sequence[str] | None", consumer: "Sequence[str] | None"
+) -> tuple[str, ...]:
     """Those named; all where neither an exporter nor a consumer is named."""
     from envmill.interop.exporters import EXPORTERS
 
     return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
 
 
-def _choose_encoded(exporter: "Sequence[str] | None", consumer: "Sequence[str] | None") -> tuple[str, ...]:
+def _choose_encoded(
+    exporter: "Sequence[str] | None", consumer: "Sequence[str] | None"
+) -> tuple[str, ...]:
     """Those named whose rows have token ids; all of them where none is named."""
     from envmill.interop.tokens.sheet import EXPORTERS
 
     if consumer:
-        raise SettingsError(f"--tokenizer is about the rows of {', '.join(EXPORTERS)}. Leave --for out.")
+        raise SettingsError(
+            f"--tokenizer is about the rows of {', '.join(EXPORTERS)}. Leave --for out."
+        )
     return _check("exporter whose rows have token ids named", exporter, EXPORTERS)
 
 
@@ -131,7 +193,9 @@ def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "
     """What gives an exporter's rows token ids, and reports the rows that have none."""
     if folder is None:
         if template or given:
-            raise SettingsError("--chat-template and --template-args are about token ids. Name a folder with --tokenizer.")
+            raise SettingsError(
+                "--chat-template and --template-args are about token ids. Name a folder with --tokenizer."
+            )
         return None
     from envmill.interop.tokens.sheet import encode_cargo
     from envmill.interop.tokens.tokenizer import read_tokenizer
@@ -141,7 +205,9 @@ def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "
     def encode(cargo: "ExportSet", name: str) -> "ExportSet":
         encoded = encode_cargo(cargo, chat, name)
         for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
-            print_aside(f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them")
+            print_aside(
+                f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them"
+            )
         return encoded
 
     return encode
@@ -153,7 +219,9 @@ def _read_variables(given: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise SettingsError(f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none.")
+        raise SettingsError(
+            f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none."
+        )
     return found
 
 
@@ -162,7 +230,9 @@ def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[
     from envmill.interop.consumers import CONSUMERS, harbor
 
     if partial and not consumer:
-        raise SettingsError("--partial is about the folders of consumers. Name one with --for, or leave --partial out.")
+        raise SettingsError(
+            "--partial is about the folders of consumers. Name one with --for, or leave --partial out."
+        )
     return _check("consumer", consumer, (*CONSUMERS, harbor.NAME)) if consumer else ()
 
 
@@ -172,13 +242,17 @@ def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> 
     return tuple(one for one in known if one in given) if given else known
 
 
-def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None) -> "list[tuple[Bundle, Path]]":
+def _write(
+    home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None
+) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
     from envmill.interop.exporters import write_parcels
     from schemas.base import digest
 
     if out and out.exists():
-        raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
+        raise SettingsError(
+            f"{out} exists already. Name a folder that does not, or remove it first."
+        )
     name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
     folder = out or home.settings.bundles / ASKED / name
     bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
@@ -186,7 +260,9 @@ def _write(home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path
     return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
 
 
-def record_bundles(home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str) -> None:
+def record_bundles(
+    home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str
+) -> None:
     """A row for each run that what left was made from. A copy of what left already is the same bundle."""
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake

@@ -21,7 +21,11 @@ def open_folder(root: Path) -> "Folder":
 def open_folders(root: Path) -> "list[Folder]":
     """Read a bundle folder, or every bundle folder right below one that is none."""
     below = sorted(path.parent for path in root.glob("*/bundle.json"))
-    return [open_folder(root)] if (root / "bundle.json").exists() or not below else [open_folder(path) for path in below]
+    return (
+        [open_folder(root)]
+        if (root / "bundle.json").exists() or not below
+        else [open_folder(path) for path in below]
+    )
 
 
 def compare_release(root: Path) -> None:

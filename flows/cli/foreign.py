@@ -16,9 +16,17 @@ if TYPE_CHECKING:
 
 def import_(
     context: typer.Context,
-    system: Annotated[str, typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor or endless.")],
-    folder: Annotated[Path, typer.Argument(help="Folder that holds the files; of harbor and endless also a tarball.")],
-    out: Annotated[Path, typer.Argument(help="Folder to make: one bundle folder per environment, and import.json.")],
+    system: Annotated[
+        str, typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor or endless.")
+    ],
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Folder that holds the files; of harbor and endless also a tarball."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(help="Folder to make: one bundle folder per environment, and import.json."),
+    ],
 ) -> None:
     """Turn what another system released into bundle folders that `audit` reads. What cannot be mapped is listed with its reason.
 
@@ -27,12 +35,19 @@ def import_(
     from flows.cli.table import show
 
     if out.exists():
-        raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
+        raise SettingsError(
+            f"{out} exists already. Name a folder that does not, or remove it first."
+        )
     harvest = asyncio.run(_import(context.obj, system, folder))
     told = harvest.report(system)
     _write(harvest, out, told)
-    show(["subject", "part", "weight", "code", "detail"], [tuple(vars(remark).values()) for remark in harvest.remarks])
-    kept = ", ".join(f"{told['mapped'][name]} of {count} {name}" for name, count in harvest.counted.items())
+    show(
+        ["subject", "part", "weight", "code", "detail"],
+        [tuple(vars(remark).values()) for remark in harvest.remarks],
+    )
+    kept = ", ".join(
+        f"{told['mapped'][name]} of {count} {name}" for name, count in harvest.counted.items()
+    )
     print_text(f"{kept}; {len(harvest.remarks)} remarks, also in {out / 'import.json'}", err=True)
     if not harvest.folders:
         raise typer.Exit(1)
@@ -60,6 +75,8 @@ def _write(harvest: "Harvest", out: Path, report: dict[str, Any]) -> None:
     from envmill.interop.bundles import write_folder
 
     out.mkdir(parents=True)
-    (out / "import.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / "import.json").write_text(
+        json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     for name, mapped in harvest.folders.items():
         write_folder(out / name, mapped)

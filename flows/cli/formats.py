@@ -30,7 +30,10 @@ def print_table(answer: QueryResult, limit: int) -> None:
     for row in take(answer, limit):
         held += sum(len(value) for value in row if isinstance(value, str | bytes | list))
         if held > MOST_TEXT:
-            print_text(f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.", err=True)
+            print_text(
+                f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.",
+                err=True,
+            )
             break
         rows.append(row)
     return show(answer.columns, rows)
@@ -54,7 +57,9 @@ def print_csv(answer: QueryResult, limit: int) -> None:
     for row in take(answer, limit):
         values = [_defuse(value) for value in row]
         # The writer does not see that a carriage return ends a line for those who read it.
-        (quoted if any("\r" in value for value in values if isinstance(value, str)) else writer).writerow(values)
+        (
+            quoted if any("\r" in value for value in values if isinstance(value, str)) else writer
+        ).writerow(values)
 
 
 def write_parquet(answer: QueryResult, path: Path) -> int:
@@ -81,7 +86,10 @@ def take(answer: QueryResult, limit: int) -> Iterator[Row]:
     rows = answer.rows()
     yield from islice(rows, limit or None)
     if limit and next(rows, None) is not None:
-        print_text(f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.", err=True)
+        print_text(
+            f"The first {limit:,} rows; there are more. Aggregate, or ask for all with --limit 0.",
+            err=True,
+        )
 
 
 def _defuse(value: Any) -> Any:

@@ -37,8 +37,12 @@ def validate(
 def grade(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="A Harbor folder, or a tarball of one.")],
-    solution: Annotated[bool, typer.Option("--solution", help="Run its solution first; otherwise nothing is done.")] = False,
-    engine: Annotated[str, typer.Option(help="box or docker; the first that works when left out.")] = "",
+    solution: Annotated[
+        bool, typer.Option("--solution", help="Run its solution first; otherwise nothing is done.")
+    ] = False,
+    engine: Annotated[
+        str, typer.Option(help="box or docker; the first that works when left out.")
+    ] = "",
 ) -> None:
     """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there is no reward, which is never a 0."""
     found = asyncio.run(_grade(context.obj, folder, solution, engine))

@@ -37,7 +37,9 @@ def read_recorded(path: Path) -> "Recording":
         raise SettingsError(str(error)) from None
 
 
-def find_rollouts(home: Home, name: str, run: str) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:
+def find_rollouts(
+    home: Home, name: str, run: str
+) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:
     """The run meant, and the rollout that is named or all of the run's, each with what it was played in."""
     lake = Lake(home.settings.lake)
     if name.startswith(f"{Rollout.prefix}_"):
@@ -48,7 +50,9 @@ def find_rollouts(home: Home, name: str, run: str) -> tuple[str, list[tuple[Roll
     scenarios = {one.id: one for one in lake.read(Scenario, meant)}
     environments = {one.id: one for one in lake.read(Environment, meant)}
     rollouts = sorted(lake.read(Rollout, meant), key=lambda one: one.id)
-    return meant, [(one, scenarios[one.scenario], environments[one.environment]) for one in rollouts]
+    return meant, [
+        (one, scenarios[one.scenario], environments[one.environment]) for one in rollouts
+    ]
 
 
 def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
@@ -72,7 +76,12 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
         for one in judged
     ]
     if rows:
-        Lake(home.settings.lake).put(Reverification, rows, f"rescore-{uuid4().hex}", Stamp(run, "rescore", "", 0, 1, __version__, now))
+        Lake(home.settings.lake).put(
+            Reverification,
+            rows,
+            f"rescore-{uuid4().hex}",
+            Stamp(run, "rescore", "", 0, 1, __version__, now),
+        )
 
 
 def open_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
@@ -84,7 +93,10 @@ def open_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
         return find_playable(home.settings, name, run)
     if folder.parent.name != "scenarios":
         return read_playable(folder), ""
-    playable, names = read_playable(folder.parents[1]), sorted(path.name for path in folder.parent.iterdir() if path.is_dir())
+    playable, names = (
+        read_playable(folder.parents[1]),
+        sorted(path.name for path in folder.parent.iterdir() if path.is_dir()),
+    )
     return playable, playable.scenarios[names.index(folder.name)].id
 
 

@@ -21,7 +21,9 @@ _LOOK = 2.0
 """Seconds between two questions to the lake."""
 _FUNNEL = "select lap || '-' || stage as step, entered, kept, dropped, error, made, tokens, cost from funnel where run = ?"
 _CONFIG = "select config ->> 'environments', config ->> 'scenarios' from runs where run = ?"
-_ROUNDS = "select run from runs where run = ? or starts_with(run, ? || '-r') order by length(run), run"
+_ROUNDS = (
+    "select run from runs where run = ? or starts_with(run, ? || '-r') order by length(run), run"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
     _first: dict[str, tuple[float, int]] = field(default_factory=dict)
 
-    def measure(self, step: str, done: int, expected: int | None) -> tuple[float | None, float | None]:
+    def measure(
+        self, step: str, done: int, expected: int | None
+    ) -> tuple[float | None, float | None]:
         """Rate per minute and seconds left; unknown until something was seen to move."""
         began, had = self._first.setdefault(step, (self.clock(), done))
         gone = self.clock() - began
@@ -59,15 +63,25 @@ class Pace:
         return 60 * rate, None if expected is None else max(0, expected - done) / rate
 
 
-def lay_out(rows: Sequence[tuple[Any, ...]], environments: int, scenarios: int, pace: Pace) -> list[StepLine]:
+def lay_out(
+    rows: Sequence[tuple[Any, ...]], environments: int, scenarios: int, pace: Pace
+) -> list[StepLine]:
     """Rows of the funnel in the order of the line, each with what the one before handed on."""
     lines: list[StepLine] = []
     handed_on: int | None = environments
     for step, entered, kept, dropped, error, made, _, cost in rows:
         expected = entered if handed_on is None else max(handed_on, entered)
         rate, left = pace.measure(step, entered - error, expected)
-        lines.append(StepLine(step, entered - error, expected, kept, dropped, error, cost, rate, left))
-        handed_on = kept * scenarios if step == "environments-filter" else 1 if step == "scenarios-collect" else made or kept
+        lines.append(
+            StepLine(step, entered - error, expected, kept, dropped, error, cost, rate, left)
+        )
+        handed_on = (
+            kept * scenarios
+            if step == "environments-filter"
+            else 1
+            if step == "scenarios-collect"
+            else made or kept
+        )
     return lines
 
 
@@ -77,10 +91,23 @@ def draw(lines: Sequence[StepLine], run: str) -> Table:
     for name in ("step", "done", "kept", "dropped", "error", "a minute", "left", "cost"):
         table.add_column(name, justify="left" if name == "step" else "right")
     for one in lines:
-        done = f"{one.done}/{one.expected}" if one.expected and one.done < one.expected else str(one.done)
+        done = (
+            f"{one.done}/{one.expected}"
+            if one.expected and one.done < one.expected
+            else str(one.done)
+        )
         rate = "" if one.rate is None else f"{one.rate:.0f}"
         cost = "?" if one.cost is None else f"{one.cost:.4g}"
-        table.add_row(one.step, done, str(one.kept), str(one.dropped), str(one.error), rate, render_seconds(one.left), cost)
+        table.add_row(
+            one.step,
+            done,
+            str(one.kept),
+            str(one.dropped),
+            str(one.error),
+            rate,
+            render_seconds(one.left),
+            cost,
+        )
     return table
 
 
@@ -105,7 +132,12 @@ def follow(api: Api, flow_run: str, home: Home, run: str) -> dict[str, Any]:
                 live.update(_read(home, run, pace), refresh=True)
                 looked = time.monotonic()
 
-        ended = Progress(api, flow_run, lambda text: live.console.print(text, highlight=False, markup=False), tick).follow()
+        ended = Progress(
+            api,
+            flow_run,
+            lambda text: live.console.print(text, highlight=False, markup=False),
+            tick,
+        ).follow()
         live.update(_read(home, run, pace), refresh=True)
     return ended
 
@@ -118,6 +150,9 @@ def _read(home: Home, run: str, pace: Pace) -> Table:
             return draw([], run)
         current = rounds[-1][0]
         ((environments, scenarios),) = ask(home, _CONFIG, [current])[1]
-        return draw(lay_out(ask(home, _FUNNEL, [current])[1], int(environments), int(scenarios), pace), current)
+        return draw(
+            lay_out(ask(home, _FUNNEL, [current])[1], int(environments), int(scenarios), pace),
+            current,
+        )
     except EnvMillError as error:
         return draw([], f"{run}: {error.message.splitlines()[0]}")

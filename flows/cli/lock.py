@@ -12,21 +12,51 @@ from flows.cli.printing import print_text
 
 def lock(
     context: typer.Context,
-    runs: Annotated[list[str], typer.Argument(help="Runs to lock together; the beginning of an id will do.")],
+    runs: Annotated[
+        list[str], typer.Argument(help="Runs to lock together; the beginning of an id will do.")
+    ],
     out: Annotated[Path, typer.Option(help="File to write, which must not exist yet.")],
     exporter: Annotated[
-        list[str] | None, typer.Option(help="An exporter of docs/catalogue.md; all when left out. May be given several times.")
+        list[str] | None,
+        typer.Option(
+            help="An exporter of docs/catalogue.md; all when left out. May be given several times."
+        ),
     ] = None,
-    split: Annotated[list[str] | None, typer.Option(help="train, validation or test; all when left out.")] = None,
-    provisional: Annotated[bool, typer.Option(help="Take items too that a required gate could not measure.")] = False,
-    with_tier: Annotated[str, typer.Option("--with", help="`suspected` takes items with an undecided suspicion too.")] = "",
-    scripted: Annotated[bool, typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too.")] = False,
-    band: Annotated[str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")] = "",
-    for_policy: Annotated[str, typer.Option(help="Policy whose pass rate selects scenarios; the runs' probe policy when left out.")] = "",
-    consumer: Annotated[list[str] | None, typer.Option("--for", help="Consumer to lock a folder of (docs/consumers).")] = None,
-    partial: Annotated[bool, typer.Option(help="Let verifiers that pay for parts do so, where nobody earns blindly.")] = False,
+    split: Annotated[
+        list[str] | None, typer.Option(help="train, validation or test; all when left out.")
+    ] = None,
+    provisional: Annotated[
+        bool, typer.Option(help="Take items too that a required gate could not measure.")
+    ] = False,
+    with_tier: Annotated[
+        str, typer.Option("--with", help="`suspected` takes items with an undecided suspicion too.")
+    ] = "",
+    scripted: Annotated[
+        bool,
+        typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too."),
+    ] = False,
+    band: Annotated[
+        str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")
+    ] = "",
+    for_policy: Annotated[
+        str,
+        typer.Option(
+            help="Policy whose pass rate selects scenarios; the runs' probe policy when left out."
+        ),
+    ] = "",
+    consumer: Annotated[
+        list[str] | None,
+        typer.Option("--for", help="Consumer to lock a folder of (docs/consumers)."),
+    ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option(help="Let verifiers that pay for parts do so, where nobody earns blindly."),
+    ] = False,
     policy: Annotated[
-        Path | None, typer.Option(help="File of terms that says which models' rows may be trained on (docs/provenance.md).")
+        Path | None,
+        typer.Option(
+            help="File of terms that says which models' rows may be trained on (docs/provenance.md)."
+        ),
     ] = None,
 ) -> None:
     """Write a lock: one file with all that decides an export's bytes, and the SHA-256 of each file that it would write.
@@ -37,14 +67,26 @@ def lock(
     from flows.cli.export import find_runs, print_aside, read_options
 
     if out.exists():
-        raise SettingsError(f"{out} exists already, and a lock is never changed. Name a file that does not, or compare: `envmill diff`.")
-    asked = {"provisional": provisional, "scripted": scripted, "band": band, "for_policy": for_policy, "partial": partial}
+        raise SettingsError(
+            f"{out} exists already, and a lock is never changed. Name a file that does not, or compare: `envmill diff`."
+        )
+    asked = {
+        "provisional": provisional,
+        "scripted": scripted,
+        "band": band,
+        "for_policy": for_policy,
+        "partial": partial,
+    }
     options = read_options(exporter, split, consumer, with_tier, asked)
-    found = make_lock(context.obj.settings, find_runs(context.obj, runs), options, policy, print_text, print_aside)
+    found = make_lock(
+        context.obj.settings, find_runs(context.obj, runs), options, policy, print_text, print_aside
+    )
     part = out.with_name(f".{out.name}-part")
     part.write_bytes(render_lock(found))
     part.replace(out)
-    print_text(f"{out}: {', '.join(f'{count} {name}' for name, count in describe_counts(found).items())}")
+    print_text(
+        f"{out}: {', '.join(f'{count} {name}' for name, count in describe_counts(found).items())}"
+    )
 
 
 def rebuild(
@@ -53,7 +95,9 @@ def rebuild(
     out: Annotated[Path, typer.Option(help="Folder to make; it must not exist yet.")],
     other_versions: Annotated[
         bool,
-        typer.Option(help="Try with other versions of EnvMill or its libraries than locked it; the bytes must be the same all the same."),
+        typer.Option(
+            help="Try with other versions of EnvMill or its libraries than locked it; the bytes must be the same all the same."
+        ),
     ] = False,
 ) -> None:
     """Write a locked export again, byte for byte, from the runs in the lake.
@@ -67,12 +111,16 @@ def rebuild(
 
     locked = read_lock(lock)
     if out.exists():
-        raise SettingsError(f"{out} exists already. Name a folder that does not, or remove it first.")
+        raise SettingsError(
+            f"{out} exists already. Name a folder that does not, or remove it first."
+        )
     done = build(context.obj.settings, locked, other_versions=other_versions)
     for problem in done.problems:
         print_aside(problem)
     if done.problems:
-        print_aside(f"{lock} cannot be rebuilt here: {len(done.problems)} differences. Nothing was written.")
+        print_aside(
+            f"{lock} cannot be rebuilt here: {len(done.problems)} differences. Nothing was written."
+        )
         raise typer.Exit(1)
     for run in locked.runs:
         require_expected(context.obj, run)

@@ -7,8 +7,13 @@ import typer
 
 def models(
     context: typer.Context,
-    specs: Annotated[list[str] | None, typer.Argument(help="Models like openai:my-model@my_server; every server when left out.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, max=600, help="Most seconds to wait for a server.")] = 10.0,
+    specs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Models like openai:my-model@my_server; every server when left out."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Most seconds to wait for a server.")
+    ] = 10.0,
 ) -> None:
     """Servers that are set, or models by name: whether they can be reached, whose they are, whether they have a price.
 
@@ -22,7 +27,21 @@ def models(
 
     watch = ServerProbe(context.obj.settings, Prices.load(context.obj.settings.prices), timeout)
     seen = asyncio.run(watch.check(specs or []))
-    rows = [(one.name, one.server, one.key, one.family, one.reachable, one.models, one.priced) for one in seen]
-    show(["model" if specs else "server", "address", "key", "family", "reachable", "models", "priced"], rows)
+    rows = [
+        (one.name, one.server, one.key, one.family, one.reachable, one.models, one.priced)
+        for one in seen
+    ]
+    show(
+        [
+            "model" if specs else "server",
+            "address",
+            "key",
+            "family",
+            "reachable",
+            "models",
+            "priced",
+        ],
+        rows,
+    )
     if specs and not all(one.usable for one in seen):
         raise typer.Exit(1)

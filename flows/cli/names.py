@@ -29,7 +29,12 @@ CURVE = f"""{_NAMED}
 def names(
     context: typer.Context,
     recipe: Annotated[str, typer.Option(help="Recipe; all that named themes when left out.")] = "",
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curve of distinct names to an SVG file, too.")] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(
+            "--svg", metavar="FILE", help="Draw the curve of distinct names to an SVG file, too."
+        ),
+    ] = None,
 ) -> None:
     """Themes that models named or that were mined, run by run: how many, how many of them new in the lake, and fields of work."""
     from envmill.report.curve import render_curve

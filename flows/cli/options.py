@@ -25,11 +25,17 @@ def render_option(name: str) -> str:
     return _SPELLED.get(name, f"--{name.replace('_', '-')}")
 
 
-def complete(command: Callable[..., Any], words: Container[str] | None = None) -> Callable[..., Any]:
+def complete(
+    command: Callable[..., Any], words: Container[str] | None = None
+) -> Callable[..., Any]:
     """The command with an option for each setting in place of its `**` parameter. It gets none when the command line does not name it,
     because loading the settings takes longer than `envmill --help` may."""
     signature = inspect.signature(command)
-    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [
+        one
+        for one in signature.parameters.values()
+        if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     if len(own) == len(signature.parameters):
         return command
     settings = list(list_options()) if words is None or command.__name__ in words else []
@@ -39,7 +45,11 @@ def complete(command: Callable[..., Any], words: Container[str] | None = None) -
     def completed(**given: Any) -> Any:
         return command(**given)
 
-    parameters = [context, *settings, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others)]
+    parameters = [
+        context,
+        *settings,
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in others),
+    ]
     completed.__dict__["__signature__"] = signature.replace(parameters=parameters)
     completed.__annotations__ = {one.name: one.annotation for one in parameters}
     return completed
@@ -52,9 +62,15 @@ def list_options() -> Iterator[inspect.Parameter]:
     for name, field in RunConfig.model_fields.items():
         if name not in WITHHELD:
             kind = _find_type(field.annotation)
-            spelled = f"{render_option(name)}/--no-{name.replace('_', '-')}" if kind is bool else render_option(name)
+            spelled = (
+                f"{render_option(name)}/--no-{name.replace('_', '-')}"
+                if kind is bool
+                else render_option(name)
+            )
             option = Annotated[kind | None, typer.Option(spelled, help=describe_setting(field))]
-            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+            yield inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option
+            )
 
 
 def describe_setting(field: "FieldInfo") -> str:
@@ -70,7 +86,12 @@ def describe_setting(field: "FieldInfo") -> str:
 
 
 def _render_bounds(metadata: list[Any]) -> str:
-    bounds = {name: f"{getattr(one, name):,g}" for one in metadata for name in ("gt", "ge", "le") if getattr(one, name, None) is not None}
+    bounds = {
+        name: f"{getattr(one, name):,g}"
+        for one in metadata
+        for name in ("gt", "ge", "le")
+        if getattr(one, name, None) is not None
+    }
     if "gt" in bounds:
         return f"More than {bounds['gt']}" + (f", at most {bounds['le']}" if "le" in bounds else "")
     if "ge" in bounds:
@@ -105,4 +126,6 @@ def _render_default(default: Any) -> str:
         return "on" if default else ""
     if isinstance(default, dict):
         return ",".join(f"{name}={share}" for name, share in default.items())
-    return ",".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+    return (
+        ",".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+    )

@@ -37,7 +37,9 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
         _check_resume(resume, [name for name in chosen if name not in _RENEWED], home)
         chosen = {"run": resume} | chosen
     for name in ("record", "recording", "corpus"):
-        if (place := chosen.get(name)) and (name == "record" or is_file(place) or (name == "corpus" and place != OWN)):
+        if (place := chosen.get(name)) and (
+            name == "record" or is_file(place) or (name == "corpus" and place != OWN)
+        ):
             chosen[name] = str(Path(place).absolute())  # the worker has another working folder
     if rates := chosen.get("rates"):
         chosen["rates"] = str(Path(rates).absolute())
@@ -66,16 +68,24 @@ def _read_origin(run: str, home: Home) -> dict[str, Any]:
 def _place_document(source: str) -> str:
     """A file by its whole path; a service keeps its name."""
     reader, _, place = source.partition(":")
-    return f"{reader}:{Path(place).absolute()}" if reader != "botocore" and place and Path(place).exists() else source
+    return (
+        f"{reader}:{Path(place).absolute()}"
+        if reader != "botocore" and place and Path(place).exists()
+        else source
+    )
 
 
 def _check_resume(resume: str, chosen: list[str], home: Home) -> None:
     if chosen:
         named = ", ".join(map(render_option, chosen))
-        raise SettingsError(f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run.")
+        raise SettingsError(
+            f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run."
+        )
     known = Lake(home.settings.lake).runs()
     if resume not in known:
-        raise SettingsError(f"No run {resume} in {home.settings.lake}. Known runs: {', '.join(known[-10:]) or 'none'}.")
+        raise SettingsError(
+            f"No run {resume} in {home.settings.lake}. Known runs: {', '.join(known[-10:]) or 'none'}."
+        )
 
 
 def _explain(problem: Any) -> str:
@@ -94,7 +104,13 @@ class Ordered:
     """Or, when nobody waits, created."""
 
 
-def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False, runner: RunnerName = "local") -> Ordered:
+def run_factory(
+    home: Home,
+    config: RunConfig,
+    wait: bool = True,
+    remote: bool = False,
+    runner: RunnerName = "local",
+) -> Ordered:
     """Create a flow run of the factory and follow it. A remote server is PREFECT_API_URL's."""
     for warning in find_warnings(config):
         print_text(f"warning: {warning}", err=True)
@@ -105,7 +121,11 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
         if runner != "local":
             parameters["runner"] = runner
         # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.
-        asked = {"parameters": parameters, "state": {"type": "SCHEDULED"}, "idempotency_key": str(uuid4())}
+        asked = {
+            "parameters": parameters,
+            "state": {"type": "SCHEDULED"},
+            "idempotency_key": str(uuid4()),
+        }
         created = api.post(f"/deployments/{deployment}/create_flow_run", asked)
         link, run = f"{url}/runs/flow-run/{created['id']}", config.run or created["id"]
         print_text(f"run {run}: {link}")
@@ -124,15 +144,25 @@ def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool =
 
 def _interrupt(api: Api, flow_run: str, run: str) -> None:
     """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without waiting for that."""
-    print_text(f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.", err=True)
+    print_text(
+        f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.",
+        err=True,
+    )
     state = {"type": "CANCELLING", "message": "Ctrl-C at the command line."}
     api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": False})
     until = time.monotonic() + _ENDING
-    while (found := api.get(f"/flow_runs/{flow_run}"))["state_type"] not in FINAL and time.monotonic() < until:
+    while (found := api.get(f"/flow_runs/{flow_run}"))[
+        "state_type"
+    ] not in FINAL and time.monotonic() < until:
         time.sleep(0.5)
     print_text(f"{found['state_name']}.", err=True)
 
 
 def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
-    print_text(f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True)
-    print_text(f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.", err=True)
+    print_text(
+        f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True
+    )
+    print_text(
+        f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.",
+        err=True,
+    )

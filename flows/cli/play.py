@@ -12,19 +12,27 @@ import typer
 from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
-Run = Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")]
+Run = Annotated[
+    str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
+]
 
 
 def play(
     context: typer.Context,
     env: Annotated[
         str,
-        typer.Argument(help="Environment or scenario: an id, the beginning of one, a .json file from `envmill show`, or a bundle folder."),
+        typer.Argument(
+            help="Environment or scenario: an id, the beginning of one, a .json file from `envmill show`, or a bundle folder."
+        ),
     ],
-    state: Annotated[Path | None, typer.Option(help="JSON file with the state to start from.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="JSON file with the state to start from.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of ids and randomness.")] = 0,
     run: Run = "",
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per line of input.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object per line of input.")
+    ] = False,
 ) -> None:
     """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass, score a scenario.
 
@@ -55,7 +63,10 @@ async def _play(home: Home, env: str, state: Path | None, seed: int, run: str, j
 
     playable, scenario = open_playable(home, env, run)
     given = read_state(state) if state else None
-    async with open_sandbox(home.settings) as sandbox, sandbox.session(Program.shown(playable.environment)) as session:
+    async with (
+        open_sandbox(home.settings) as sandbox,
+        sandbox.session(Program.shown(playable.environment)) as session,
+    ):
         desk = PlayDesk(playable, session, sandbox)
         opened = await desk.open(scenario, given, seed)
         _print(opened, json)
@@ -101,7 +112,9 @@ def _read_lines() -> Iterator[str]:
 
 
 def _print(result: dict[str, Any], json: bool) -> None:
-    print_as_json(json_module.dumps(result, ensure_ascii=False)) if json else print_text("\n".join(_render(result)))
+    print_as_json(json_module.dumps(result, ensure_ascii=False)) if json else print_text(
+        "\n".join(_render(result))
+    )
 
 
 def _render(result: dict[str, Any]) -> Iterator[str]:
@@ -112,13 +125,22 @@ def _render(result: dict[str, Any]) -> Iterator[str]:
         if name in ("ok", "outcome", "code", "message"):
             continue
         if name == "parts":
-            yield from (part["text"] if part["type"] == "text" else _render_value(part.get("value", part)) for part in value)
+            yield from (
+                part["text"] if part["type"] == "text" else _render_value(part.get("value", part))
+                for part in value
+            )
         elif name == "changes":
             yield from map(_render_change, value)
         elif name == "notifications":
             yield from (f"{one['at']} to {one['actor']}: {one['text']}" for one in value)
         elif isinstance(value, list):
-            yield from ("  ".join(", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row.values()) for row in value)
+            yield from (
+                "  ".join(
+                    ", ".join(cell) if isinstance(cell, list) else str(cell)
+                    for cell in row.values()
+                )
+                for row in value
+            )
         elif name == "help":
             yield from (f"{said:24} {meant}" for said, meant in value.items())
         else:
@@ -129,8 +151,15 @@ def _render(result: dict[str, Any]) -> Iterator[str]:
 
 def _render_change(change: dict[str, Any]) -> str:
     where = ".".join(change["path"])
-    before, after = json_module.dumps(change["before"], ensure_ascii=False), json_module.dumps(change["after"], ensure_ascii=False)
-    return {"add": f"+ {where} {after}", "remove": f"- {where} {before}", "set": f"~ {where} {before} -> {after}"}[change["op"]]
+    before, after = (
+        json_module.dumps(change["before"], ensure_ascii=False),
+        json_module.dumps(change["after"], ensure_ascii=False),
+    )
+    return {
+        "add": f"+ {where} {after}",
+        "remove": f"- {where} {before}",
+        "set": f"~ {where} {before} -> {after}",
+    }[change["op"]]
 
 
 def _render_value(value: Any) -> str:

@@ -27,7 +27,9 @@ _CROWDED = "over_quota"
 def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
     """Make and show them; the config of the whole run, which asks nothing again that the preview was answered."""
     if config.run or config.corpus:
-        raise SettingsError("-n previews a new run of the recipe's own themes. Leave out --resume and --corpus.")
+        raise SettingsError(
+            "-n previews a new run of the recipe's own themes. Leave out --resume and --corpus."
+        )
     config = config.opened_on(datetime.now(UTC))
     run = f"preview-{uuid4().hex[:8]}"
     only = {"environments": count, "target": None, "max_candidates": None}
@@ -40,9 +42,13 @@ def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
 async def _walk(home: Home, run: str, config: RunConfig) -> None:
     try:
         async with open_walk(run, config, home.settings) as walk:
-            await walk.walk([step for step in walk.line if step.lap == "environments" and step.stage in _SHOWN])
+            await walk.walk(
+                [step for step in walk.line if step.lap == "environments" and step.stage in _SHOWN]
+            )
     except Pending as error:
-        raise SettingsError(f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once.") from error
+        raise SettingsError(
+            f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once."
+        ) from error
 
 
 def describe(lake: Lake, run: str) -> Iterator[str]:
@@ -51,14 +57,22 @@ def describe(lake: Lake, run: str) -> Iterator[str]:
     tests = lake.read(Test, run)
     for environment in lake.read(Environment, run):
         verdict = exits.get(environment.id)
-        told = f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}" if verdict else "not judged"
-        yield from describe_environment(environment, [one for one in tests if one.environment == environment.id], told)
+        told = (
+            f"{verdict.outcome}{f': {verdict.reason}, {verdict.detail}' if verdict.reason else ''}"
+            if verdict
+            else "not judged"
+        )
+        yield from describe_environment(
+            environment, [one for one in tests if one.environment == environment.id], told
+        )
     for row in exits.values():
         if row.outcome != "kept" and row.stage in ("generate", "build") and row.reason != _CROWDED:
             yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
 
 
-def describe_environment(environment: Environment, tests: list[Test], verdict: str) -> Iterator[str]:
+def describe_environment(
+    environment: Environment, tests: list[Test], verdict: str
+) -> Iterator[str]:
     """Everything a reader judges it by."""
     yield f"\n{'═' * 100}\n{environment.name} ({environment.kind}, {environment.brief.theme}), {environment.id}\ngates: {verdict}\n"
     yield environment.summary

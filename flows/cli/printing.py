@@ -14,4 +14,9 @@ def print_text(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 def print_as_json(text: str, *, nl: bool = True) -> None:
     """Print JSON for programs: the same values, with escapes for what a terminal would obey."""
-    typer.echo("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text), nl=nl)
+    typer.echo(
+        "".join(
+            sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text
+        ),
+        nl=nl,
+    )

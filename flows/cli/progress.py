@@ -17,7 +17,13 @@ SILENCE = 90.0  # seconds after which a run that waits deserves a hint
 class Progress:
     """What has been said of a flow run so far."""
 
-    def __init__(self, api: Api, flow_run: str, say: Callable[[str], None], tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        api: Api,
+        flow_run: str,
+        say: Callable[[str], None],
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
         self._api = api
         self._tick = tick
         self._flow_run = flow_run
@@ -37,7 +43,11 @@ class Progress:
             self._report_steps(found)
             if found["state_name"] != self._state:
                 self._state = found["state_name"]
-                told = f". {(found.get('state') or {}).get('message')}" if self._state == AWAITING else ""
+                told = (
+                    f". {(found.get('state') or {}).get('message')}"
+                    if self._state == AWAITING
+                    else ""
+                )
                 self._report(f"run {found['name']}: {self._state}{told}")
             if over:
                 return found
@@ -63,13 +73,23 @@ class Progress:
 
     def _count_states(self, found: dict[str, Any]) -> dict[str, Counter[str]]:
         """Step → how many of its batches are in which state, in this attempt of the run only."""
-        children = self._page("/flow_runs/filter", {"flow_runs": {"parent_flow_run_id": {"any_": [self._flow_run]}}})
+        children = self._page(
+            "/flow_runs/filter", {"flow_runs": {"parent_flow_run_id": {"any_": [self._flow_run]}}}
+        )
         ids = [self._flow_run, *(child["id"] for child in children)]
         steps: dict[str, Counter[str]] = {}
-        for task_run in self._page("/task_runs/filter", {"flow_runs": {"id": {"any_": ids}}, "sort": "EXPECTED_START_TIME_ASC"}):
-            current = task_run["flow_run_id"] != self._flow_run or task_run["flow_run_run_count"] == found["run_count"]
+        for task_run in self._page(
+            "/task_runs/filter",
+            {"flow_runs": {"id": {"any_": ids}}, "sort": "EXPECTED_START_TIME_ASC"},
+        ):
+            current = (
+                task_run["flow_run_id"] != self._flow_run
+                or task_run["flow_run_run_count"] == found["run_count"]
+            )
             if current and task_run["state_type"]:
-                steps.setdefault(_name_step(task_run["name"]), Counter())[task_run["state_type"]] += 1
+                steps.setdefault(_name_step(task_run["name"]), Counter())[
+                    task_run["state_type"]
+                ] += 1
         return steps
 
     def _page(self, path: str, body: dict[str, Any]) -> list[dict[str, Any]]:

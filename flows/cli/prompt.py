@@ -10,13 +10,23 @@ from flows.cli.printing import print_text
 if TYPE_CHECKING:
     from envmill.models.prompt import Prompt
 
-Wire = Annotated[str, typer.Option(help="With --example: the request body in a vendor's form: openai, responses or anthropic.")]
+Wire = Annotated[
+    str,
+    typer.Option(
+        help="With --example: the request body in a vendor's form: openai, responses or anthropic."
+    ),
+]
 
 
 def prompt(
     context: typer.Context,  # noqa: ARG001  every command has it
-    name: Annotated[str | None, typer.Argument(help="One of them, as `recipe/name`, `all/name` or by its name alone.")] = None,
-    example: Annotated[bool, typer.Option("--example", help="Filled in with its example: exactly what is sent.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One of them, as `recipe/name`, `all/name` or by its name alone."),
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Filled in with its example: exactly what is sent.")
+    ] = False,
     wire: Wire = "",
 ) -> None:
     """The prompts with their steps and hashes; with NAME its text, slots open or filled."""
@@ -24,7 +34,10 @@ def prompt(
 
     prompts = collect_prompts()
     if name is None:
-        rows = [(key, step, one.hash, one.takes.__name__ if one.takes else "") for key, (step, one) in prompts.items()]
+        rows = [
+            (key, step, one.hash, one.takes.__name__ if one.takes else "")
+            for key, (step, one) in prompts.items()
+        ]
         return show(["prompt", "step", "hash", "filled by"], rows)
     found = _pick(prompts, name)
     if wire and not example:
@@ -46,7 +59,9 @@ def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
         for one in asked
     }  # fmt: skip
     # What a policy is given is its environment's policy document and has no reply of its own.
-    shared = [(f"all/{one.name}", (step.name, one)) for step in STEPS for one in step.prompts if one.gives]
+    shared = [
+        (f"all/{one.name}", (step.name, one)) for step in STEPS for one in step.prompts if one.gives
+    ]
     return own | dict(reversed(shared))
 
 
@@ -54,7 +69,9 @@ def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":
     # A recipe may ask what another one asks: the same text under two names is one prompt.
     found = {one.hash: one for key, (_, one) in prompts.items() if name in (key, one.name)}
     if len(found) != 1:
-        raise SettingsError(f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: {', '.join(prompts)}.")
+        raise SettingsError(
+            f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: {', '.join(prompts)}."
+        )
     return next(iter(found.values()))
 
 
@@ -71,7 +88,16 @@ def _fill(prompt: "Prompt", wire: str) -> str:
     request = show_request(prompt)
     if not wire:
         return "".join(message.text for message in request.messages)
-    dialects: dict[str, Dialect] = {"openai": Chat(), "responses": Responses(), "anthropic": Messages()}
+    dialects: dict[str, Dialect] = {
+        "openai": Chat(),
+        "responses": Responses(),
+        "anthropic": Messages(),
+    }
     if wire not in dialects:
         raise SettingsError(f"There is no wire format {wire!r}. Known: {', '.join(dialects)}.")
-    return json.dumps(dialects[wire].write(request, "MODEL", ModelTerms()).body, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            dialects[wire].write(request, "MODEL", ModelTerms()).body, indent=2, ensure_ascii=False
+        )
+        + "\n"
+    )

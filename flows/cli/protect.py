@@ -11,12 +11,27 @@ from flows.local.home import Home
 
 def protect(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="What the benchmark is called on cards and in evidence.")],
-    folder: Annotated[Path, typer.Argument(help="Folder that holds its files: .json, .jsonl, .txt and .md.")],
-    out: Annotated[Path | None, typer.Option(help="File to write; NAME.sketch among the protected sets when left out.")] = None,
-    layout: Annotated[str, typer.Option(help="How the folder is laid out: bfcl, tau2 or any. By default the files tell.")] = "",
+    name: Annotated[
+        str, typer.Argument(help="What the benchmark is called on cards and in evidence.")
+    ],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that holds its files: .json, .jsonl, .txt and .md.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; NAME.sketch among the protected sets when left out."),
+    ] = None,
+    layout: Annotated[
+        str,
+        typer.Option(
+            help="How the folder is laid out: bfcl, tau2 or any. By default the files tell."
+        ),
+    ] = "",
     embed: Annotated[
-        str, typer.Option(help="Embed tasks with minilm (extra `minilm`), to find paraphrases. Embeddings tell what a text is about.")
+        str,
+        typer.Option(
+            help="Embed tasks with minilm (extra `minilm`), to find paraphrases. Embeddings tell what a text is about."
+        ),
     ] = "",
     version: Annotated[str, typer.Option(help="Version of the benchmark.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of the benchmark.")] = "",
@@ -37,11 +52,16 @@ def protect(
         raise SettingsError(f"{name!r} is no name of a file: use letters, digits, dots and dashes.")
     if embed not in ("", "minilm"):
         raise SettingsError(f"{embed!r} is no embedder of tasks: use minilm, or leave --embed out.")
-    sketch = make_sketch(read_benchmark(folder, layout), BenchmarkSource(name, version, licence, address), embed)
+    sketch = make_sketch(
+        read_benchmark(folder, layout), BenchmarkSource(name, version, licence, address), embed
+    )
     target = out or home.settings.protected / f"{name}{SUFFIX}"
     content = render_sketch(sketch)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
-    found = ", ".join(f"{kind} {rate:.0%}" for kind, rate in sorted(sketch.power.items())) or "not measured: all its texts are short"
+    found = (
+        ", ".join(f"{kind} {rate:.0%}" for kind, rate in sorted(sketch.power.items()))
+        or "not measured: all its texts are short"
+    )
     size = f"{len(sketch.names)} texts, {sketch.short} of them short, {len(sketch.tasks)} tasks, {len(content)} bytes"
     print_text(f"{target}: {size}; planted copies found: {found}")

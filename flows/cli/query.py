@@ -7,7 +7,9 @@ import typer
 
 from flows.cli.printing import print_text
 
-Run = Annotated[str | None, typer.Argument(help="Run id, or the beginning of one; the latest when left out.")]
+Run = Annotated[
+    str | None, typer.Argument(help="Run id, or the beginning of one; the latest when left out.")
+]
 
 FAILURES = "select lap, stage, outcome, reason, gate, subjects, example_subject, example from failures where run = ?"
 
@@ -70,14 +72,25 @@ COSTS = (
 
 def sql(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="One SELECT or EXPLAIN statement; `-` reads it from standard input.")],
+    question: Annotated[
+        str,
+        typer.Argument(help="One SELECT or EXPLAIN statement; `-` reads it from standard input."),
+    ],
     json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
     csv: Annotated[
         bool,
-        typer.Option("--csv", help="CSV with a header. A text that a spreadsheet would take for a formula stands behind an apostrophe."),
+        typer.Option(
+            "--csv",
+            help="CSV with a header. A text that a spreadsheet would take for a formula stands behind an apostrophe.",
+        ),
     ] = False,
-    parquet: Annotated[Path | None, typer.Option("--parquet", metavar="FILE", help="Write a Parquet file instead.")] = None,
-    limit: Annotated[int | None, typer.Option(min=0, help="Most rows; 0 for all. 10000 unless --json, --csv or --parquet.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write a Parquet file instead.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, help="Most rows; 0 for all. 10000 unless --json, --csv or --parquet."),
+    ] = None,
     timeout: Annotated[float, typer.Option(min=0.001, max=86400, help="Most seconds.")] = 30.0,
     memory: Annotated[str, typer.Option(help="Most memory, like 4GB.")] = "1GB",
 ) -> None:

@@ -24,9 +24,13 @@ def find_run(home: Home, run: str | None = None) -> str:
     if run in known:
         return run
     if not matches:
-        raise SettingsError(f"No run {run} in {home.settings.lake}. Latest runs: {', '.join(known[-10:])}.")
+        raise SettingsError(
+            f"No run {run} in {home.settings.lake}. Latest runs: {', '.join(known[-10:])}."
+        )
     if len(matches) > 1:
-        raise SettingsError(f"{run} is the beginning of {len(matches)} runs: {', '.join(matches[-10:])}. Type more of the one you mean.")
+        raise SettingsError(
+            f"{run} is the beginning of {len(matches)} runs: {', '.join(matches[-10:])}. Type more of the one you mean."
+        )
     return matches[0]
 
 
@@ -36,7 +40,9 @@ def ask(home: Home, question: str, values: Values = (), limits: QueryLimits | No
         return answer.columns, list(answer.rows())
 
 
-def ask_run(home: Home, run: str | None, questions: Sequence[tuple[str, str]]) -> list[tuple[str, Table]]:
+def ask_run(
+    home: Home, run: str | None, questions: Sequence[tuple[str, str]]
+) -> list[tuple[str, Table]]:
     """Titled questions, each with one `?` for the run."""
     meant = find_run(home, run)
     return [(title, ask(home, question, [meant])) for title, question in questions]

@@ -19,14 +19,28 @@ def recall(
     context: typer.Context,
     reason: Annotated[str, typer.Option(help="Why; it stands in the withdrawals.")] = "",
     model: Annotated[
-        str, typer.Option(help="Model that wrote, judged, played the user or acted, as PROVIDER:MODEL@SERVER; `*` fits all.")
+        str,
+        typer.Option(
+            help="Model that wrote, judged, played the user or acted, as PROVIDER:MODEL@SERVER; `*` fits all."
+        ),
     ] = "",
     seed: Annotated[str, typer.Option(help="Id of a seed.")] = "",
     licence: Annotated[str, typer.Option(help="Licence of seeds; `*` fits all.")] = "",
-    run: Annotated[list[str] | None, typer.Option(help="Runs to look in; all when left out.")] = None,
-    feed: Annotated[Path | None, typer.Option(help="Recall feed to bring up to date (docs/provenance.md).")] = None,
-    since: Annotated[int | None, typer.Option(min=0, help="Show the feed's entries after this number, one JSON object per line.")] = None,
-    dry: Annotated[bool, typer.Option("--dry", help="Show what would be withdrawn, and write nothing.")] = False,
+    run: Annotated[
+        list[str] | None, typer.Option(help="Runs to look in; all when left out.")
+    ] = None,
+    feed: Annotated[
+        Path | None, typer.Option(help="Recall feed to bring up to date (docs/provenance.md).")
+    ] = None,
+    since: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Show the feed's entries after this number, one JSON object per line."
+        ),
+    ] = None,
+    dry: Annotated[
+        bool, typer.Option("--dry", help="Show what would be withdrawn, and write nothing.")
+    ] = False,
 ) -> None:
     """Withdraw everything that rests on a model, a seed or a licence, and list the rows that left already, for trainers to drop.
 
@@ -42,9 +56,16 @@ def recall(
         return
     _check((model, seed, licence), reason, dry)
     lake = Lake(context.obj.settings.lake)
-    meant = ProviderTerms(id="recall", models=(model,) if model else (), licences=(licence,) if licence else ())
+    meant = ProviderTerms(
+        id="recall", models=(model,) if model else (), licences=(licence,) if licence else ()
+    )
     runs = [find_run(context.obj, one) for one in run] if run else lake.runs()
-    asked = (find_resting(lake, one, lambda source: source.name == seed if seed else is_about(meant, source)) for one in runs)
+    asked = (
+        find_resting(
+            lake, one, lambda source: source.name == seed if seed else is_about(meant, source)
+        )
+        for one in runs
+    )
     found = [one for one in asked if one is not None]
     if not found:
         raise SettingsError(
@@ -69,7 +90,10 @@ def _withdraw(lake: "Lake", found: "list[RestingRows]", reason: str) -> None:
     from envmill.pipeline.withdrawing import withdraw
 
     for one in found:
-        told = [f"{len(getattr(one, name))} {name}" for name in ("environments", "scenarios", "trajectories", "pairs")]
+        told = [
+            f"{len(getattr(one, name))} {name}"
+            for name in ("environments", "scenarios", "trajectories", "pairs")
+        ]
         print_text(f"run {one.run}: {', '.join(told)}")
         if reason:
             print_text(f"  {len(withdraw(lake, one, reason))} newly withdrawn")

@@ -9,7 +9,9 @@ import typer
 from flows.cli.printing import print_as_json, print_text
 from flows.cli.telling import TOLD, make_plain
 
-EXITS = "select lap, stage, outcome, reason, detail, attempts from exits where run = ? and subject = ?"
+EXITS = (
+    "select lap, stage, outcome, reason, detail, attempts from exits where run = ? and subject = ?"
+)
 GATES = """select stage, gate, try_number as attempt, outcome, reason, detail from attrition
            where run = ? and subject = ? and gate <> 'exit' order by lap, try_number, gate"""
 PLAYED = """select policy, rollout_group as "group", count(*) as attempts, count(*) filter (outcome = 'pass') as passed,
@@ -23,7 +25,15 @@ LEDGER = (
     ("Outcome of each step", EXITS), ("Gates", GATES), ("Error bounds", BOUNDS), ("Played", PLAYED), ("Asked of models", CALLS),
 )  # fmt: skip
 
-_STAMP = ("step", "fingerprint", "bucket", "try_number", "code_version", "written_at", "schema_version")
+_STAMP = (
+    "step",
+    "fingerprint",
+    "bucket",
+    "try_number",
+    "code_version",
+    "written_at",
+    "schema_version",
+)
 _LONG = ("files", "initial_state", "transcript", "messages")
 """Columns that fill screens: they come after all others."""
 
@@ -31,7 +41,9 @@ _LONG = ("files", "initial_state", "transcript", "messages")
 def show(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="Id of any record, or the beginning of one.")],
-    run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")] = "",
+    run: Annotated[
+        str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="The record alone, as JSON.")] = False,
 ) -> None:
     """One record of any table: what it says, where it came from up to its seed, and what became of it."""
@@ -69,14 +81,26 @@ def _indent(name: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _describe_value(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, dict) and any(isinstance(one, str) and "\n" in one for one in value.values()):
+    if isinstance(value, dict) and any(
+        isinstance(one, str) and "\n" in one for one in value.values()
+    ):
         for key, one in value.items():
             yield from _describe_value(f"{name}.{key}", one)
         return
-    text = value if isinstance(value, str) else _dump(value) if isinstance(value, dict | list) and value else str(value)
+    text = (
+        value
+        if isinstance(value, str)
+        else _dump(value)
+        if isinstance(value, dict | list) and value
+        else str(value)
+    )
     if isinstance(value, dict | list) and len(text) < 100:
         text = json.dumps(value, ensure_ascii=False)
-    yield f"{name}: {text}" if "\n" not in text else f"{name}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
+    yield (
+        f"{name}: {text}"
+        if "\n" not in text
+        else f"{name}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
+    )
 
 
 def _describe_fate(connection: Any, found: Any) -> None:
@@ -89,11 +113,18 @@ def _describe_fate(connection: Any, found: Any) -> None:
         columns, rows = [column[0] for column in answer.description], answer.fetchall()
         if rows:
             print_text(f"\n# {title}")
-            show_table(columns, [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows])
+            show_table(
+                columns,
+                [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows],
+            )
     _describe_evidence(connection, found)
     children = follow(connection, found)
     _title(
-        "What came of it", [f"{one.table} ({one.count}): {' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}" for one in children]
+        "What came of it",
+        [
+            f"{one.table} ({one.count}): {' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}"
+            for one in children
+        ],
     )
 
 

@@ -15,12 +15,23 @@ from flows.local.home import Home
 def report(
     context: typer.Context,
     run: Run = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write; reports/RUN beside the bundles when left out.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every turn of every attempt, and not of a sample.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write; reports/RUN beside the bundles when left out."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every turn of every attempt, and not of a sample.")
+    ] = False,
     sample: Annotated[
-        int, typer.Option(min=0, help="How many attempts show every turn: some of each outcome, policy and environment.")
+        int,
+        typer.Option(
+            min=0,
+            help="How many attempts show every turn: some of each outcome, policy and environment.",
+        ),
     ] = SAMPLE,
-    replay: Annotated[bool, typer.Option(help="Play those again in the jail, to say what each call changed.")] = True,
+    replay: Annotated[
+        bool, typer.Option(help="Play those again in the jail, to say what each call changed.")
+    ] = True,
 ) -> None:
     """Write a report of a run: what it yielded and cost, what died and why, and every row behind each number.
 
@@ -31,12 +42,22 @@ def report(
     describe_report(context.obj, find_run(context.obj, run), out, None if every else sample, replay)
 
 
-def describe_report(home: Home, run: str, out: Path | None = None, attempts: int | None = SAMPLE, replay: bool = True) -> None:
+def describe_report(
+    home: Home,
+    run: str,
+    out: Path | None = None,
+    attempts: int | None = SAMPLE,
+    replay: bool = True,
+) -> None:
     """Write it and say where it is."""
-    written = asyncio.run(_write(home, run, out or find_place(home.settings.bundles, run), attempts, replay))
+    written = asyncio.run(
+        _write(home, run, out or find_place(home.settings.bundles, run), attempts, replay)
+    )
     _write_docs(home, run, written.folder / "quality")
     turns = "all" if written.shown == written.attempts else f"{written.shown} of {written.attempts}"
-    print_text(f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)")
+    print_text(
+        f"{written.folder / 'index.html'} ({written.records} records, turns of {turns} attempts)"
+    )
 
 
 async def _write(home: Home, run: str, folder: Path, attempts: int | None, replay: bool) -> Any:
@@ -62,5 +83,7 @@ def _write_docs(home: Home, run: str, folder: Path) -> None:
     from envmill.lake.views import open_views
     from quality.nights.judging import write_night
 
-    with open_views(Lake(home.settings.lake)) as connection:  # its environments may be those of another run
+    with open_views(
+        Lake(home.settings.lake)
+    ) as connection:  # its environments may be those of another run
         write_night(connection, run, folder)

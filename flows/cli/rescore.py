@@ -13,8 +13,18 @@ from flows.local.home import Home
 
 def rescore(
     context: typer.Context,
-    id: Annotated[str, typer.Argument(help="Rollout, or a run for all its rollouts; the beginning of an id will do.")],
-    run: Annotated[str, typer.Option(help="Run a rollout is looked for in; the latest that holds it when left out.")] = "",
+    id: Annotated[
+        str,
+        typer.Argument(
+            help="Rollout, or a run for all its rollouts; the beginning of an id will do."
+        ),
+    ],
+    run: Annotated[
+        str,
+        typer.Option(
+            help="Run a rollout is looked for in; the latest that holds it when left out."
+        ),
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="One JSON object per rollout.")] = False,
 ) -> None:
     """Judge stored rollouts again, by the verifiers of their scenarios, from what was stored; each verdict becomes a row of `verdicts`.
@@ -43,12 +53,18 @@ async def _rescore(home: Home, name: str, run: str, json: bool) -> bool:
     if not json:
         counts = Counter(one.verdict.outcome for one in judged)
         told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-        print_text(f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} otherwise than before")
+        print_text(
+            f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} otherwise than before"
+        )
     return bool(changed)
 
 
 def _describe(one: Any) -> dict[str, Any]:
-    then = {"outcome": one.rollout.outcome, "reward": one.rollout.reward, "reason": one.rollout.reason}
+    then = {
+        "outcome": one.rollout.outcome,
+        "reward": one.rollout.reward,
+        "reason": one.rollout.reason,
+    }
     return {
         "rollout": one.rollout.id,
         "changed": one.changed,
@@ -59,5 +75,8 @@ def _describe(one: Any) -> dict[str, Any]:
 
 
 def _render(one: Any) -> str:
-    before, now = ((each.outcome, "" if each.reward is None else f" {each.reward:g}") for each in (one.rollout, one.verdict))
+    before, now = (
+        (each.outcome, "" if each.reward is None else f" {each.reward:g}")
+        for each in (one.rollout, one.verdict)
+    )
     return f"{one.rollout.id}: {before[0]}{before[1]} -> {now[0]}{now[1]}  {one.verdict.reason}"

@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 def review(
     context: typer.Context,
     what: Annotated[
-        str | None, typer.Argument(help="Id to judge, a run among them; alone, a run whose queue is shown: the latest when left out.")
+        str | None,
+        typer.Argument(
+            help="Id to judge, a run among them; alone, a run whose queue is shown: the latest when left out."
+        ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
-    reject: Annotated[bool, typer.Option("--reject", help="It is wrong: no filter keeps it and no export holds it from now on.")] = False,
+    reject: Annotated[
+        bool,
+        typer.Option(
+            "--reject", help="It is wrong: no filter keeps it and no export holds it from now on."
+        ),
+    ] = False,
     note: Annotated[str, typer.Option(help="Your words; alone, a note that decides nothing.")] = "",
     same_as: Annotated[
         str,
@@ -29,13 +37,21 @@ def review(
         ),
     ] = "",
     lock: Annotated[
-        list[str] | None, typer.Option(help="A rule, fact or check, as it is called, that no repair may change; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="A rule, fact or check, as it is called, that no repair may change; repeatable."
+        ),
     ] = None,
     by: Annotated[str, typer.Option(help="Who looked; your login name when left out.")] = "",
     bundle: Annotated[
-        str, typer.Option(help="Bundle id or path: its scenarios in sampling order, and the bound on its defects so far.")
+        str,
+        typer.Option(
+            help="Bundle id or path: its scenarios in sampling order, and the bound on its defects so far."
+        ),
     ] = "",
-    run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the record when left out.")] = "",
+    run: Annotated[
+        str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
+    ] = "",
 ) -> None:
     """Show the queue, riskiest first; or judge one environment or scenario. `envmill show ID` and `envmill play ID` show what it is.
 
@@ -47,9 +63,24 @@ def review(
     if bundle:
         _show_sample(lake, bundle)
     elif same_as:
-        _judge_pair(lake, what or "", same_as, "reject" if reject else "accept", note, by or getpass.getuser())
+        _judge_pair(
+            lake,
+            what or "",
+            same_as,
+            "reject" if reject else "accept",
+            note,
+            by or getpass.getuser(),
+        )
     elif accept or reject or note or lock:
-        _judge(lake, what or "", run, _choose(accept, reject, note), note, lock or [], by or getpass.getuser())
+        _judge(
+            lake,
+            what or "",
+            run,
+            _choose(accept, reject, note),
+            note,
+            lock or [],
+            by or getpass.getuser(),
+        )
     else:
         _show_queue(context.obj, lake, what or run)
 
@@ -58,11 +89,15 @@ def _choose(accept: bool, reject: bool, note: str) -> "Judgement":
     if accept and reject:
         raise SettingsError("--accept and --reject exclude each other. Give one.")
     if not (accept or reject or note):
-        raise SettingsError("A lock stands beside a judgement or a note: give --accept, --reject or --note too.")
+        raise SettingsError(
+            "A lock stands beside a judgement or a note: give --accept, --reject or --note too."
+        )
     return "accept" if accept else "reject" if reject else "note"
 
 
-def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:
+def _judge(
+    lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str
+) -> None:
     from envmill.lake.lineage import find
     from envmill.lake.sql import open_lake
     from envmill.stages.review import write_review
@@ -73,12 +108,18 @@ def _judge(lake: "Lake", what: str, run: str, judgement: "Judgement", note: str,
     with open_lake(lake) as opened:
         found = find(opened, what, run)
     if found.table not in ("environments", "scenarios"):
-        raise SettingsError(f"{found.id} is a row of {found.table}. Review an environment or a scenario.")
+        raise SettingsError(
+            f"{found.id} is a row of {found.table}. Review an environment or a scenario."
+        )
     written = write_review(lake, found.run, found.id, by, judgement, note, locks)
-    print_text(f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}")
+    print_text(
+        f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}"
+    )
 
 
-def _judge_pair(lake: "Lake", what: str, other: str, judgement: "Judgement", note: str, by: str) -> None:
+def _judge_pair(
+    lake: "Lake", what: str, other: str, judgement: "Judgement", note: str, by: str
+) -> None:
     """Two scenarios, of one run or of two."""
     from envmill.lake.lineage import find
     from envmill.lake.sql import open_lake
@@ -89,15 +130,21 @@ def _judge_pair(lake: "Lake", what: str, other: str, judgement: "Judgement", not
     if one.id == two.id or {one.table, two.table} != {"scenarios"}:
         raise SettingsError(f"{what} and {other} are no two scenarios: name two whose ids differ.")
     write_review(lake, one.run, name_pair(one.id, two.id), by, judgement, note)
-    print_text(f"{by} says that {one.id} and {two.id} are {'the same task' if judgement == 'accept' else 'two tasks'}")
+    print_text(
+        f"{by} says that {one.id} and {two.id} are {'the same task' if judgement == 'accept' else 'two tasks'}"
+    )
 
 
-def _judge_night(lake: "Lake", run: str, judgement: "Judgement", note: str, locks: list[str], by: str) -> None:
+def _judge_night(
+    lake: "Lake", run: str, judgement: "Judgement", note: str, locks: list[str], by: str
+) -> None:
     """A run as a whole: whether what its suites did not expect is right all the same."""
     from envmill.stages.review import write_review
 
     if locks:
-        raise SettingsError(f"{run} is a run. Rules, facts and checks are locked in an environment or a scenario.")
+        raise SettingsError(
+            f"{run} is a run. Rules, facts and checks are locked in an environment or a scenario."
+        )
     if judgement == "accept" and not note.strip():
         raise SettingsError(f"Say why run {run} is right as it is: give --accept a --note.")
     written = write_review(lake, run, f"run:{run}", by, judgement, note)
@@ -121,13 +168,23 @@ def _show_sample(lake: "Lake", name: str) -> None:
     from flows.cli.table import show
     from schemas.rollout import Bundle
 
-    held = [one for run in lake.runs() for one in lake.read(Bundle, run) if one.path == name or one.id.startswith(name)]
+    held = [
+        one
+        for run in lake.runs()
+        for one in lake.read(Bundle, run)
+        if one.path == name or one.id.startswith(name)
+    ]
     if not held:
-        raise SettingsError(f"No bundle {name}. `envmill sql 'select id, path from bundles'` lists them.")
+        raise SettingsError(
+            f"No bundle {name}. `envmill sql 'select id, path from bundles'` lists them."
+        )
     found = sample_bundle(lake, held[-1])
     show(
         ["place", "scenario", "reviewed"],
-        [(place + 1, one, "yes" if place < found.reviewed else "") for place, one in enumerate(found.order)],
+        [
+            (place + 1, one, "yes" if place < found.reviewed else "")
+            for place, one in enumerate(found.order)
+        ],
     )
     print_text(
         f"{found.reviewed} of {found.size} reviewed in this order, {found.rejected} rejected: with 95 % confidence at most "

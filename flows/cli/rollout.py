@@ -13,14 +13,33 @@ from flows.local.home import Home
 
 def rollout(
     context: typer.Context,
-    scenario: Annotated[str, typer.Argument(help="Scenario: an id, the beginning of one, or its folder in a bundle folder.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="Scenario: an id, the beginning of one, or its folder in a bundle folder."
+        ),
+    ],
     policy: Annotated[
-        str, typer.Option(help="Scripted policy: reference, careless, or skilled@0.7 with a degree from 0 to 1.")
+        str,
+        typer.Option(
+            help="Scripted policy: reference, careless, or skilled@0.7 with a degree from 0 to 1."
+        ),
     ] = "reference",
-    form: Annotated[str, typer.Option(help="single: all in one request; conversation: bit by bit, with the scripted user.")] = "single",
-    attempt: Annotated[int, typer.Option(min=0, help="Number of the attempt; another one is another try.")] = 0,
-    run: Annotated[str, typer.Option(help="Run to look in; the latest that holds the scenario when left out.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="The whole rollout as one JSON object.")] = False,
+    form: Annotated[
+        str,
+        typer.Option(
+            help="single: all in one request; conversation: bit by bit, with the scripted user."
+        ),
+    ] = "single",
+    attempt: Annotated[
+        int, typer.Option(min=0, help="Number of the attempt; another one is another try.")
+    ] = 0,
+    run: Annotated[
+        str, typer.Option(help="Run to look in; the latest that holds the scenario when left out.")
+    ] = "",
+    json: Annotated[
+        bool, typer.Option("--json", help="The whole rollout as one JSON object.")
+    ] = False,
 ) -> None:
     """Let a scripted policy play a stored scenario, show what is said and done, and the verdict. Exits with 1 unless it passes."""
     played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
@@ -37,7 +56,9 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     from flows.cli.holdings import open_playable
 
     if form not in ("single", "conversation"):
-        raise SettingsError(f"There is no form {form!r}: write --form single or --form conversation.")
+        raise SettingsError(
+            f"There is no form {form!r}: write --form single or --form conversation."
+        )
     if policy == "model":
         raise SettingsError(
             "A model plays within a run, whose budget and journal it goes by: envmill run --probe model --policy provider:model"
@@ -46,9 +67,13 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     playable, meant = open_playable(home, name, run)
     found = next((one for one in playable.scenarios if one.id == meant), None)
     if found is None:
-        raise SettingsError(f"{name} is no scenario. `envmill show {name}` lists those of an environment.")
+        raise SettingsError(
+            f"{name} is no scenario. `envmill show {name}` lists those of an environment."
+        )
     async with open_sandbox(home.settings, drivers=1) as sandbox:
-        return await play_scenario(actor, found, playable.environment, sandbox, "shown", attempt, form=form)
+        return await play_scenario(
+            actor, found, playable.environment, sandbox, "shown", attempt, form=form
+        )
 
 
 def _render(played: Any) -> Iterator[str]:

@@ -15,16 +15,35 @@ if TYPE_CHECKING:
 
 def run(
     context: typer.Context,
-    resume: Annotated[str | None, typer.Option(help="Id of a run to go on with; it keeps the settings it started with.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Start nothing; show the config and what the run would ask and cost.")] = False,
+    resume: Annotated[
+        str | None,
+        typer.Option(help="Id of a run to go on with; it keeps the settings it started with."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Start nothing; show the config and what the run would ask and cost."
+        ),
+    ] = False,
     preview: Annotated[
-        int | None, typer.Option("-n", min=1, max=20, help="Make so many environments first, show them whole, and ask.")
+        int | None,
+        typer.Option(
+            "-n", min=1, max=20, help="Make so many environments first, show them whole, and ask."
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="After -n, go on without asking.")] = False,
     wait: Annotated[bool, typer.Option(help="Follow the run to its end.")] = True,
-    remote: Annotated[bool, typer.Option("--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own.")] = False,
+    remote: Annotated[
+        bool,
+        typer.Option(
+            "--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own."
+        ),
+    ] = False,
     runner: Annotated[
-        RunnerName, typer.Option(help="Where buckets are worked on: in the run's own process, or by the workers of a Dask or Ray cluster.")
+        RunnerName,
+        typer.Option(
+            help="Where buckets are worked on: in the run's own process, or by the workers of a Dask or Ray cluster."
+        ),
     ] = "local",
     **settings: Any,
 ) -> None:
@@ -51,7 +70,9 @@ def run(
     raise typer.Exit(0 if completed else 1)
 
 
-def _run_each(context: typer.Context, settings: dict[str, Any], wait: bool, remote: bool, runner: RunnerName) -> None:
+def _run_each(
+    context: typer.Context, settings: dict[str, Any], wait: bool, remote: bool, runner: RunnerName
+) -> None:
     """One run for each recipe, one after another."""
     from flows.cli.several import run_recipes
 
@@ -71,7 +92,10 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
         _show_given(home, config)
     show_estimate(home, config)
     if config.target is not None:
-        print_text(f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.", err=True)
+        print_text(
+            f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.",
+            err=True,
+        )
     print_text("Nothing was started.", err=True)
 
 
@@ -83,7 +107,9 @@ def _show_given(home: "Home", config: "RunConfig") -> None:
     from envmill.recipes import RECIPES
     from envmill.recipes.drafting.themes import read_themes
 
-    given = find_given(Lake(open_store(home.settings.lake)), config, RECIPES[config.recipe](read_themes()))
+    given = find_given(
+        Lake(open_store(home.settings.lake)), config, RECIPES[config.recipe](read_themes())
+    )
     print_text(f"{len(given.environments)} environments of {', '.join(given.runs)}", err=True)
     if config.harden:
         print_text(f"{len(given.parents)} easy scenarios get a harder one", err=True)
@@ -102,7 +128,9 @@ def _is_finished(home: "Home", run: str) -> bool:
     if not is_finished(lake, run):
         check_version(run, lake)
         return False
-    print_text(f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report.")
+    print_text(
+        f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report."
+    )
     return True
 
 
@@ -112,6 +140,9 @@ def _preview(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunCo
 
     config = make_preview(home, config, count)
     if not (yes or (sys.stdin.isatty() and typer.confirm("\nGo on with the whole run?"))):
-        print_text(f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.", err=True)
+        print_text(
+            f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.",
+            err=True,
+        )
         raise typer.Exit(0)
     return config

@@ -17,12 +17,25 @@ _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('openenv'
 
 def serve(
     context: typer.Context,
-    bundle: Annotated[Path, typer.Argument(help="Folder that `envmill export --for openenv` wrote, or a bundle folder.")],
+    bundle: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder that `envmill export --for openenv` wrote, or a bundle folder."
+        ),
+    ],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
-    host: Annotated[str, typer.Option(help="Address to listen on; another than this machine's needs --token.")] = "127.0.0.1",
-    token: Annotated[Path | None, typer.Option(help="File with a token that clients must show; made if there is none.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; another than this machine's needs --token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        Path | None,
+        typer.Option(help="File with a token that clients must show; made if there is none."),
+    ] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions open at once.")] = 1024,
-    python: Annotated[Path | None, typer.Option(help="Python interpreter that has OpenEnv installed; this one when left out.")] = None,
+    python: Annotated[
+        Path | None,
+        typer.Option(help="Python interpreter that has OpenEnv installed; this one when left out."),
+    ] = None,
 ) -> None:
     """Serve scenarios to a trainer over OpenEnv's protocol, until it is interrupted (docs/serving.md).
 
@@ -35,7 +48,16 @@ def serve(
     if token:
         settings["ENVMILL_OPENENV_TOKEN"] = _read_token(token)
     os.chdir(folder)
-    command = [str(interpreter), "-B", "-m", "envmill_openenv.app", "--host", host, "--port", str(port)]
+    command = [
+        str(interpreter),
+        "-B",
+        "-m",
+        "envmill_openenv.app",
+        "--host",
+        host,
+        "--port",
+        str(port),
+    ]
     os.execve(command[0], command, settings)
 
 
@@ -49,14 +71,18 @@ def _find_folder(home: Home, bundle: Path) -> Path:
     if (bundle / consumer.package / _ROWS).exists():
         return bundle.resolve()
     if not (bundle / "bundle.json").exists():
-        raise SettingsError(f"{bundle} is no exported folder and no bundle folder. Write one: envmill export RUN --for openenv.")
+        raise SettingsError(
+            f"{bundle} is no exported folder and no bundle folder. Write one: envmill export RUN --for openenv."
+        )
     read = open_folder(bundle)
     cargo = ExportSet(environments=(read.environment,), scenarios=read.scenarios)
     for parcel in export_for(consumer, cargo):
         out = home.folder / "served" / parcel.content_hash
         write_parcel(parcel, out, parcel.content_hash)
         return out / parcel.name
-    raise SettingsError(f"{bundle} has no scenario that can be served. OpenEnv plays scenarios of tools (docs/consumers/openenv.md).")
+    raise SettingsError(
+        f"{bundle} has no scenario that can be served. OpenEnv plays scenarios of tools (docs/consumers/openenv.md)."
+    )
 
 
 def _require_openenv(interpreter: Path) -> None:
@@ -69,7 +95,9 @@ def _require_openenv(interpreter: Path) -> None:
 
         wanted = f"openenv=={VERSIONS['openenv']}"
         mend = f"Install it into an environment of its own: python -m venv served && served/bin/pip install {wanted}"
-        raise SettingsError(f"{interpreter} has no OpenEnv. {mend}. Then add --python served/bin/python.")
+        raise SettingsError(
+            f"{interpreter} has no OpenEnv. {mend}. Then add --python served/bin/python."
+        )
 
 
 def _read_token(path: Path) -> str:

@@ -18,17 +18,36 @@ _SCRIPTED = """
 def up(
     context: typer.Context,
     check: Annotated[
-        bool, typer.Option("--check", help="Start nothing; say what is up and what is not. Exits with 1 for the latter.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Start nothing; say what is up and what is not. Exits with 1 for the latter.",
+        ),
     ] = False,
     service: Annotated[
-        bool, typer.Option("--service", help="Start nothing; write the unit file that has systemd keep this home up.")
+        bool,
+        typer.Option(
+            "--service",
+            help="Start nothing; write the unit file that has systemd keep this home up.",
+        ),
     ] = False,
-    remote: Annotated[bool, typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none.")] = False,
+    remote: Annotated[
+        bool,
+        typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none."),
+    ] = False,
     profile: Annotated[
         Literal["process", "docker"] | None,
-        typer.Option(help="What a flow run is: a process of this machine, or a container of its Docker engine. Kept until it is changed."),
+        typer.Option(
+            help="What a flow run is: a process of this machine, or a container of its Docker engine. Kept until it is changed."
+        ),
     ] = None,
-    stay: Annotated[bool, typer.Option("--stay", help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.")] = False,
+    stay: Annotated[
+        bool,
+        typer.Option(
+            "--stay",
+            help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.",
+        ),
+    ] = False,
 ) -> None:
     """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
     from flows.local.service import bring_up, make_link, read_named
@@ -40,7 +59,9 @@ def up(
         return
     url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "", profile)
     print_text(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
-    if not remote and sys.stdout.isatty():  # the journal of a service and the log of a container are read by others
+    if (
+        not remote and sys.stdout.isatty()
+    ):  # the journal of a service and the log of a container are read by others
         print_text(f"log in with {make_link(context.obj)} (works once, for ten minutes)")
     if stay:
         from flows.local.staying import stay as stay_up
@@ -54,7 +75,10 @@ def _check(home: Home) -> int:
     short = 0
     for part in check(home):
         short += bool(part.mend)
-        print_text(f"{'short' if part.mend else 'ok   '}  {part.name:<12} {part.seen}" + (f"\n       → {part.mend}" if part.mend else ""))
+        print_text(
+            f"{'short' if part.mend else 'ok   '}  {part.name:<12} {part.seen}"
+            + (f"\n       → {part.mend}" if part.mend else "")
+        )
     return min(short, 1)
 
 
@@ -71,7 +95,9 @@ def _write_unit(home: Home) -> None:
 
 def open_(
     context: typer.Context,
-    browser: Annotated[bool, typer.Option("--browser", help="Also open it in this machine's browser.")] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Also open it in this machine's browser.")
+    ] = False,
 ) -> None:
     """Print a link that logs a browser in to the local server: it works once, for ten minutes, and the login lasts a day."""
     from flows.local.service import make_link
@@ -93,7 +119,9 @@ def _open_browser(home: Home, link: str) -> None:
     from flows.local.private import write_private
 
     page = home.folder / "open.html"
-    write_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(link)}">')
+    write_private(
+        page, f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(link)}">'
+    )
     webbrowser.open(page.as_uri())
 
 
@@ -116,7 +144,9 @@ def status(context: typer.Context) -> None:
         process = Process(home, name)
         record = process.running()
         stale = " (a stale record is left; `envmill up` clears it)" if process.path.exists() else ""
-        print_text(f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}")
+        print_text(
+            f"{name}: {record.url}, pid {record.pid}" if record else f"{name}: not running{stale}"
+        )
     try:
         _show_flow_runs(home, find_server(home))
     except NoServer as error:
@@ -133,13 +163,22 @@ def _show_flow_runs(home: Home, url: str) -> None:
     with connect(home, url) as api:
         found = api.post(
             "/flow_runs/filter",
-            {"limit": 10, "sort": "EXPECTED_START_TIME_DESC", "flow_runs": {"state": past, "parent_task_run_id": top}},
+            {
+                "limit": 10,
+                "sort": "EXPECTED_START_TIME_DESC",
+                "flow_runs": {"state": past, "parent_task_run_id": top},
+            },
         )
-        online: list[Any] = api.post(f"/work_pools/{read_profile(home).pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
+        online: list[Any] = api.post(
+            f"/work_pools/{read_profile(home).pool}/workers/filter",
+            {"workers": {"status": {"any_": ["ONLINE"]}}},
+        )
     print_text(f"work pool: {len(online)} worker(s) online")
     print_text("latest runs in Prefect:" if found else "latest runs in Prefect: none")
     for flow_run in found:
-        print_text(f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  {flow_run['id']}  {flow_run['name']}")
+        print_text(
+            f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  {flow_run['id']}  {flow_run['name']}"
+        )
 
 
 def _show_lake(home: Home) -> None:

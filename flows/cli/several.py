@@ -14,18 +14,25 @@ from flows.spread.names import RunnerName
 
 _ONE_ONLY = ("resume", "dry_run", "preview", "record", "recording", "reuse")
 """Options that speak of one run."""
-_STEPS = (
-    f"select run, lap || '-' || stage as step, kept, entered from funnel where run in ({{}}) order by lap, list_position({STAGES}, stage)"
-)
+_STEPS = f"select run, lap || '-' || stage as step, kept, entered from funnel where run in ({{}}) order by lap, list_position({STAGES}, stage)"
 
 
 def run_recipes(
-    home: Home, given: Mapping[str, Any], asked: Mapping[str, Any], wait: bool, remote: bool, runner: RunnerName = "local"
+    home: Home,
+    given: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    wait: bool,
+    remote: bool,
+    runner: RunnerName = "local",
 ) -> bool:
     """Whether all completed; one that did not is said, and the others have their turn."""
     if taken := [name for name in _ONE_ONLY if asked.get(name)]:
-        named = ", ".join("-n" if name == "preview" else f"--{name.replace('_', '-')}" for name in taken)
-        raise SettingsError(f"Several recipes are a run each. Leave out {named}, or name one recipe.")
+        named = ", ".join(
+            "-n" if name == "preview" else f"--{name.replace('_', '-')}" for name in taken
+        )
+        raise SettingsError(
+            f"Several recipes are a run each. Leave out {named}, or name one recipe."
+        )
     recipes = read_recipes(given["recipe"])
     configs = [make_config({**given, "recipe": recipe}, None, home) for recipe in recipes]
     ordered = [run_factory(home, config, wait, remote, runner) for config in configs]
@@ -38,15 +45,20 @@ def read_recipes(named: str) -> list[str]:
     """Names between commas, each once."""
     recipes = [name.strip() for name in named.split(",") if name.strip()]
     if not recipes or len(set(recipes)) < len(recipes):
-        raise SettingsError(f"--recipe {named!r} names a recipe twice, or none. Name each once, with commas between.")
+        raise SettingsError(
+            f"--recipe {named!r} names a recipe twice, or none. Name each once, with commas between."
+        )
     return recipes
 
 
-def compare(recipes: Sequence[str], runs: Sequence[str], steps: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], list[list[str]]]:
+def compare(
+    recipes: Sequence[str], runs: Sequence[str], steps: Sequence[tuple[str, str, int, int]]
+) -> tuple[list[str], list[list[str]]]:
     """Step by step, of each run how many were kept of those that entered."""
     told = {(run, step): f"{kept}/{entered}" for run, step, kept, entered in steps}
     return ["step", *recipes], [
-        [step, *(told.get((run, step), "") for run in runs)] for step in dict.fromkeys(step for _, step, _, _ in steps)
+        [step, *(told.get((run, step), "") for run in runs)]
+        for step in dict.fromkeys(step for _, step, _, _ in steps)
     ]
 
 

@@ -27,7 +27,12 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(*columns)
     for row in rows:
-        table.add_row(*(escape(f"{value:.4g}" if isinstance(value, float) else make_plain(render(value))) for value in row))
+        table.add_row(
+            *(
+                escape(f"{value:.4g}" if isinstance(value, float) else make_plain(render(value)))
+                for value in row
+            )
+        )
     Console().print(table)
 
 

@@ -23,7 +23,9 @@ class DeskTalk:
         self.answers: list[str] = []
         """What the user said to each."""
 
-    async def answer(self, text: str, act: Callable[[Call], Awaitable[Observation]]) -> tuple[str, str]:
+    async def answer(
+        self, text: str, act: Callable[[Call], Awaitable[Observation]]
+    ) -> tuple[str, str]:
         """What the user says to it, and how the conversation ended; empty while it goes on."""
         self.said.append(text)
         self._dialogue.append(Utterance("agent", text))

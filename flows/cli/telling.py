@@ -26,7 +26,10 @@ def make_plain(text: str) -> str:
 def describe_tools(tools: Any, _: Mapping[str, Any]) -> Iterator[str]:
     for tool in tools:
         needed = tool["parameters"].get("required", [])
-        names = [name if name in needed else f"{name}?" for name in tool["parameters"].get("properties", {})]
+        names = [
+            name if name in needed else f"{name}?"
+            for name in tool["parameters"].get("properties", {})
+        ]
         yield f"{tool['effect']:7} {tool['name']}({', '.join(names)}): {tool['description']}"
 
 
@@ -68,7 +71,10 @@ def describe_changes(changes: Any, _: Mapping[str, Any]) -> Iterator[str]:
 
 
 def describe_evidence(evidence: Any, _: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{one.get('component', '')}: {one.get('name', '')}; found {_render(one.get('found'))}" for one in evidence)
+    yield from (
+        f"{one.get('component', '')}: {one.get('name', '')}; found {_render(one.get('found'))}"
+        for one in evidence
+    )
 
 
 def describe_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
@@ -105,7 +111,11 @@ def render_call(call: Mapping[str, Any]) -> str:
 
 def _render_reply(content: Any) -> str:
     if isinstance(content, dict) and "ok" in content:
-        content = [part.get("value", part.get("text", part)) for part in content["parts"]] if content["ok"] else content["error"]
+        content = (
+            [part.get("value", part.get("text", part)) for part in content["parts"]]
+            if content["ok"]
+            else content["error"]
+        )
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
     text = content if isinstance(content, str) else _render(content)

@@ -20,14 +20,29 @@ _ACTIONS = ("read", "audit", "propose")
 
 def tools(
     context: typer.Context,  # noqa: ARG001  every command has it
-    action: Annotated[str, typer.Argument(help="read: what the documents hold. audit: what nobody can supply. propose: domains.")],
+    action: Annotated[
+        str,
+        typer.Argument(
+            help="read: what the documents hold. audit: what nobody can supply. propose: domains."
+        ),
+    ],
     documents: Annotated[
-        list[str] | None, typer.Argument(help="Like botocore:sqs, openapi:FILE, mcp:FILE; the factory's own when left out.")
+        list[str] | None,
+        typer.Argument(
+            help="Like botocore:sqs, openapi:FILE, mcp:FILE; the factory's own when left out."
+        ),
     ] = None,
-    remarks: Annotated[bool, typer.Option("--remarks", help="With read: what was not mapped as it stood, and why.")] = False,
-    seed: Annotated[int, typer.Option(help="With propose: seed of the partition and of the walks.")] = 0,
+    remarks: Annotated[
+        bool, typer.Option("--remarks", help="With read: what was not mapped as it stood, and why.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(help="With propose: seed of the partition and of the walks.")
+    ] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="With propose: JSON file for the domains with tools, tables, walks and what is left out.")
+        Path | None,
+        typer.Option(
+            help="With propose: JSON file for the domains with tools, tables, walks and what is left out."
+        ),
     ] = None,
 ) -> None:
     """Documents of tools: what they hold, what stands in the way of calling it, and what environments could be made of it.
@@ -52,17 +67,35 @@ def tools(
     return show(columns, [_describe(part) for part in parts])
 
 
-def _show_read(harvests: "dict[str, ToolHarvest]", sketches: "Sequence[ToolSketch]", *, remarks: bool) -> None:
+def _show_read(
+    harvests: "dict[str, ToolHarvest]", sketches: "Sequence[ToolSketch]", *, remarks: bool
+) -> None:
     from flows.cli.table import show
 
     found = [remark for harvest in harvests.values() for remark in harvest.remarks]
     if remarks:
-        show(["tool", "part", "weight", "code", "detail"], [tuple(vars(remark).values()) for remark in found])
+        show(
+            ["tool", "part", "weight", "code", "detail"],
+            [tuple(vars(remark).values()) for remark in found],
+        )
     else:
-        rows = [(one.name, one.service, one.effect, len(one.inputs.get("properties", {})), one.source, one.licence) for one in sketches]
+        rows = [
+            (
+                one.name,
+                one.service,
+                one.effect,
+                len(one.inputs.get("properties", {})),
+                one.source,
+                one.licence,
+            )
+            for one in sketches
+        ]
         show(["tool", "service", "effect", "inputs", "source", "licence"], rows)
     held = sum(harvest.found for harvest in harvests.values())
-    print_text(f"{len(sketches)} of {held} tools, {len(found)} remarks{'' if remarks else ' (--remarks shows them)'}", err=True)
+    print_text(
+        f"{len(sketches)} of {held} tools, {len(found)} remarks{'' if remarks else ' (--remarks shows them)'}",
+        err=True,
+    )
 
 
 async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, str]]":
@@ -71,7 +104,10 @@ async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, 
     from envmill.toolgraph.weaving import weave
 
     audit = audit_graph(await weave(sketches, [NameEvidence()]))
-    print_text(f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them", err=True)
+    print_text(
+        f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them",
+        err=True,
+    )
     return ((one.tool, one.path, one.means) for one in audit.unsuppliable)
 
 
@@ -79,7 +115,9 @@ async def _propose(sketches: "Sequence[ToolSketch]", seed: int) -> "list[Outline
     from envmill.toolgraph.outlining import add_walks, outline_proposal
     from envmill.toolgraph.proposing import propose_domains
 
-    parts = [part for one in await propose_domains(sketches, seed=seed) for part in outline_proposal(one)]
+    parts = [
+        part for one in await propose_domains(sketches, seed=seed) for part in outline_proposal(one)
+    ]
     return [await add_walks(part, seed) for part in parts]
 
 
@@ -87,7 +125,15 @@ def _describe(part: "OutlinePart") -> tuple[Any, ...]:
     outline = part.outline
     writing = sum(tool.effect != "query" for tool in outline.tools)
     tables = " ".join(table.name for table in outline.tables)
-    return part.name, len(outline.tools), writing, tables, len(outline.walks), len(outline.left_out), part.licence
+    return (
+        part.name,
+        len(outline.tools),
+        writing,
+        tables,
+        len(outline.walks),
+        len(outline.left_out),
+        part.licence,
+    )
 
 
 def _write(parts: "list[OutlinePart]", out: Path) -> None:
@@ -95,5 +141,12 @@ def _write(parts: "list[OutlinePart]", out: Path) -> None:
 
     if out.exists():
         raise SettingsError(f"{out} exists already. Name a file that does not, or remove it first.")
-    told = [{"name": part.name, "licence": part.licence, "outline": part.outline.model_dump(mode="json")} for part in parts]
+    told = [
+        {
+            "name": part.name,
+            "licence": part.licence,
+            "outline": part.outline.model_dump(mode="json"),
+        }
+        for part in parts
+    ]
     out.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -9,8 +9,15 @@ from flows.cli.printing import print_text
 
 def compact(
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="Run id, or the beginning of one; every run when left out.")] = None,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds that replaced files stay for readers that listed them before.")] = 3600.0,
+    run: Annotated[
+        str | None, typer.Argument(help="Run id, or the beginning of one; every run when left out.")
+    ] = None,
+    grace: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Seconds that replaced files stay for readers that listed them before."
+        ),
+    ] = 3600.0,
 ) -> None:
     """Merge each run's many files into few, keep what views say of finished runs, and remove what was replaced long ago.
 
@@ -25,10 +32,16 @@ def compact(
     from flows.cli.table import show
 
     lake = Lake(context.obj.settings.lake)
-    done = [compact_run(lake, one, grace=grace) for one in ([find_run(context.obj, run)] if run else lake.runs())]
+    done = [
+        compact_run(lake, one, grace=grace)
+        for one in ([find_run(context.obj, run)] if run else lake.runs())
+    ]
     if done and "://" not in lake.url:
         keep_sql(lake.url, VIEWS)
-    show(["run", "replaced", "added", "deleted", "rollups"], [(one.run, one.replaced, one.added, one.deleted, one.rollups) for one in done])
+    show(
+        ["run", "replaced", "added", "deleted", "rollups"],
+        [(one.run, one.replaced, one.added, one.deleted, one.rollups) for one in done],
+    )
 
 
 def doctor(context: typer.Context) -> None:

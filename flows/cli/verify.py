@@ -16,7 +16,9 @@ def verify(
     folders: Annotated[list[Path], typer.Argument(help="Folders that exporter `bundle` wrote.")],
     sha256: Annotated[
         str | None,
-        typer.Option(help="Published digest of the folder's SHA256SUMS. Without it, a folder whose SHA256SUMS was replaced too passes."),
+        typer.Option(
+            help="Published digest of the folder's SHA256SUMS. Without it, a folder whose SHA256SUMS was replaced too passes."
+        ),
     ] = None,
 ) -> None:
     """Compare exported folders with their SHA256SUMS, and name every file that is missing, changed or surplus. No code in them runs.
@@ -29,7 +31,9 @@ def verify(
     if sha256 is not None and len(folders) > 1:
         raise SettingsError("--sha256 is the digest of one folder. Name one folder.")
     if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256.lower()):
-        raise SettingsError(f"--sha256 is {sha256[:80]!r}, which is no SHA-256. Give the 64 hex digits that were published.")
+        raise SettingsError(
+            f"--sha256 is {sha256[:80]!r}, which is no SHA-256. Give the 64 hex digits that were published."
+        )
     reports = {folder: compare_digests(folder) for folder in folders}
     for folder, report in reports.items():
         _print(folder, report, sha256)
@@ -47,4 +51,6 @@ def _print(folder: Path, report: "DigestReport", published: str | None) -> None:
     if published is not None and published.lower() != report.digest:
         print_text(f"{folder}: SHA256SUMS has sha256 {report.digest}, not the published one")
     elif not report.differences:
-        print_text(f"{folder}: {report.files} files as exported, SHA256SUMS has sha256 {report.digest}")
+        print_text(
+            f"{folder}: {report.files} files as exported, SHA256SUMS has sha256 {report.digest}"
+        )

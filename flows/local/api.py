@@ -37,19 +37,32 @@ class Api:
     """A connection to one server."""
 
     def __init__(
-        self, url: str, patience: float = 30, headers: Mapping[str, str] | None = None, verify: ssl.SSLContext | bool = True
+        self,
+        url: str,
+        patience: float = 30,
+        headers: Mapping[str, str] | None = None,
+        verify: ssl.SSLContext | bool = True,
     ) -> None:
         self.url = url
         self._patience = patience
         # A proxy from the environment must never see loopback requests.
         self._client = httpx.Client(
-            base_url=f"{url}/api", timeout=httpx.Timeout(10, read=30), trust_env=False, headers=headers, verify=verify
+            base_url=f"{url}/api",
+            timeout=httpx.Timeout(10, read=30),
+            trust_env=False,
+            headers=headers,
+            verify=verify,
         )
 
     def __enter__(self) -> "Api":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._client.close()
 
     def get(self, path: str) -> Any:
@@ -78,7 +91,8 @@ class Api:
                 if answer.status_code < 400:
                     return answer.json() if answer.content else None
                 failure = ServerRefused(
-                    f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}", status=answer.status_code
+                    f"The server refused {method} {path}: {answer.status_code} {answer.text[:500]}",
+                    status=answer.status_code,
                 )
                 if answer.status_code == 401:
                     failure = ServerRefused(_ASKS_LOGIN.format(url=self.url), status=401)
@@ -95,4 +109,6 @@ class Api:
         except ServerRefused as error:
             if error.facts["status"] != 404:
                 raise
-            raise NoServer(f"The server at {self.url} has no deployment {name}. Bring it back with `envmill up`.") from error
+            raise NoServer(
+                f"The server at {self.url} has no deployment {name}. Bring it back with `envmill up`."
+            ) from error

@@ -60,19 +60,33 @@ def check(home: Home) -> Iterator[ServicePart]:
 
 def _check_process(home: Home, name: str) -> ServicePart:
     record = Process(home, name).running()
-    return ServicePart(name, f"pid {record.pid}") if record else ServicePart(name, f"does not run; its log: {home.log(name)}", _UP)
+    return (
+        ServicePart(name, f"pid {record.pid}")
+        if record
+        else ServicePart(name, f"does not run; its log: {home.log(name)}", _UP)
+    )
 
 
 def _check_pool(home: Home, api: Api) -> ServicePart:
-    online = api.post(f"/work_pools/{read_profile(home).pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}})
+    online = api.post(
+        f"/work_pools/{read_profile(home).pool}/workers/filter",
+        {"workers": {"status": {"any_": ["ONLINE"]}}},
+    )
     return ServicePart("pool", f"{len(online)} worker(s) online", "" if online else _RESTART)
 
 
 def _check_schedule(api: Api) -> ServicePart:
     """A scheduler can fail without a word, and then no night ever comes."""
-    planned = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}, "deployments": {"name": {"any_": [NIGHTLY]}}, "limit": 1}
+    planned = {
+        "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
+        "deployments": {"name": {"any_": [NIGHTLY]}},
+        "limit": 1,
+    }
     until = time.monotonic() + _SCHEDULED
-    while not (found := api.post("/flow_runs/filter", {**planned, "sort": "EXPECTED_START_TIME_ASC"})) and time.monotonic() < until:
+    while (
+        not (found := api.post("/flow_runs/filter", {**planned, "sort": "EXPECTED_START_TIME_ASC"}))
+        and time.monotonic() < until
+    ):
         time.sleep(1)
     if found:
         return ServicePart("schedule", f"next at {found[0]['expected_start_time'][:16]} UTC")
@@ -87,13 +101,19 @@ def _check_runs(home: Home, api: Api) -> ServicePart:
     under_way = list_runs(api, UNDER_WAY)
     idle = [flow_run["id"] for flow_run in under_way if not is_walked(home, flow_run["id"])]
     return ServicePart(
-        "runs", f"{len(under_way)} under way" + (f", {len(idle)} of them without a process here: {', '.join(idle[:3])}" if idle else "")
+        "runs",
+        f"{len(under_way)} under way"
+        + (f", {len(idle)} of them without a process here: {', '.join(idle[:3])}" if idle else ""),
     )
 
 
 def check_records(home: Home, api: Api) -> ServicePart:
     """A flooded or killed server drops records of tasks without a word. Nothing hangs on them; its pages show less than was done."""
-    wanted = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}, "flows": {"name": {"any_": ["factory"]}}, "limit": 1}
+    wanted = {
+        "flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}},
+        "flows": {"name": {"any_": ["factory"]}},
+        "limit": 1,
+    }
     latest = api.post("/flow_runs/filter", {**wanted, "sort": "END_TIME_DESC"})
     if not latest:
         return ServicePart("records", "no run completed yet")
@@ -114,13 +134,18 @@ def _list_published(home: Home, run: str) -> set[str]:
     from envmill.lake.sql import fetch
 
     asked = "select distinct step, bucket from attrition where run = ? and gate = 'exit'"
-    return {f"{step}-b{bucket:02d}" for step, bucket in fetch(Lake(home.settings.lake), asked, [run])}
+    return {
+        f"{step}-b{bucket:02d}" for step, bucket in fetch(Lake(home.settings.lake), asked, [run])
+    }
 
 
 def _list_recorded(api: Api, run: str) -> set[str]:
     names: set[str] = set()
     offset = 0
-    while page := api.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}, "limit": _PAGE, "offset": offset}):
+    while page := api.post(
+        "/task_runs/filter",
+        {"flow_runs": {"id": {"any_": [run]}}, "limit": _PAGE, "offset": offset},
+    ):
         names |= {task["name"] for task in page}
         offset += _PAGE
     return names

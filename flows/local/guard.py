@@ -60,7 +60,11 @@ class ServerGuard:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             refusal = self._refuse(scope)
-            await (send({"type": "websocket.close", "code": 1008, "reason": refusal[1]}) if refusal else self.app(scope, receive, send))
+            await (
+                send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
+                if refusal
+                else self.app(scope, receive, send)
+            )
         else:
             await self._answer(scope, receive, send)
 
@@ -71,7 +75,11 @@ class ServerGuard:
         elif (method, path) == ("GET", LOGIN):
             await self._log_in(scope, send)
         elif refusal := self._refuse_caller(scope):
-            await (_reply_page(send, 401, _ASKED.format(why="")) if _is_navigation(scope) else _reply(send, *refusal))
+            await (
+                _reply_page(send, 401, _ASKED.format(why=""))
+                if _is_navigation(scope)
+                else _reply(send, *refusal)
+            )
         elif (method, path) == ("POST", LINKS):
             await self._make_link(scope, send)
         else:
@@ -96,13 +104,19 @@ class ServerGuard:
         """Origins of the server's own pages under the name by which it is asked."""
         host = "".join(_list_headers(scope, b"host")).lower()
         return (
-            {f"http://{host}"} if _LOOPBACK.fullmatch(host) else {origin for origin in self.origins if origin.partition("://")[2] == host}
+            {f"http://{host}"}
+            if _LOOPBACK.fullmatch(host)
+            else {origin for origin in self.origins if origin.partition("://")[2] == host}
         )
 
     def _refuse_caller(self, scope: Message) -> tuple[int, str] | None:
         given = _list_headers(scope, b"authorization")
         if given:
-            return None if len(given) == 1 and self._is_secret(given[0]) else (401, "The credential is wrong.")
+            return (
+                None
+                if len(given) == 1 and self._is_secret(given[0])
+                else (401, "The credential is wrong.")
+            )
         if not self._has_cookie(scope):
             return 401, "This server needs a credential: run `envmill open` for a link."
         if not _is_own_page(scope):
@@ -110,7 +124,9 @@ class ServerGuard:
         return None
 
     def _is_secret(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), make_headers(self.auth)["Authorization"].encode())
+        return hmac.compare_digest(
+            given.encode(), make_headers(self.auth)["Authorization"].encode()
+        )
 
     @property
     def cookie(self) -> str:
@@ -118,12 +134,20 @@ class ServerGuard:
         return f"envmill-{self._sign('name')[:8]}"
 
     def _has_cookie(self, scope: Message) -> bool:
-        pairs = [pair.strip().partition("=") for line in _list_headers(scope, b"cookie") for pair in line.split(";")]
+        pairs = [
+            pair.strip().partition("=")
+            for line in _list_headers(scope, b"cookie")
+            for pair in line.split(";")
+        ]
         return any(name == self.cookie and self._is_session(value) for name, _, value in pairs)
 
     def _is_session(self, value: str) -> bool:
         until, _, signature = value.partition(".")
-        known = until.isascii() and until.isdigit() and hmac.compare_digest(signature.encode(), self._sign(f"session {until}").encode())
+        known = (
+            until.isascii()
+            and until.isdigit()
+            and hmac.compare_digest(signature.encode(), self._sign(f"session {until}").encode())
+        )
         return known and self.now() < int(until)
 
     def _sign(self, text: str) -> str:
@@ -141,12 +165,18 @@ class ServerGuard:
     async def _log_in(self, scope: Message, send: Send) -> None:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not self.now() < self._links.pop(_digest(given), 0.0):
-            await _reply_page(send, 403, _ASKED.format(why=" This link was used before, or is too old."))
+            await _reply_page(
+                send, 403, _ASKED.format(why=" This link was used before, or is too old.")
+            )
             return
         until = int(self.now()) + COOKIE_SECONDS
         value = f"{self.cookie}={until}.{self._sign(f'session {until}')}"
         # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page by http.
-        secure = "; Secure" if all(origin.startswith("https:") for origin in self._list_own(scope)) else ""
+        secure = (
+            "; Secure"
+            if all(origin.startswith("https:") for origin in self._list_own(scope))
+            else ""
+        )
         cookie = f"{value}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict{secure}"
         await _reply_page(send, 200, _LOGGED_IN, (b"set-cookie", cookie.encode()))
 
@@ -189,8 +219,16 @@ async def _reply_page(send: Send, status: int, text: str, *headers: tuple[bytes,
     await _send(send, status, "text/html; charset=utf-8", text, *headers)
 
 
-async def _send(send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]) -> None:
+async def _send(
+    send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]
+) -> None:
     body = text.encode()
-    own = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *_HEADERS, *headers]})
+    own = [
+        (b"content-type", kind.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send(
+        {"type": "http.response.start", "status": status, "headers": [*own, *_HEADERS, *headers]}
+    )
     await send({"type": "http.response.body", "body": body})

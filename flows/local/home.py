@@ -47,7 +47,11 @@ class Home:
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Home":
         """The user's own Prefect variables stop here, but for those of a login and of a server."""
-        own = {name: value for name, value in environ.items() if not name.upper().startswith("PREFECT_")}
+        own = {
+            name: value
+            for name, value in environ.items()
+            if not name.upper().startswith("PREFECT_")
+        }
         login = {name: environ[name] for name in (*LOGIN, CHOSEN) if environ.get(name)}
         named = environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
         return cls(Settings.read(environ), own, named, login, list_server_settings(environ))
@@ -80,14 +84,22 @@ class Home:
             return make_headers(read_secret(self.folder))
         key = self.login.get("PREFECT_API_KEY", "")
         bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        return bearer | make_headers(self.login.get("PREFECT_API_AUTH_STRING", "")) | self._read_custom()
+        return (
+            bearer
+            | make_headers(self.login.get("PREFECT_API_AUTH_STRING", ""))
+            | self._read_custom()
+        )
 
     def child_environ(self, url: str, name: str = "worker") -> dict[str, str]:
         """What a process of this home sees: its own Prefect, its own lake, and never a proxy in between. Keys of models are
         in a file, which flow runs read."""
         loopback = ",".join(filter(None, [self.environ.get("NO_PROXY", ""), "127.0.0.1,localhost"]))
         return {
-            **{variable: value for variable, value in self.environ.items() if not is_secret(variable)},
+            **{
+                variable: value
+                for variable, value in self.environ.items()
+                if not is_secret(variable)
+            },
             **PREFECT,
             "NO_PROXY": loopback,
             "no_proxy": loopback,
@@ -107,10 +119,20 @@ class Home:
         database = self.settings.database.reveal()
         if name == "server":
             chosen = {"PREFECT_SERVER_CORS_ALLOWED_ORIGINS": url} | dict(self.server)
-            return chosen | ({"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {})
-        remote = {} if self._owns(url) else {variable: value for variable, value in self.login.items() if variable in LOGIN}
+            return chosen | (
+                {"PREFECT_SERVER_DATABASE_CONNECTION_URL": database} if database else {}
+            )
+        remote = (
+            {}
+            if self._owns(url)
+            else {variable: value for variable, value in self.login.items() if variable in LOGIN}
+        )
         if name == "watchdog":  # it starts the server again
-            return remote | dict(self.server) | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
+            return (
+                remote
+                | dict(self.server)
+                | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
+            )
         if self._owns(url):
             # Of Prefect's ways to log in the only one that its WebSockets use from their first request on.
             return {"PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps(self.make_headers(url))}
@@ -119,15 +141,25 @@ class Home:
     def _owns(self, url: str) -> bool:
         """Whether the server of this home was started at an address."""
         try:
-            return url != self.remote and json.loads((self.folder / "server.json").read_text())["url"] == url
+            return (
+                url != self.remote
+                and json.loads((self.folder / "server.json").read_text())["url"] == url
+            )
         except (OSError, ValueError, KeyError):
             return False
 
     def _read_custom(self) -> dict[str, str]:
         try:
-            return {str(name): str(value) for name, value in json.loads(self.login.get("PREFECT_CLIENT_CUSTOM_HEADERS", "{}")).items()}
+            return {
+                str(name): str(value)
+                for name, value in json.loads(
+                    self.login.get("PREFECT_CLIENT_CUSTOM_HEADERS", "{}")
+                ).items()
+            }
         except (ValueError, AttributeError):
-            raise SettingsError('PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": "value"}.') from None
+            raise SettingsError(
+                'PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": "value"}.'
+            ) from None
 
     @contextmanager
     def lock(self, seconds: float = 180) -> Iterator[None]:
@@ -147,12 +179,15 @@ class Home:
         """Listen at once: handed to the server as an open socket, the port cannot be lost to a stranger in between."""
         remembered = self.folder / "port"
         asked = self.settings.port
-        claimed = _bind(asked or int(remembered.read_text() if remembered.exists() else 0), self.settings.listen)
+        claimed = _bind(
+            asked or int(remembered.read_text() if remembered.exists() else 0), self.settings.listen
+        )
         if claimed is None and asked == 0:
             claimed = _bind(0, self.settings.listen)
         if claimed is None:
             raise SettingsError(
-                f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or to 0 to have one picked.", port=asked
+                f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or to 0 to have one picked.",
+                port=asked,
             )
         secure_folder(self.folder)
         remembered.write_text(str(claimed.getsockname()[1]))

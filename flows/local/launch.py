@@ -31,7 +31,12 @@ def main(record: str, url: str, *command: str) -> None:
         os._exit(0)
     os.setsid()
     path = Path(record)
-    facts = {"pid": os.getpid(), "started": read_start(os.getpid()), "boot": read_boot(), "url": url}
+    facts = {
+        "pid": os.getpid(),
+        "started": read_start(os.getpid()),
+        "boot": read_boot(),
+        "url": url,
+    }
     path.with_suffix(".pid").write_text(f"{os.getpid()}\n")
     unfinished = path.with_suffix(".new")
     unfinished.write_text(json.dumps(facts))

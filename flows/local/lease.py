@@ -41,7 +41,9 @@ class Lease:
 
 
 @contextlib.asynccontextmanager
-async def hold_lease(home: Path, flow_run: str, patience: float = _PATIENCE) -> AsyncGenerator[None]:
+async def hold_lease(
+    home: Path, flow_run: str, patience: float = _PATIENCE
+) -> AsyncGenerator[None]:
     """Hold it for the block. A second process of the same flow run fails, once the first has had time to die."""
     folder = _folder(home)
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +106,9 @@ async def _take(handle: int, home: Path, flow_run: str, patience: float) -> None
         if time.monotonic() > until:
             lease = read_lease(home, flow_run)
             by = f"process {lease.pid} on {lease.host}" if lease else "another process"
-            raise EnvMillError(f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or end it; then Retry.")
+            raise EnvMillError(
+                f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or end it; then Retry."
+            )
         await asyncio.sleep(_POLL)
 
 
@@ -112,6 +116,10 @@ async def _renew(path: Path) -> None:
     while True:
         unfinished = path.with_suffix(".new")
         with contextlib.suppress(OSError):  # on a full disk the lock still tells
-            unfinished.write_text(json.dumps(asdict(Lease(socket.gethostname(), read_boot(), os.getpid(), time.time()))))
+            unfinished.write_text(
+                json.dumps(
+                    asdict(Lease(socket.gethostname(), read_boot(), os.getpid(), time.time()))
+                )
+            )
             unfinished.replace(path)
         await asyncio.sleep(RENEWAL)

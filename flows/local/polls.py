@@ -85,17 +85,25 @@ class PollHold:
         if time.monotonic() < self._until:
             return False
         self._changed.clear()
-        seconds = self.hold if due is None else min(self.hold, (due - datetime.now(UTC)).total_seconds() - MARGIN)
+        seconds = (
+            self.hold
+            if due is None
+            else min(self.hold, (due - datetime.now(UTC)).total_seconds() - MARGIN)
+        )
         if seconds <= 0:
             return False
         changed = asyncio.ensure_future(self._changed.wait())
         try:
-            await asyncio.wait((changed, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                (changed, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             changed.cancel()
         return gone.done()
 
-    async def _pass_on(self, scope: Message, body: bytes, gone: asyncio.Future[Message], send: Send) -> None:
+    async def _pass_on(
+        self, scope: Message, body: bytes, gone: asyncio.Future[Message], send: Send
+    ) -> None:
         given = False
 
         async def receive() -> Message:
@@ -105,8 +113,14 @@ class PollHold:
             given = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"content-length"]
-        await self.app({**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}, receive, send)
+        headers = [
+            (name, value) for name, value in scope["headers"] if name.lower() != b"content-length"
+        ]
+        await self.app(
+            {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]},
+            receive,
+            send,
+        )
 
 
 async def _read(receive: Receive) -> tuple[bytes, bool]:
@@ -128,7 +142,9 @@ def _postpone(body: bytes, seconds: float) -> bytes:
         until = datetime.fromisoformat(asked["scheduled_before"])
     except (ValueError, KeyError, TypeError):
         return body
-    return json.dumps({**asked, "scheduled_before": (until + timedelta(seconds=seconds)).isoformat()}).encode()
+    return json.dumps(
+        {**asked, "scheduled_before": (until + timedelta(seconds=seconds)).isoformat()}
+    ).encode()
 
 
 async def find_next_run() -> datetime | None:

@@ -48,13 +48,17 @@ JOB: dict[str, Any] = {
 def check_profile(name: ProfileName) -> None:
     """Refuse one whose worker is not installed."""
     if name == "docker" and importlib.util.find_spec("prefect_docker") is None:
-        raise SettingsError("The profile docker needs Prefect's Docker worker, which is not here: pip install 'envmill[docker]'.")
+        raise SettingsError(
+            "The profile docker needs Prefect's Docker worker, which is not here: pip install 'envmill[docker]'."
+        )
 
 
 def read_profile(home: Home) -> Profile:
     """The one that the last `envmill up` chose."""
     path = home.folder / "profile"
-    return PROFILES["docker" if path.exists() and path.read_text().strip() == "docker" else "process"]
+    return PROFILES[
+        "docker" if path.exists() and path.read_text().strip() == "docker" else "process"
+    ]
 
 
 def keep_profile(home: Home, profile: Profile) -> bool:
@@ -69,11 +73,18 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
     if profile.name == "process":
         return JOB
     image = home.environ.get("ENVMILL_POOL_IMAGE") or "envmill"
-    folders = [home.folder, home.settings.bundles, *([] if "://" in home.settings.lake else [Path(home.settings.lake)])]
+    folders = [
+        home.folder,
+        home.settings.bundles,
+        *([] if "://" in home.settings.lake else [Path(home.settings.lake)]),
+    ]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
     # The image's own entry point is `envmill`. What a run needs to know stands here and not under `env`, for the reason above.
-    entry = ["env", *(f"{name}={value}" for name, value in sorted(_list_surroundings(home, url).items()))]
+    entry = [
+        "env",
+        *(f"{name}={value}" for name, value in sorted(_list_surroundings(home, url).items())),
+    ]
     configuration = {
         "image": image,
         "image_pull_policy": "Never",
@@ -94,7 +105,11 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
 def _list_surroundings(home: Home, url: str) -> dict[str, str]:
     """Where things lie, at the same paths inside; the keys of models are read from the home."""
     whole = home.child_environ(url)
-    wanted = {name: value for name, value in whole.items() if name.startswith(("ENVMILL_", "AWS_")) and not is_secret(name)}
+    wanted = {
+        name: value
+        for name, value in whole.items()
+        if name.startswith(("ENVMILL_", "AWS_")) and not is_secret(name)
+    }
     return {**wanted, MARK: whole[MARK], "HOME": "/tmp", "ENVMILL_IMAGES": "/data/images"}
 
 

@@ -31,7 +31,9 @@ def secure_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found, link = folder.stat(), folder.lstat()
     if found.st_uid != os.geteuid() or link.st_uid not in (0, os.geteuid()):
-        raise SettingsError(f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a folder of your own.")
+        raise SettingsError(
+            f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a folder of your own."
+        )
     if found.st_mode & 0o077:
         folder.chmod(0o700)
 
@@ -59,11 +61,15 @@ def read_private(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then `envmill up`.") from error
+        raise SettingsError(
+            f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then `envmill up`."
+        ) from error
     with os.fdopen(handle) as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise SettingsError(f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: it draws a new one.")
+            raise SettingsError(
+                f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: it draws a new one."
+            )
         return file.read()
 
 
@@ -108,7 +114,10 @@ def read_keys(home: Path) -> dict[str, str]:
 def _read_kept(home: Path) -> dict[str, str]:
     try:
         return read_keys(home)
-    except (SettingsError, ValueError):  # what others could change, or what was cut off, does not count
+    except (
+        SettingsError,
+        ValueError,
+    ):  # what others could change, or what was cut off, does not count
         return {}
 
 

@@ -59,13 +59,23 @@ class Process:
             self._forget()
         return stale
 
-    def start(self, command: list[str], url: str, descriptors: tuple[int, ...] = ()) -> ProcessRecord:
+    def start(
+        self, command: list[str], url: str, descriptors: tuple[int, ...] = ()
+    ) -> ProcessRecord:
         """Start it, and return when it has said who it is. No record of an earlier process may be left."""
         log = self.home.log(self.name)
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
-        launcher = [sys.executable, "-S", launch.__file__, str(self.path), url, sys.executable, *command]
+        launcher = [
+            sys.executable,
+            "-S",
+            launch.__file__,
+            str(self.path),
+            url,
+            sys.executable,
+            *command,
+        ]
         with log.open("wb") as output:
             subprocess.run(
                 launcher,
@@ -107,7 +117,11 @@ def end(pids: list[int], grace: float) -> None:
     started = {pid: launch.read_start(pid) for pid in pids}
 
     def remaining() -> list[int]:
-        return [pid for pid, start in started.items() if start is not None and launch.read_start(pid) == start]
+        return [
+            pid
+            for pid, start in started.items()
+            if start is not None and launch.read_start(pid) == start
+        ]
 
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
         for pid in remaining():
@@ -129,7 +143,11 @@ def find_marked(home: Home) -> list[int]:
 
 
 def _own_pids() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and int(entry.name) != os.getpid()]
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and int(entry.name) != os.getpid()
+    ]
 
 
 def _environ(pid: int) -> bytes:

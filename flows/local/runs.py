@@ -43,7 +43,9 @@ class Ages:
         if len(self._seen) > _REMEMBERED:
             self._seen.clear()
         seen = self._seen.setdefault((flow_run["id"], entered), now)
-        return max((datetime.now(UTC) - datetime.fromisoformat(entered)).total_seconds(), now - seen)
+        return max(
+            (datetime.now(UTC) - datetime.fromisoformat(entered)).total_seconds(), now - seen
+        )
 
 
 def close_lost_runs(
@@ -61,14 +63,22 @@ def close_lost_runs(
     lost = [flow_run for flow_run in among if is_lost(home, flow_run, ages, patience)]
     for flow_run in lost:
         kind = "CANCELLED" if flow_run["state_type"] == "CANCELLING" else "CRASHED"
-        api.post(f"/flow_runs/{flow_run['id']}/set_state", {"state": {"type": kind, "message": why}, "force": True})
+        api.post(
+            f"/flow_runs/{flow_run['id']}/set_state",
+            {"state": {"type": kind, "message": why}, "force": True},
+        )
     return [flow_run["id"] for flow_run in lost]
 
 
 def list_runs(api: Api, states: list[str]) -> list[FlowRun]:
     """Flow runs of our pools in one of the states, the latest 200."""
-    wanted = {"flow_runs": {"state": {"type": {"any_": states}}}, "work_pools": {"name": {"any_": POOLS}}}
-    return api.post("/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200})
+    wanted = {
+        "flow_runs": {"state": {"type": {"any_": states}}},
+        "work_pools": {"name": {"any_": POOLS}},
+    }
+    return api.post(
+        "/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200}
+    )
 
 
 def is_lost(home: Home, flow_run: FlowRun, ages: Ages, patience: float) -> bool:
@@ -94,7 +104,9 @@ def _is_elsewhere(flow_run: FlowRun) -> bool:
 def find_walked(home: Home) -> dict[str, int]:
     """Flow run id → pid of the process that walks it."""
     walked: dict[str, int] = {}
-    for pid in sorted(find_marked(home), reverse=True):  # the oldest last: children inherit the variable
+    for pid in sorted(
+        find_marked(home), reverse=True
+    ):  # the oldest last: children inherit the variable
         if run := _read_flow_run(pid):
             walked[run] = pid
     return walked
@@ -105,4 +117,11 @@ def _read_flow_run(pid: int) -> str:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return ""
-    return next((value.decode() for name, _, value in (one.partition(b"=") for one in variables) if name == b"PREFECT__FLOW_RUN_ID"), "")
+    return next(
+        (
+            value.decode()
+            for name, _, value in (one.partition(b"=") for one in variables)
+            if name == b"PREFECT__FLOW_RUN_ID"
+        ),
+        "",
+    )

@@ -21,7 +21,16 @@ from envmill.settings import ROOT
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
-from flows.local.pools import PROFILES, Profile, ProfileName, check_profile, keep_profile, make_job, read_profile, write_prefect_file
+from flows.local.pools import (
+    PROFILES,
+    Profile,
+    ProfileName,
+    check_profile,
+    keep_profile,
+    make_job,
+    read_profile,
+    write_prefect_file,
+)
 from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
 from flows.local.runs import STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
@@ -52,7 +61,11 @@ def bring_up(home: Home, say: Say, remote: str = "", profile: ProfileName | None
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
         with connect(home, url, START_PATIENCE) as api:
             _ensure_pool(home, api)
-            write_keys(home.folder, home.environ, {endpoint.key_name for endpoint in home.settings.endpoints.values()})
+            write_keys(
+                home.folder,
+                home.environ,
+                {endpoint.key_name for endpoint in home.settings.endpoints.values()},
+            )
             _ensure_worker(home, api, say)
             _ensure_deployments(home, api, say)
             _wait_for_worker(home, api)
@@ -62,7 +75,11 @@ def bring_up(home: Home, say: Say, remote: str = "", profile: ProfileName | None
 
 def keep_up(home: Home, say: Say) -> list[str]:
     """Start again what was up and died; its names. Nothing is waited for but the server, and an `up` or `down` under way goes first."""
-    gone = [name for name in ("server", "worker") if (process := Process(home, name)).path.exists() and not process.running()]
+    gone = [
+        name
+        for name in ("server", "worker")
+        if (process := Process(home, name)).path.exists() and not process.running()
+    ]
     if not gone:
         return []
     with home.lock():
@@ -112,23 +129,32 @@ def make_link(home: Home) -> str:
         with httpx.Client(trust_env=False, headers=home.make_headers(url)) as client:
             answer = client.post(f"{url}/envmill/links")
     except httpx.HTTPError as error:
-        raise NoServer(f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, then `envmill up`.") from error
+        raise NoServer(
+            f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, then `envmill up`."
+        ) from error
     if answer.status_code != 200:
-        raise ServerRefused(f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}", status=answer.status_code)
+        raise ServerRefused(
+            f"The server at {url} makes no link: {answer.status_code} {answer.text[:200]}",
+            status=answer.status_code,
+        )
     return f"{url}/envmill/login?token={answer.json()['token']}"
 
 
 def read_named(home: Home) -> str:
     """Address of the server that PREFECT_API_URL names, for those who ask for it."""
     if not home.named.startswith(("http://", "https://")):
-        raise SettingsError("--remote uses the server that PREFECT_API_URL names: set it, like http://prefect.example:4200/api.")
+        raise SettingsError(
+            "--remote uses the server that PREFECT_API_URL names: set it, like http://prefect.example:4200/api."
+        )
     return home.named
 
 
 def _use_remote(home: Home, url: str, say: Say) -> str:
     """A server of this home would be a second truth about its runs."""
     if Process(home, "server").running():
-        raise SettingsError(f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote.")
+        raise SettingsError(
+            f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote."
+        )
     with connect(home, url, patience=0) as api:
         api.get("/health")
     home.use_remote(url)
@@ -150,7 +176,9 @@ def _ensure_server(home: Home, say: Say) -> str:
         with home.claim_port() as listener:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
             say(f"server: starting at {url} (about 20 s)")
-            record = server.start([*SERVER, "--fd", str(listener.fileno())], url, (listener.fileno(),))
+            record = server.start(
+                [*SERVER, "--fd", str(listener.fileno())], url, (listener.fileno(),)
+            )
         state = "started"
     else:
         state = "already running"
@@ -167,7 +195,9 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
                 return api.get("/health")
             except (NoServer, ServerRefused) as error:
                 if server.running() is None:
-                    raise EnvMillError(f"The server ended while starting. {server.last_words()}") from error
+                    raise EnvMillError(
+                        f"The server ended while starting. {server.last_words()}"
+                    ) from error
                 if time.monotonic() > deadline:
                     raise EnvMillError(
                         f"The server is not healthy after {SERVER_DEADLINE:.0f} s: {error.message} {server.last_words()}\n"
@@ -181,7 +211,9 @@ def _ensure_pool(home: Home, api: Api) -> None:
     profile = read_profile(home)
     job = make_job(home, profile, api.url)
     try:
-        api.post("/work_pools/", {"name": profile.pool, "type": profile.name, "base_job_template": job})
+        api.post(
+            "/work_pools/", {"name": profile.pool, "type": profile.name, "base_job_template": job}
+        )
     except ServerRefused as error:
         if error.facts["status"] != 409:  # 409: it is there
             raise
@@ -217,7 +249,11 @@ def _ensure_watchdog(home: Home, url: str, say: Say) -> None:
         watchdog.stop(5)
         record = None
     watchdog.forget_stale()
-    say(f"watchdog: already running (pid {record.pid})" if record else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})")
+    say(
+        f"watchdog: already running (pid {record.pid})"
+        if record
+        else f"watchdog: started (pid {watchdog.start(WATCHDOG, url).pid})"
+    )
 
 
 def _wait_for_worker(home: Home, api: Api) -> None:
@@ -225,9 +261,13 @@ def _wait_for_worker(home: Home, api: Api) -> None:
     worker = Process(home, "worker")
     deadline = time.monotonic() + WORKER_DEADLINE
     pool = read_profile(home).pool
-    while not api.post(f"/work_pools/{pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}):
+    while not api.post(
+        f"/work_pools/{pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
+    ):
         if worker.running() is None or time.monotonic() > deadline:
-            raise EnvMillError(f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then `envmill up`.")
+            raise EnvMillError(
+                f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then `envmill up`."
+            )
         time.sleep(0.2)
 
 
@@ -240,7 +280,16 @@ def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
         return
     file = write_prefect_file(home, read_profile(home))
     done = subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)],
+        [
+            sys.executable,
+            "-m",
+            "prefect",
+            "--no-prompt",
+            "deploy",
+            "--all",
+            "--prefect-file",
+            str(file),
+        ],
         env=home.child_environ(api.url),
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -249,7 +298,9 @@ def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
         check=False,
     )
     if done.returncode:
-        raise EnvMillError(f"prefect.yaml could not be deployed:\n{(done.stdout + done.stderr)[-2000:]}")
+        raise EnvMillError(
+            f"prefect.yaml could not be deployed:\n{(done.stdout + done.stderr)[-2000:]}"
+        )
     names = _list_deployments(api)
     stamp.write_text(json.dumps({"digest": digest, "names": names}))
     say(f"deployments: {len(names)} made from prefect.yaml")
@@ -259,7 +310,9 @@ def has_deployments(home: Home, api: Api) -> bool:
     """Whether the server still has those of prefect.yaml as it is now."""
     stamp = home.prefect / "deployed.json"
     made = json.loads(stamp.read_text()) if stamp.exists() else {}
-    return made.get("digest") == _digest_deployments(home, api.url) and set(made["names"]) <= set(_list_deployments(api))
+    return made.get("digest") == _digest_deployments(home, api.url) and set(made["names"]) <= set(
+        _list_deployments(api)
+    )
 
 
 def _list_deployments(api: Api) -> list[str]:
@@ -268,7 +321,12 @@ def _list_deployments(api: Api) -> list[str]:
 
 def _digest_deployments(home: Home, url: str) -> str:
     """What a deployment is made of: the server, the file, the flows, and the form their parameter is drawn from."""
-    sources = [ROOT / "prefect.yaml", ROOT / "schemas/run.py", ROOT / "schemas/upkeep.py", *sorted((ROOT / "flows").glob("*.py"))]
+    sources = [
+        ROOT / "prefect.yaml",
+        ROOT / "schemas/run.py",
+        ROOT / "schemas/upkeep.py",
+        *sorted((ROOT / "flows").glob("*.py")),
+    ]
     own = [url.encode(), bytes(ROOT), read_profile(home).name.encode()]
     return hashlib.blake2b(b"\0".join([*own, *map(Path.read_bytes, sources)])).hexdigest()
 
@@ -277,7 +335,11 @@ def _list_under_way(home: Home) -> list[str]:
     if not (url := _find_any(home)):
         return []
     with connect(home, url, patience=0) as api, contextlib.suppress(NoServer, ServerRefused):
-        return [flow_run["id"] for flow_run in list_runs(api, UNDER_WAY) if is_walked(home, flow_run["id"])]
+        return [
+            flow_run["id"]
+            for flow_run in list_runs(api, UNDER_WAY)
+            if is_walked(home, flow_run["id"])
+        ]
     return []
 
 
@@ -292,7 +354,11 @@ def _find_any(home: Home) -> str:
 def _close_cut_off(api: Api, cut_off: list[str]) -> None:
     """Say of runs whose worker was just stopped that this was meant: no watchdog resumes them."""
     for flow_run in cut_off:
-        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in ("COMPLETED", "FAILED", "CANCELLED"):
+        if api.get(f"/flow_runs/{flow_run}")["state_type"] not in (
+            "COMPLETED",
+            "FAILED",
+            "CANCELLED",
+        ):
             state = {"type": "CRASHED", "message": f"{STOPPED} Retry goes on where it stopped."}
             api.post(f"/flow_runs/{flow_run}/set_state", {"state": state, "force": True})
 

@@ -41,12 +41,20 @@ WantedBy={target}
 def write_unit(home: Home, folder: Path | None = None) -> tuple[Path, list[str]]:
     """The file, for this user or, for root, for the machine; and the commands that make it count."""
     machine = os.geteuid() == 0
-    usual = Path("/etc/systemd/system") if machine else Path(home.environ.get("HOME", "~")).expanduser() / ".config/systemd/user"
+    usual = (
+        Path("/etc/systemd/system")
+        if machine
+        else Path(home.environ.get("HOME", "~")).expanduser() / ".config/systemd/user"
+    )
     path = (folder or usual) / NAME
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(make_unit(home, machine))
     systemctl = "systemctl" if machine else "systemctl --user"
-    linger = [] if machine else ["loginctl enable-linger   # so that it also runs while you are logged out"]
+    linger = (
+        []
+        if machine
+        else ["loginctl enable-linger   # so that it also runs while you are logged out"]
+    )
     return path, [f"{systemctl} daemon-reload", f"{systemctl} enable --now envmill", *linger]
 
 
@@ -57,15 +65,30 @@ def make_unit(home: Home, machine: bool) -> str:
         home=home.folder,
         root=ROOT,
         envmill=envmill,
-        surroundings="\n".join(f"Environment={_quote(f'{name}={value}')}" for name, value in _surroundings(home).items()),
+        surroundings="\n".join(
+            f"Environment={_quote(f'{name}={value}')}"
+            for name, value in _surroundings(home).items()
+        ),
         target="multi-user.target" if machine else "default.target",
     )
 
 
 def _surroundings(home: Home) -> Mapping[str, str]:
-    own = {name: value for name, value in sorted(home.environ.items()) if name.startswith("ENVMILL_") and not is_secret(name)}
-    places = {"ENVMILL_HOME": home.folder, "ENVMILL_LAKE": home.settings.lake, "ENVMILL_BUNDLES": home.settings.bundles}
-    return {**own, **{name: str(place) for name, place in places.items()}, "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    own = {
+        name: value
+        for name, value in sorted(home.environ.items())
+        if name.startswith("ENVMILL_") and not is_secret(name)
+    }
+    places = {
+        "ENVMILL_HOME": home.folder,
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_BUNDLES": home.settings.bundles,
+    }
+    return {
+        **own,
+        **{name: str(place) for name, place in places.items()},
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+    }
 
 
 def _quote(text: str) -> str:

@@ -97,4 +97,8 @@ WITHHELD = {
 def list_server_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """What the operator chose for the server, but for what is withheld. Prefect reads names in any case."""
     named = {name.upper(): value for name, value in environ.items()}
-    return {name: value for name, value in named.items() if name.startswith("PREFECT_SERVER_") and name not in WITHHELD}
+    return {
+        name: value
+        for name, value in named.items()
+        if name.startswith("PREFECT_SERVER_") and name not in WITHHELD
+    }

@@ -18,7 +18,15 @@ from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.lease import forget, is_any_held, list_leases
 from flows.local.process import Process
-from flows.local.runs import STOPPED, UNDER_WAY, Ages, FlowRun, close_lost_runs, is_walked, list_runs
+from flows.local.runs import (
+    STOPPED,
+    UNDER_WAY,
+    Ages,
+    FlowRun,
+    close_lost_runs,
+    is_walked,
+    list_runs,
+)
 from flows.local.service import find_server, keep_up
 
 PACE = 3.0
@@ -53,7 +61,9 @@ class Watchdog:
         while Process(self.home, "watchdog").read() is not None:
             try:
                 self.check()
-            except EnvMillError as error:  # a server that is just starting, or sick: looked at again
+            except (
+                EnvMillError
+            ) as error:  # a server that is just starting, or sick: looked at again
                 self.say(error.message.splitlines()[0])
             time.sleep(PACE)
 
@@ -74,7 +84,9 @@ class Watchdog:
         crashed = list_runs(api, ["CRASHED"])
         self._resume(api, crashed)
         self._forget_ended(api)
-        return bool(under_way) or any(self._is_ours(run, 0.0) for run in crashed if run["id"] not in self._given_up)
+        return bool(under_way) or any(
+            self._is_ours(run, 0.0) for run in crashed if run["id"] not in self._given_up
+        )
 
     def _keep_up(self) -> None:
         """Deaths in a row double the wait, up to a minute: what cannot start must not eat the machine."""
@@ -112,13 +124,18 @@ class Watchdog:
             self.say(f"run {flow_run['id']}: {message}")
         elif flow_run["id"] not in self._given_up:
             self._given_up.add(flow_run["id"])
-            self.say(f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry.")
+            self.say(
+                f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry."
+            )
 
     def _forget_ended(self, api: Api) -> None:
         left = list_leases(self.home.folder)
         if not left:
             return
-        ended = api.post("/flow_runs/filter", {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}})
+        ended = api.post(
+            "/flow_runs/filter",
+            {"flow_runs": {"id": {"any_": left[:100]}, "state": {"type": {"any_": ["COMPLETED"]}}}},
+        )
         for flow_run in ended:
             if not is_walked(self.home, flow_run["id"]):
                 forget(self.home.folder, flow_run["id"])

@@ -24,7 +24,9 @@ class InTurn(AioSqliteConfiguration):
         self._patience = patience
 
     @asynccontextmanager
-    async def begin_transaction(self, session: AsyncSession, with_for_update: bool = False) -> AsyncIterator[AsyncSessionTransaction]:
+    async def begin_transaction(
+        self, session: AsyncSession, with_for_update: bool = False
+    ) -> AsyncIterator[AsyncSessionTransaction]:
         mine = with_for_update and await self._take_turn()
         try:
             async with super().begin_transaction(session, with_for_update) as transaction:

@@ -56,7 +56,9 @@ class WalkKeeper:
         """Called by any thread. Returns when the bucket is saved, with the ticket of the walk that did it."""
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._loop.run_forever, name="walks", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="walks", daemon=True
+                )
                 self._thread.start()
         return asyncio.run_coroutine_threadsafe(self._work(run, step, bucket), self._loop).result()
 
@@ -76,7 +78,9 @@ class WalkKeeper:
             held = self._walks.get(run)
             if held is None:
                 closing = AsyncExitStack()
-                walk = await closing.enter_async_context(open_walk(run, RunConfig(run=run), read_settings()))
+                walk = await closing.enter_async_context(
+                    open_walk(run, RunConfig(run=run), read_settings())
+                )
                 held = self._walks[run] = HeldWalk(walk, closing)
             held.users += 1
             return held

@@ -60,7 +60,9 @@ class SpreadCrew:
         await loop.run_in_executor(self.threads, future.wait)
         state: State[Any] = future.state
         if not state.is_final():
-            lost = StepFailed(f"{step.name}: the worker that had bucket {bucket} is gone. What it finished is saved; Retry.")
+            lost = StepFailed(
+                f"{step.name}: the worker that had bucket {bucket} is gone. What it finished is saved; Retry."
+            )
             return await exception_to_failed_state(lost)
         if state.is_completed():
             self.tickets.add(await state.aresult())
@@ -72,13 +74,17 @@ class SpreadCrew:
         for ticket in sorted(self.tickets):
             while lake.find_fixed(run, name_release(ticket)) is None:
                 if asyncio.get_running_loop().time() > until:
-                    get_run_logger().warning("A worker did not say that it sealed its calls. If it died, the run's next walk seals them.")
+                    get_run_logger().warning(
+                        "A worker did not say that it sealed its calls. If it died, the run's next walk seals them."
+                    )
                     return
                 await asyncio.sleep(0.2)
 
 
 @asynccontextmanager
-async def open_crew(name: RunnerName, walk: Runner, settings: Settings) -> AsyncGenerator[SpreadCrew]:
+async def open_crew(
+    name: RunnerName, walk: Runner, settings: Settings
+) -> AsyncGenerator[SpreadCrew]:
     """Join or start a cluster."""
     _check(walk)
     with ThreadPoolExecutor(_BUCKETS, "buckets") as threads:
@@ -115,4 +121,6 @@ def make_runner(name: RunnerName, settings: Settings) -> TaskRunner[Any]:
 def _check(walk: Runner) -> None:
     door = walk.context.door
     if any(isinstance(provider, Batch) for provider in (door.provider, *door.others.values())):
-        raise SettingsError("A run that asks for batches is walked by one process, which hands them in. Use --runner local.")
+        raise SettingsError(
+            "A run that asks for batches is walked by one process, which hands them in. Use --runner local."
+        )

@@ -60,11 +60,20 @@ class _Read:
 def compose_outline(brief: Brief, seed: int) -> ComposedDomain:
     """The same brief and seed give the same domain."""
     assert brief.outline is not None
-    return _compose(brief.outline.model_dump_json(), brief.theme, brief.text, brief.number, seed, brief.tools or MOST)
+    return _compose(
+        brief.outline.model_dump_json(),
+        brief.theme,
+        brief.text,
+        brief.number,
+        seed,
+        brief.tools or MOST,
+    )
 
 
 @lru_cache(maxsize=64)
-def _compose(outline: str, theme: str, text: str, number: int, seed: int, most: int) -> ComposedDomain:
+def _compose(
+    outline: str, theme: str, text: str, number: int, seed: int, most: int
+) -> ComposedDomain:
     told, left_out = Outline.model_validate_json(outline), dict[str, str]()
     things = name_things(told.tables)
     read = list(_read(told.tools, things, left_out))
@@ -79,7 +88,9 @@ def _compose(outline: str, theme: str, text: str, number: int, seed: int, most: 
     return ComposedDomain(_make(theme, text, collections, operations, things), left_out)
 
 
-def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[str, str]) -> Iterator[_Read]:
+def _read(
+    tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[str, str]
+) -> Iterator[_Read]:
     context = _find_context(tools, things)
     for tool in tools:
         home = next(iter([*tool.writes, *tool.reads]), "")
@@ -87,11 +98,15 @@ def _read(tools: Sequence[ToolSketch], things: dict[str, Thing], left_out: dict[
         if home not in things:
             left_out[tool.name] = "what it is about has no table here"
         elif len(tool.name) > _LONGEST:
-            left_out[tool.name] = f"its name has more than {_LONGEST} letters, and consumers take no more"
+            left_out[tool.name] = (
+                f"its name has more than {_LONGEST} letters, and consumers take no more"
+            )
         elif fault := _find_stranger(tool, family, things[home]):
             left_out[tool.name] = fault
         elif family is None:
-            left_out[tool.name] = f"no way is known to write {find_verb(tool) or tool.name.partition('_')[0]!r} over tables"
+            left_out[tool.name] = (
+                f"no way is known to write {find_verb(tool) or tool.name.partition('_')[0]!r} over tables"
+            )
         else:
             inputs = tuple(read_inputs(tool, things[home], things))
             if fault := _find_fault(family, inputs, context):
@@ -104,15 +119,32 @@ def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str
     """A permission of a queue is no queue: what makes, lists or ends something else cannot be written over this table."""
     about = split_name(tool.entity) if tool.entity else find_entity(tool.name)
     # What is shown or set of a topic as its attributes is the topic; the propagations of an attachment are other things.
-    more = about[len(thing.words) :] if family in ("get", "update") and about[: len(thing.words)] == thing.words else None
+    more = (
+        about[len(thing.words) :]
+        if family in ("get", "update") and about[: len(thing.words)] == thing.words
+        else None
+    )
     same = about == thing.words or (more is not None and set(more) <= _PARTS)
-    return "" if same or family in (None, "attach", "detach") else f"it is about {' '.join(about)}, which has no table here"
+    return (
+        ""
+        if same or family in (None, "attach", "detach")
+        else f"it is about {' '.join(about)}, which has no table here"
+    )
 
 
 def _find_context(tools: Sequence[ToolSketch], things: dict[str, Thing]) -> frozenset[str]:
     """Identifiers that so many tools need that they can only be the place itself: the account, the instance they work in."""
-    homes = [(tool, things[home]) for tool in tools if (home := next(iter([*tool.writes, *tool.reads]), "")) in things]
-    asked = Counter(one.path for tool, thing in homes for one in read_inputs(tool, thing, things) if one.required and one.role == "unknown")
+    homes = [
+        (tool, things[home])
+        for tool in tools
+        if (home := next(iter([*tool.writes, *tool.reads]), "")) in things
+    ]
+    asked = Counter(
+        one.path
+        for tool, thing in homes
+        for one in read_inputs(tool, thing, things)
+        if one.required and one.role == "unknown"
+    )
     return frozenset(path for path, times in asked.items() if times * _PLACE >= len(homes))
 
 
@@ -125,7 +157,11 @@ def _find_fault(family: Family, inputs: Sequence[Input], context: frozenset[str]
             return f"it needs {one.path}, which is a list"
         if one.required and one.role == "unknown" and one.path not in context:
             return f"it needs {one.path}, which nobody can look up here"
-        if one.required and one.role == "value" and find_values((one.about,), one.schema, make_dice("try")) is None:
+        if (
+            one.required
+            and one.role == "value"
+            and find_values((one.about,), one.schema, make_dice("try")) is None
+        ):
             return f"it needs {one.path}, which is an object"
     return ""
 
@@ -156,7 +192,9 @@ def _tie(thing: Thing, told: Outline, read: Sequence[_Read]) -> None:
         if _find_home(each.tool) != thing.name:
             continue
         for one in each.inputs:
-            is_tied = each.family in ("create", "attach", "detach") or (each.family == "list" and one.about in referred)
+            is_tied = each.family in ("create", "attach", "detach") or (
+                each.family == "list" and one.about in referred
+            )
             if one.role == "other" and one.required and is_tied and one.about != thing.name:
                 thing.parents[one.about] = one.about
 
@@ -174,18 +212,30 @@ def _cut_circles(things: dict[str, Thing]) -> None:
     things.update(placed)
 
 
-def _write(read: Sequence[_Read], things: dict[str, Thing], left_out: dict[str, str], key: str, most: int) -> dict[str, Operation]:
+def _write(
+    read: Sequence[_Read], things: dict[str, Thing], left_out: dict[str, str], key: str, most: int
+) -> dict[str, Operation]:
     for thing in things.values():
         _keep_used(thing, read)
     operations, known = dict[str, Operation](), dict[str, str]()
     for each in read:
         name = each.tool.name
-        case = ToolCase(each.tool, things[_find_home(each.tool)], things, each.inputs, make_dice("operation", key, name))
+        case = ToolCase(
+            each.tool,
+            things[_find_home(each.tool)],
+            things,
+            each.inputs,
+            make_dice("operation", key, name),
+        )
         written = WRITERS[each.family](case)
         if isinstance(written, str):
             left_out[name] = written
             continue
-        same = f"{case.thing.name}/{written.takes}/{written.gives}/{written.then}" if each.family != "create" else name
+        same = (
+            f"{case.thing.name}/{written.takes}/{written.gives}/{written.then}"
+            if each.family != "create"
+            else name
+        )
         if same in known:
             left_out[name] = f"over these tables it does what {known[same]} does"
         elif len(operations) >= most:
@@ -204,7 +254,9 @@ def _keep_used(thing: Thing, read: Sequence[_Read]) -> None:
     thing.columns = {name: values for name, values in thing.columns.items() if name in used}
 
 
-def _collect(operations: dict[str, Operation], things: Mapping[str, Thing], key: str) -> Iterator[tuple[str, Collection]]:
+def _collect(
+    operations: dict[str, Operation], things: Mapping[str, Thing], key: str
+) -> Iterator[tuple[str, Collection]]:
     """Collections, and lookups that no tool is: a row is found by its name."""
     touched = [thing for thing in things.values() if _is_touched(thing, operations, things)]
     # Where nothing could be written, the tables alone stand there: a plan that somebody can read and turn down.
@@ -216,7 +268,9 @@ def _collect(operations: dict[str, Operation], things: Mapping[str, Thing], key:
         yield thing.name, collection
 
 
-def _is_touched(thing: Thing, operations: Mapping[str, Operation], things: Mapping[str, Thing]) -> bool:
+def _is_touched(
+    thing: Thing, operations: Mapping[str, Operation], things: Mapping[str, Thing]
+) -> bool:
     """Whether a tool selects, gives or lists it, or a column refers to it."""
     rows = {each.row for one in operations.values() for each in one.takes}
     given = {one.gives.replace(",", ")").partition(")")[0] for one in operations.values()}
@@ -228,18 +282,31 @@ def _is_touched(thing: Thing, operations: Mapping[str, Operation], things: Mappi
 
 
 def _find_lookup(thing: Thing, operations: Mapping[str, Operation]) -> Lookup:
-    listing = next((name for name, one in operations.items() if one.gives == f"rows({thing.name})" and not one.takes), None)
+    listing = next(
+        (
+            name
+            for name, one in operations.items()
+            if one.gives == f"rows({thing.name})" and not one.takes
+        ),
+        None,
+    )
     if listing:
         return Lookup(call=listing, using={})
     return Lookup(call=f"find_{thing.name}", using={"query": LABEL})
 
 
 def _make_collection(thing: Thing, key: str, lookup: Lookup) -> Collection:
-    attributes = {LABEL: Attribute(unique=True, one_of=tuple(sample_names(LABELS, make_dice("names", key, thing.name))))}
+    attributes = {
+        LABEL: Attribute(
+            unique=True, one_of=tuple(sample_names(LABELS, make_dice("names", key, thing.name)))
+        )
+    }
     attributes |= {column: Attribute(ref=parent) for column, parent in thing.parents.items()}
     attributes |= {column: values.attribute for column, values in thing.columns.items()}
     if thing.lives:
-        attributes[thing.standing] = Attribute(one_of=(*(ACTIVE,) * 4, *thing.states, *((GONE,) if thing.ends else ())))
+        attributes[thing.standing] = Attribute(
+            one_of=(*(ACTIVE,) * 4, *thing.states, *((GONE,) if thing.ends else ()))
+        )
     return Collection(
         noun=thing.noun,
         prefixes=(thing.words[-1][:4],),
@@ -251,7 +318,11 @@ def _make_collection(thing: Thing, key: str, lookup: Lookup) -> Collection:
 
 
 def _make(
-    theme: str, text: str, collections: dict[str, Collection], operations: dict[str, Operation], things: Mapping[str, Thing]
+    theme: str,
+    text: str,
+    collections: dict[str, Collection],
+    operations: dict[str, Operation],
+    things: Mapping[str, Thing],
 ) -> Domain:
     service = theme.partition("_")[0].upper()
     many = " and ".join(things[name].many for name in list(collections)[:2])

@@ -40,19 +40,25 @@ class ToolCase:
     @property
     def values(self) -> dict[str, Values]:
         """Columns it fills: the required ones, and a few of the others."""
-        known = [one for one in self.inputs if one.role == "value" and one.about in self.thing.columns]
+        known = [
+            one for one in self.inputs if one.role == "value" and one.about in self.thing.columns
+        ]
         spare = [one for one in known if not one.required][:OPTIONAL]
         taken = [one for one in known if one.required or one in spare]
         return {one.about: self.thing.columns[one.about] for one in taken}
 
 
 def select(thing: Thing) -> OperationParameter:
-    return OperationParameter(name=f"{thing.noun}_id", row=thing.name, about=f"Id of the {thing.said}.")
+    return OperationParameter(
+        name=f"{thing.noun}_id", row=thing.name, about=f"Id of the {thing.said}."
+    )
 
 
 def write_get(case: ToolCase) -> Operation | str:
     thing = case.thing
-    return Operation(does=f"Show one {thing.said}.", gives=thing.noun, takes=(case.row,), name=case.tool.name)
+    return Operation(
+        does=f"Show one {thing.said}.", gives=thing.noun, takes=(case.row,), name=case.tool.name
+    )
 
 
 def write_list(case: ToolCase) -> Operation | str:
@@ -61,11 +67,16 @@ def write_list(case: ToolCase) -> Operation | str:
     if parent:
         gives = f"rows({thing.name}, row.{parent.noun}_id == {parent.noun}.id)"
         return Operation(
-            does=f"List the {thing.many} of {name_one(parent.said)}.", gives=gives, takes=(select(parent),), name=case.tool.name
+            does=f"List the {thing.many} of {name_one(parent.said)}.",
+            gives=gives,
+            takes=(select(parent),),
+            name=case.tool.name,
         )
     if case.parents:
         return f"nothing ties {thing.many} to {case.parents[0].many}"
-    return Operation(does=f"List all {thing.many}.", gives=f"rows({thing.name})", name=case.tool.name)
+    return Operation(
+        does=f"List all {thing.many}.", gives=f"rows({thing.name})", name=case.tool.name
+    )
 
 
 def write_create(case: ToolCase) -> Operation | str:
@@ -73,7 +84,11 @@ def write_create(case: ToolCase) -> Operation | str:
     parents = [one for one in case.parents if f"{one.noun}_id" in thing.parents]
     values = case.values
     told = {LABEL: f"row.{LABEL} == {LABEL}"}
-    name = OperationParameter(name=LABEL, about=f"Name of the new {thing.said}.", text=tuple(sample_names(FRESH, case.dice)))
+    name = OperationParameter(
+        name=LABEL,
+        about=f"Name of the new {thing.said}.",
+        text=tuple(sample_names(FRESH, case.dice)),
+    )
     taken = Rule(
         that=f"not some({thing.name}, {told[LABEL]})",
         code=f"{thing.noun}_exists",
@@ -81,8 +96,12 @@ def write_create(case: ToolCase) -> Operation | str:
         rule=f"The name of {name_one(thing.said)} is given once.",
     )
     made = ", ".join(f"{column}={value}" for column, value in _fill(thing, parents, values).items())
-    for_whom = "".join(f" for {{{one.noun}}}" for one in parents[:1]) + "".join(f" and {{{one.noun}}}" for one in parents[1:])
-    details = f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_render_values(values, ' with ')}"
+    for_whom = "".join(f" for {{{one.noun}}}" for one in parents[:1]) + "".join(
+        f" and {{{one.noun}}}" for one in parents[1:]
+    )
+    details = (
+        f"{name_one(thing.said)} called {{{LABEL}}}{for_whom}{_render_values(values, ' with ')}"
+    )
     return Operation(
         does=f"Make a new {thing.said}{_describe_start(thing, values)}.",
         gives=thing.noun,
@@ -98,14 +117,22 @@ def write_create(case: ToolCase) -> Operation | str:
 
 def _fill(thing: Thing, parents: Sequence[Thing], values: Mapping[str, Values]) -> dict[str, str]:
     """Column of a new row → formula."""
-    filled = {LABEL: LABEL} | {column: column if column in values else one.default for column, one in thing.columns.items()}
-    filled |= {column: "''" for column in thing.parents} | {f"{one.noun}_id": f"{one.noun}.id" for one in parents}
+    filled = {LABEL: LABEL} | {
+        column: column if column in values else one.default for column, one in thing.columns.items()
+    }
+    filled |= {column: "''" for column in thing.parents} | {
+        f"{one.noun}_id": f"{one.noun}.id" for one in parents
+    }
     return filled | ({thing.standing: repr(ACTIVE)} if thing.lives else {})
 
 
 def _describe_start(thing: Thing, values: Mapping[str, Values]) -> str:
     """What a new row holds without anybody's having said so."""
-    unsaid = {column: one.default.strip("'") for column, one in thing.columns.items() if column not in values}
+    unsaid = {
+        column: one.default.strip("'")
+        for column, one in thing.columns.items()
+        if column not in values
+    }
     parts = [f"{render_column(column)} {value}" for column, value in unsaid.items() if value]
     return f"; it starts with {', '.join(parts)}" if parts else ""
 
@@ -128,7 +155,10 @@ def write_update(case: ToolCase) -> Operation | str:
         takes=(case.row, *_take(values, thing)),
         must=(*([_stay(thing)] if thing.ends else []), stays),
         then=tuple(WriteStep(f"{row}.{column} = {column}") for column in values),
-        asks=(f"change {{{row}}} so that it has{_render_values(values, ' ')}", f"give {{{row}}}{_render_values(values, ' ')}"),
+        asks=(
+            f"change {{{row}}} so that it has{_render_values(values, ' ')}",
+            f"give {{{row}}}{_render_values(values, ' ')}",
+        ),
         tells=(f"{{{row}}} should have{_render_values(values, ' ')} from now on.",),
         weight=4,
         name=case.tool.name,
@@ -137,7 +167,11 @@ def write_update(case: ToolCase) -> Operation | str:
 
 def write_delete(case: ToolCase) -> Operation | str:
     thing, row = case.thing, case.thing.noun
-    children = [one for one in case.things.values() if f"{row}_id" in one.parents and one is not thing and one.ends]
+    children = [
+        one
+        for one in case.things.values()
+        if f"{row}_id" in one.parents and one is not thing and one.ends
+    ]
     free = tuple(
         Rule(
             that=f"not some({one.name}, row.{row}_id == {row}.id and row.{one.standing} != {GONE!r})",
@@ -161,7 +195,9 @@ def write_revive(case: ToolCase) -> Operation | str:
     return _move(case, ACTIVE, case.thing.states, find_verb(case.tool))
 
 
-def _move(case: ToolCase, after: str, before: Sequence[str], verb: str, more: tuple[Rule, ...] = ()) -> Operation:
+def _move(
+    case: ToolCase, after: str, before: Sequence[str], verb: str, more: tuple[Rule, ...] = ()
+) -> Operation:
     thing, row = case.thing, case.thing.noun
     held = f"{row}.{thing.standing}"
     wanted = " or ".join(repr(one) for one in before)
@@ -222,19 +258,35 @@ def _stay(thing: Thing) -> Rule:
     """What is gone or halted takes nothing new."""
     held = f"{thing.noun}.{thing.standing}"
     if thing.ends and not thing.states:
-        that, told = f"{held} != {GONE!r}", f"{name_one(thing.said).capitalize()} that was deleted cannot be used any more."
+        that, told = (
+            f"{held} != {GONE!r}",
+            f"{name_one(thing.said).capitalize()} that was deleted cannot be used any more.",
+        )
     else:
-        that, told = f"{held} == {ACTIVE!r}", f"Only {name_one(thing.said)} whose {thing.standing} is {ACTIVE!r} can be changed or used."
-    return Rule(that=that, code=f"{thing.noun}_not_in_use", says=f"{{{thing.noun}.{LABEL}}} is '{{{held}}}'.", rule=told)
+        that, told = (
+            f"{held} == {ACTIVE!r}",
+            f"Only {name_one(thing.said)} whose {thing.standing} is {ACTIVE!r} can be changed or used.",
+        )
+    return Rule(
+        that=that,
+        code=f"{thing.noun}_not_in_use",
+        says=f"{{{thing.noun}.{LABEL}}} is '{{{held}}}'.",
+        rule=told,
+    )
 
 
 def _take(values: Mapping[str, Values], thing: Thing) -> tuple[OperationParameter, ...]:
-    return tuple(one.take(column, f"{render_column(column).capitalize()} of the {thing.said}.") for column, one in values.items())
+    return tuple(
+        one.take(column, f"{render_column(column).capitalize()} of the {thing.said}.")
+        for column, one in values.items()
+    )
 
 
 def _render_values(values: Mapping[str, Values], lead: str) -> str:
     parts = [f"{render_column(column)} {_quote(column, one)}" for column, one in values.items()]
-    return (lead + (", ".join(parts[:-1]) + " and " if parts[1:] else "") + parts[-1]) if parts else ""
+    return (
+        (lead + (", ".join(parts[:-1]) + " and " if parts[1:] else "") + parts[-1]) if parts else ""
+    )
 
 
 def _quote(column: str, values: Values) -> str:

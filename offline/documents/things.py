@@ -16,7 +16,9 @@ LABEL = "name"
 """Column that people go by, whatever the document selects a row by."""
 _FRESH = frozenset(("new", "updated", "target", "desired"))
 """First words that say of a value only that it is to be."""
-_TAKEN = frozenset(("id", "row", "name", "now", "date", "timedelta", "days", "self", "copy", "rows"))
+_TAKEN = frozenset(
+    ("id", "row", "name", "now", "date", "timedelta", "days", "self", "copy", "rows")
+)
 _STEERING = frozenset(("token", "dry"))
 
 
@@ -90,17 +92,27 @@ def read_inputs(tool: ToolSketch, thing: Thing, things: dict[str, Thing]) -> Ite
     required: list[str] = tool.inputs.get("required") or []
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     # An order that a tool keeps in the lake, where properties come by name.
-    for path in sorted(properties, key=lambda one: (required.index(one) if one in required else len(required), one)):
+    for path in sorted(
+        properties, key=lambda one: (required.index(one) if one in required else len(required), one)
+    ):
         if properties[path].get("type") == "array" and path not in required:
             continue
         role, about = _find_role(split_name(path) or (path,), thing, things)
         yield Input(path, properties[path], path in required, role, about)
 
 
-def _find_role(words: Words, thing: Thing, things: dict[str, Thing]) -> tuple[Literal["own", "other", "value", "unknown", "steering"], str]:
-    if words[-1] in CONTROL or words[0] in BOUNDS | _STEERING or words[-2:] in (("client", "token"), ("next", "token")):
+def _find_role(
+    words: Words, thing: Thing, things: dict[str, Thing]
+) -> tuple[Literal["own", "other", "value", "unknown", "steering"], str]:
+    if (
+        words[-1] in CONTROL
+        or words[0] in BOUNDS | _STEERING
+        or words[-2:] in (("client", "token"), ("next", "token"))
+    ):
         return "steering", ""
-    if words == thing.words or (words[-1] in REFERENCES and words[:-1] in ((), thing.words, thing.words[-1:])):
+    if words == thing.words or (
+        words[-1] in REFERENCES and words[:-1] in ((), thing.words, thing.words[-1:])
+    ):
         return "own", thing.name
     for other in things.values():
         if words == other.words or (words[-1] in REFERENCES and words[:-1] == other.words):
@@ -115,4 +127,8 @@ def _name_column(words: Words, thing: Thing) -> str:
     size = len(thing.words)
     bare = bare[size:] if bare[:size] == thing.words and len(bare) > size else bare
     name = render_words(bare, "_")
-    return f"{name}_value" if iskeyword(name) or name in _TAKEN or name == thing.noun or not name.isidentifier() else name
+    return (
+        f"{name}_value"
+        if iskeyword(name) or name in _TAKEN or name == thing.noun or not name.isidentifier()
+        else name
+    )

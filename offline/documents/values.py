@@ -21,7 +21,9 @@ _PROSE = (
 )  # fmt: skip
 _PROSAIC = "description note comment message text reason body content summary subject title"
 _DAYS = "date day until deadline"
-_FLAGS = frozenset(["apply", "delete", "dry", "force", "overwrite", "promote", "remove", "reset", "skip"])
+_FLAGS = frozenset(
+    ["apply", "delete", "dry", "force", "overwrite", "promote", "remove", "reset", "skip"]
+)
 YES_NO = ("yes", "no")
 
 
@@ -45,14 +47,26 @@ class Values:
 
     def take(self, name: str, about: str) -> OperationParameter:
         return OperationParameter(
-            name=name, about=about, one_of=self.one_of, text=self.text, between=self.between, step=self.step, day=self.day
+            name=name,
+            about=about,
+            one_of=self.one_of,
+            text=self.text,
+            between=self.between,
+            step=self.step,
+            day=self.day,
         )
 
 
 def find_values(words: Words, schema: Json, dice: random.Random) -> Values | None:
     """By the document's type and choices; nothing for lists, objects, and flags of the call itself: no record is `force yes`."""
     kind = schema.get("type") if is_object(schema) else ""
-    choices = tuple(one for one in schema.get("enum", ()) if isinstance(one, str) and one.strip())[:_CHOICES] if kind == "string" else ()
+    choices = (
+        tuple(one for one in schema.get("enum", ()) if isinstance(one, str) and one.strip())[
+            :_CHOICES
+        ]
+        if kind == "string"
+        else ()
+    )
     if kind == "boolean" and words[0] in _FLAGS:
         return None
     if kind == "boolean":
@@ -79,4 +93,6 @@ def _find_range(schema: Json) -> tuple[int, int]:
 
 def sample_names(count: int, dice: random.Random) -> list[str]:
     """Names as people give to what they make."""
-    return dice.sample([f"{first}-{second}" for first, second in product(_FIRST.split(), _SECOND.split())], count)
+    return dice.sample(
+        [f"{first}-{second}" for first, second in product(_FIRST.split(), _SECOND.split())], count
+    )

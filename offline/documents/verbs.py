@@ -24,13 +24,19 @@ _PAST = {"stop": "stopped", "cancel": "cancelled"}
 def find_family(tool: ToolSketch) -> Family | None:
     """By its verb, a service's name before it or not; nothing where the document says otherwise, or the verb is none of these."""
     verb = find_verb(tool)
-    family: Family | None = next((name for name, verbs in _VERBS.items() if verb in verbs.split()), None)
+    family: Family | None = next(
+        (name for name, verbs in _VERBS.items() if verb in verbs.split()), None
+    )
     if family == "get" and _is_many(tool):
         family = "list"
     if family in ("create", "delete") and (tied := _find_tie(tool)):
         family = tied
     reads = family in ("get", "list")
-    return None if family is None or (tool.effect != "unknown" and reads != (tool.effect == "query")) else family
+    return (
+        None
+        if family is None or (tool.effect != "unknown" and reads != (tool.effect == "query"))
+        else family
+    )
 
 
 def find_verb(tool: ToolSketch) -> str:
@@ -41,7 +47,9 @@ def find_verb(tool: ToolSketch) -> str:
 
 def _is_many(tool: ToolSketch) -> bool:
     """`describe_streams` and `get_orders` list; what needs something to be selected by shows one."""
-    return tool.name.endswith("s") and not tool.name.endswith("ss") and not tool.inputs.get("required")
+    return (
+        tool.name.endswith("s") and not tool.name.endswith("ss") and not tool.inputs.get("required")
+    )
 
 
 def _find_tie(tool: ToolSketch) -> Family | None:

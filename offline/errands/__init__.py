@@ -25,7 +25,9 @@ WRITERS: dict[str, Callable[[Job], Contract]] = {
 """Prompt → what a faultless author answers."""
 
 
-def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+def answer(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
     """The reply text, with a mistake by seed and rate. Same arguments, same bytes."""
     name = planted(prompt, inputs, seed, sample, mistakes, talk)
     if name == "unmended":
@@ -34,7 +36,9 @@ def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, t
     return _write(prompt, MISTAKES[prompt][name](job) if name else job)
 
 
-def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+def planted(
+    prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+) -> str:
     """Name of the mistake that `answer` makes for the same arguments; empty where there is none. `talk`: see `offline.answer`."""
     if not talk:
         first = make_dice("errand", prompt, inputs["brief"], seed, sample)
@@ -44,7 +48,11 @@ def planted(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, 
         return ""
     again = make_dice("repair", prompt, inputs["brief"], list(talk), seed, sample)
     ending = end_repair(again)
-    return {"mended": "", "unmended": "unmended", "mended_wrongly": again.choice(sorted(MISTAKES[prompt]))}[ending]
+    return {
+        "mended": "",
+        "unmended": "unmended",
+        "mended_wrongly": again.choice(sorted(MISTAKES[prompt])),
+    }[ending]
 
 
 def _compose(inputs: Json, seed: int) -> Job:

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from offline.dice import make_dice
-from offline.errands.base import ErrandGoal, ErrandWorld, WorldSite, code, load_deeds, load_words, render
+from offline.errands.base import (
+    ErrandGoal,
+    ErrandWorld,
+    WorldSite,
+    code,
+    load_deeds,
+    load_words,
+    render,
+)
 from offline.errands.worlds import WORLDS
 from schemas.cell import Cell
 from schemas.errand import Errand, Image
@@ -56,7 +64,9 @@ class Job:
 def compose_job(brief: Brief, seed: int, request: str = "") -> Job:
     """The same brief is the same job, whichever prompt asks; `request` is what was wished for, where that is known already."""
     assert brief.cell is not None
-    return compose_deeds(brief, seed, choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number), request)
+    return compose_deeds(
+        brief, seed, choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number), request
+    )
 
 
 def compose_deeds(brief: Brief, seed: int, deeds: Sequence[ErrandGoal], request: str = "") -> Job:
@@ -76,7 +86,11 @@ def compose_deeds(brief: Brief, seed: int, deeds: Sequence[ErrandGoal], request:
         world,
         tuple(deeds),
         errand,
-        _write_test("The machine before anybody acts.", [_CONTENTS.format(contents=standing), world.initial], world),
+        _write_test(
+            "The machine before anybody acts.",
+            [_CONTENTS.format(contents=standing), world.initial],
+            world,
+        ),
         final,
         _write_image(world),
         tuple(render(step, world.values) for each in deeds for step in each.steps),
@@ -89,11 +103,22 @@ def choose_deeds(deeds: Sequence[ErrandGoal], steps: int, number: int) -> tuple[
     return choices[number * 3 % len(choices) if len(choices) % 3 else number % len(choices)]
 
 
-def _write_errand(world: ErrandWorld, deeds: Sequence[ErrandGoal], cell: Cell, spot: WorldSite) -> Errand:
+def _write_errand(
+    world: ErrandWorld, deeds: Sequence[ErrandGoal], cell: Cell, spot: WorldSite
+) -> Errand:
     who = {"persona": cell.persona, "about": cell.about}
-    opening, closing = render(spot.dice.choice(spot.words["openings"]), who), spot.dice.choice(spot.words["closings"])
+    opening, closing = (
+        render(spot.dice.choice(spot.words["openings"]), who),
+        spot.dice.choice(spot.words["closings"]),
+    )
     asks = [render(each.ask, world.values) for each in deeds]
-    wanted = [asks[0], *(f"{spot.words['links'][place % 3]}{each[0].lower()}{each[1:]}" for place, each in enumerate(asks[1:]))]
+    wanted = [
+        asks[0],
+        *(
+            f"{spot.words['links'][place % 3]}{each[0].lower()}{each[1:]}"
+            for place, each in enumerate(asks[1:])
+        ),
+    ]
     files = "\n".join(f"{path}:\n{text}" for path, text in world.files.items())
     places = [render(place, world.values) for each in deeds for place in each.places]
     return Errand(
@@ -102,25 +127,41 @@ def _write_errand(world: ErrandWorld, deeds: Sequence[ErrandGoal], cell: Cell, s
         at_the_end="\n".join(render(each.end, world.values) for each in deeds),
         places=list(dict.fromkeys(places)),
         answers=[render(answer, world.values) for each in deeds for answer in each.answers],
-        restarts=list(dict.fromkeys(render(name, world.values) for each in deeds for name in each.restarts)),
+        restarts=list(
+            dict.fromkeys(render(name, world.values) for each in deeds for name in each.restarts)
+        ),
     )
 
 
 def list_asked(deeds: Sequence[ErrandGoal]) -> list[str]:
     """What each wants, and that it was not taken for another one that nobody wants here."""
     wanted = {each.name for each in deeds}
-    return [*(each.test for each in deeds), *(test for each in deeds for other, test in each.unless.items() if other not in wanted)]
+    return [
+        *(each.test for each in deeds),
+        *(test for each in deeds for other, test in each.unless.items() if other not in wanted),
+    ]
 
 
 def _list_helpers(world: ErrandWorld, asked: Sequence[str]) -> list[str]:
     """Functions of the world's own test that those of the deeds call."""
-    functions = [each.strip("\n") for each in world.initial.split("\n\n\n") if not each.strip("\n").startswith("def test_")]
-    return [each for each in functions if any(f"{each.split('(')[0].removeprefix('def ')}(" in test for test in asked)]
+    functions = [
+        each.strip("\n")
+        for each in world.initial.split("\n\n\n")
+        if not each.strip("\n").startswith("def test_")
+    ]
+    return [
+        each
+        for each in functions
+        if any(f"{each.split('(')[0].removeprefix('def ')}(" in test for test in asked)
+    ]
 
 
 def _write_test(about: str, parts: Sequence[str], world: ErrandWorld) -> str:
     functions = [function.strip("\n") for part in parts for function in part.split("\n\n\n")]
-    told = [_ALWAYS.format(about=about).rstrip("\n"), *(code(each, world.values) for each in functions if each)]
+    told = [
+        _ALWAYS.format(about=about).rstrip("\n"),
+        *(code(each, world.values) for each in functions if each),
+    ]
     return "\n\n\n".join(dict.fromkeys(told)) + "\n"
 
 

@@ -10,12 +10,18 @@ Spoil = Callable[[Job], Job]
 
 
 def _contradict(job: Job) -> Job:
-    return _ask(job, f"{job.errand.request}\n\nThe last of it: {job.errand.places[0]}. {CONTRADICTION}")
+    return _ask(
+        job, f"{job.errand.request}\n\nThe last of it: {job.errand.places[0]}. {CONTRADICTION}"
+    )
 
 
 def _reveal_answer(job: Job) -> Job:
     """Where nothing has to be worked out there is nothing to tell: it tells what to type."""
-    told = f"It should come to {job.errand.answers[0]}." if job.errand.answers else f"`{job.commands[0].splitlines()[0]}` will do."
+    told = (
+        f"It should come to {job.errand.answers[0]}."
+        if job.errand.answers
+        else f"`{job.commands[0].splitlines()[0]}` will do."
+    )
     return _ask(job, f"{job.errand.request}\n\n{told}")
 
 
@@ -50,13 +56,21 @@ def _test_over_network(job: Job) -> Job:
 
 
 def _test_another_value(job: Job) -> Job:
-    return replace(job, final_test=job.final_test.replace("==", "!=", 1) if "==" in job.final_test else job.final_test + "\n)")
+    return replace(
+        job,
+        final_test=job.final_test.replace("==", "!=", 1)
+        if "==" in job.final_test
+        else job.final_test + "\n)",
+    )
 
 
 def _change_image(job: Job, recipe: str = "", files: Mapping[str, str] | None = None) -> Job:
     old = job.image
     changed = Image(
-        recipe=recipe or old.recipe, files=dict(old.files if files is None else files), services=old.services, volatile=old.volatile
+        recipe=recipe or old.recipe,
+        files=dict(old.files if files is None else files),
+        services=old.services,
+        volatile=old.volatile,
     )
     return replace(job, image=changed)
 
@@ -80,17 +94,26 @@ def _leave_answer(job: Job) -> Job:
     """A note with what it should come to; where nothing has to be worked out, another builder's syntax."""
     if not job.errand.answers:
         return _change_image(job, "# syntax=docker/dockerfile:1\n" + job.image.recipe)
-    return _change_image(job, files={**job.image.files, "root/srv/expected.txt": f"{job.errand.answers[0]}\n"})
+    return _change_image(
+        job, files={**job.image.files, "root/srv/expected.txt": f"{job.errand.answers[0]}\n"}
+    )
 
 
 def _fail_at_times(job: Job) -> Job:
     """One machine in three is without its first file, or with a service that does not start."""
     if name := next(iter(job.image.services), ""):
         start = "test $(( $(date +%N | sed 's/^0*//') / 1000 % 3 )) -gt 0 && "
-        flaky = job.image.services[name].model_copy(update={"start": f"{start}{job.image.services[name].start}"})
-        return replace(job, image=job.image.model_copy(update={"services": {**job.image.services, name: flaky}}))
+        flaky = job.image.services[name].model_copy(
+            update={"start": f"{start}{job.image.services[name].start}"}
+        )
+        return replace(
+            job,
+            image=job.image.model_copy(update={"services": {**job.image.services, name: flaky}}),
+        )
     first = next(iter(job.image.files), "root/srv").removeprefix("root")
-    return _change_image(job, job.image.recipe + f"RUN bash -c '[ $((RANDOM % 3)) -gt 0 ] || rm -rf {first}'\n")
+    return _change_image(
+        job, job.image.recipe + f"RUN bash -c '[ $((RANDOM % 3)) -gt 0 ] || rm -rf {first}'\n"
+    )
 
 
 def _miss_step(job: Job) -> Job:
@@ -99,7 +122,9 @@ def _miss_step(job: Job) -> Job:
 
 
 def _stray(job: Job) -> Job:
-    return replace(job, commands=(*job.commands[:-1], f"{job.commands[-1]}\necho done >/etc/errand-done"))
+    return replace(
+        job, commands=(*job.commands[:-1], f"{job.commands[-1]}\necho done >/etc/errand-done")
+    )
 
 
 def _mistype(job: Job) -> Job:
@@ -107,7 +132,11 @@ def _mistype(job: Job) -> Job:
 
 
 MISTAKES: dict[str, dict[str, Spoil]] = {
-    "errand": {"contradicts": _contradict, "tells_answer": _reveal_answer, "forgets_place": _forget_place},
+    "errand": {
+        "contradicts": _contradict,
+        "tells_answer": _reveal_answer,
+        "forgets_place": _forget_place,
+    },
     "initial_test": {
         "looks_ahead": _demand_results,
         "by_luck": lambda job: replace(job, initial_test=_test_by_luck(job.initial_test)),

@@ -35,7 +35,16 @@ from offline.faults import (
     theming,
     users,
 )
-from offline.faults.base import FaultCase, Plant, PlantBlueprint, PlantedFault, PlantProgram, PlantScenario, PlantTests, PlantText
+from offline.faults.base import (
+    FaultCase,
+    Plant,
+    PlantBlueprint,
+    PlantedFault,
+    PlantProgram,
+    PlantScenario,
+    PlantTests,
+    PlantText,
+)
 from offline.faults.results import ON_RESULTS, uses_results
 from schemas.base import Contract, Json
 from schemas.prompts import CheckerReply, ChecksReply, TesterReply, ThemeReply
@@ -45,7 +54,15 @@ from schemas.table_prompts import InterfaceReply, NamesReply, RowsReply, SchemaR
 from schemas.tool_prompts import CasesReply, ChainReply, DebugReply, ToolsetReply
 from schemas.typed_prompts import MetadataReply, RewordReply
 
-__all__ = ["ANYWHERE", "KINDS", "FaultCase", "PlantedFault", "pick_fault", "plant_kind", "render_reply"]
+__all__ = [
+    "ANYWHERE",
+    "KINDS",
+    "FaultCase",
+    "PlantedFault",
+    "pick_fault",
+    "plant_kind",
+    "render_reply",
+]
 
 ANYWHERE: dict[str, PlantText] = {
     "prose_around": text.add_prose,
@@ -219,7 +236,9 @@ NAMES: dict[str, Plant[NamesReply]] = {
     "fewer_than_wanted": naming.give_few,
 }
 
-REQUIREMENTS: dict[str, PlantBlueprint] = {name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit")}
+REQUIREMENTS: dict[str, PlantBlueprint] = {
+    name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit")
+}
 
 SCHEMA: dict[str, Plant[SchemaReply]] = {
     "reference_to_no_table": tabling.refer_nowhere,
@@ -241,7 +260,13 @@ ROWS: dict[str, Plant[RowsReply]] = {
 INTERFACE: dict[str, PlantBlueprint | Plant[InterfaceReply]] = {
     **{
         name: BLUEPRINT[name]
-        for name in ("forbidden_name", "tool_planned_twice", "tool_without_records", "wrong_effect", "nothing_to_change")
+        for name in (
+            "forbidden_name",
+            "tool_planned_twice",
+            "tool_without_records",
+            "wrong_effect",
+            "nothing_to_change",
+        )
     },
     "tool_without_tables": tabling.name_no_table,
     "unknown_table": tabling.name_strange_table,
@@ -252,9 +277,29 @@ CODE: dict[str, PlantProgram] = {
     **{
         name: PROGRAM[name]
         for name in (
-            *("syntax_error", "missing_import", "unavailable_import", "renamed_tool", "unplanned_tool"),
-            *("untyped_parameter", "wrong_class_name", "unenforced_rule", "unchecked_value", "off_by_one", "silent_success"),
-            *("error_as_result", "turned_condition", "forgotten_effect", "overwritten_total", "applied_twice", "misspelt_attribute"),
+            *(
+                "syntax_error",
+                "missing_import",
+                "unavailable_import",
+                "renamed_tool",
+                "unplanned_tool",
+            ),
+            *(
+                "untyped_parameter",
+                "wrong_class_name",
+                "unenforced_rule",
+                "unchecked_value",
+                "off_by_one",
+                "silent_success",
+            ),
+            *(
+                "error_as_result",
+                "turned_condition",
+                "forgotten_effect",
+                "overwritten_total",
+                "applied_twice",
+                "misspelt_attribute",
+            ),
             *("wrong_status", "empty_answer", "fixed_date", "stale_clock"),
         )
     },
@@ -274,13 +319,21 @@ CODE: dict[str, PlantProgram] = {
 }
 
 TRIALS: dict[str, Plant[TrialsReply]] = {
-    name: tabling.over_rows(plant) for name, plant in TESTS.items() if name not in ("dangling_reference",)
+    name: tabling.over_rows(plant)
+    for name, plant in TESTS.items()
+    if name not in ("dangling_reference",)
 }
 
 TOOLSET: dict[str, PlantBlueprint | Plant[ToolsetReply]] = {
     **{
         name: BLUEPRINT[name]
-        for name in ("forbidden_name", "tool_planned_twice", "tool_without_records", "wrong_effect", "nothing_to_change")
+        for name in (
+            "forbidden_name",
+            "tool_planned_twice",
+            "tool_without_records",
+            "wrong_effect",
+            "nothing_to_change",
+        )
     },
     **{name: BLUEPRINT[name] for name in ("contradictory_rules", "changed_limit")},
     "disagreeing_sorts": promising.sort_otherwise,
@@ -319,7 +372,14 @@ CHAIN: dict[str, Plant[ChainReply]] = {
 }
 
 SKETCH: dict[str, PlantBlueprint] = {
-    name: BLUEPRINT[name] for name in ("omitted_rule", "contradictory_rules", "changed_limit", "forbidden_name", "tool_planned_twice")
+    name: BLUEPRINT[name]
+    for name in (
+        "omitted_rule",
+        "contradictory_rules",
+        "changed_limit",
+        "forbidden_name",
+        "tool_planned_twice",
+    )
 }
 
 METADATA: dict[str, PlantBlueprint | Plant[InterfaceReply] | Plant[MetadataReply]] = {
@@ -371,16 +431,26 @@ ALIKE = {"walk": "scenario", "topology": "chain", "dag": "chain", "state": "sche
 """Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
 
 
-def pick_fault(prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()) -> PlantedFault | None:
+def pick_fault(
+    prompt: str, case: FaultCase[Any], dice: random.Random, without: frozenset[str] = frozenset()
+) -> PlantedFault | None:
     """The mistake that chance decides on; none only if no kind finds a place."""
-    names = sorted({*ANYWHERE, *(ON_RESULTS if uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {}))} - without)
+    names = sorted(
+        {
+            *ANYWHERE,
+            *(ON_RESULTS if uses_results(case) else KINDS.get(ALIKE.get(prompt, prompt), {})),
+        }
+        - without
+    )
     dice.shuffle(names)
     return next((fault for name in names if (fault := plant_kind(prompt, name, case))), None)
 
 
 def plant_kind(prompt: str, kind: str, case: FaultCase[Any]) -> PlantedFault | None:
     """A mistake of this kind, or none when this reply has no place for it."""
-    dice = make_dice("plant", prompt, kind, case.domain.theme, case.domain.names[0], case.seed, case.key)
+    dice = make_dice(
+        "plant", prompt, kind, case.domain.theme, case.domain.names[0], case.seed, case.key
+    )
     clean = render_reply(case.reply)
     if kind in ANYWHERE:
         spoilt = ANYWHERE[kind](clean, dice)

@@ -26,7 +26,11 @@ def add_rejected(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     for _ in range(TRIES):
         operation = dice.choice(case.domain.changes)
         arguments = sample_arguments(operation, start, start.state, dice, wild=0.1)
-        if operation.takes and not start.allows(operation, arguments) and not end.allows(operation, arguments):
+        if (
+            operation.takes
+            and not start.allows(operation, arguments)
+            and not end.allows(operation, arguments)
+        ):
             return _act(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)])
     return None
 
@@ -37,7 +41,11 @@ def add_needless(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     for operation in shuffle(case.domain.changes, dice):
         arguments = sample_permitted(operation, end, case.reply.initial_state, dice)
         spoilt = (
-            _end_otherwise(case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)]) if arguments is not None else None
+            _end_otherwise(
+                case, [*case.reply.oracle, Call(name=operation.name, arguments=arguments)]
+            )
+            if arguments is not None
+            else None
         )
         if spoilt:
             return spoilt
@@ -46,14 +54,25 @@ def add_needless(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 
 def skip_lookups(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The reference path knows ids that nobody told it, or answers what it never looked up."""
-    return _act(case, [each for each in case.reply.oracle if case.domain.operations[each.name].effect == "change"])
+    return _act(
+        case,
+        [
+            each
+            for each in case.reply.oracle
+            if case.domain.operations[each.name].effect == "change"
+        ],
+    )
 
 
 def hit_other_row(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The reference path changes another row than the request names."""
     for number, operation, call in _list_changes(case):
         for parameter in (each for each in operation.takes if each.row):
-            others = [each for each in case.reply.initial_state[parameter.row] if each != call.arguments[parameter.name]]
+            others = [
+                each
+                for each in case.reply.initial_state[parameter.row]
+                if each != call.arguments[parameter.name]
+            ]
             dice.shuffle(others)
             for row_id in others:
                 arguments = call.arguments | {parameter.name: row_id}
@@ -78,8 +97,14 @@ def swap_order(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 def forbid_goal(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """What is asked for cannot be done from this state."""
     for _, operation, call in _list_changes(case):
-        rows = {each.local: (each.row, call.arguments[each.name]) for each in operation.takes if each.row}
-        for move in (each for each in operation.moves if each.row in rows and each.after not in each.before):
+        rows = {
+            each.local: (each.row, call.arguments[each.name])
+            for each in operation.takes
+            if each.row
+        }
+        for move in (
+            each for each in operation.moves if each.row in rows and each.after not in each.before
+        ):
             collection, row_id = rows[move.row]
             state = deepcopy(case.reply.initial_state)
             state[collection][row_id]["status"] = move.after
@@ -93,8 +118,12 @@ def start_finished(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  #
     """Everything asked for is so already, and the reference path only looks."""
     if not any(_list_changes(case)):
         return None
-    looks = [each for each in case.reply.oracle if case.domain.operations[each.name].effect == "query"]
-    reply = case.reply.model_copy(update={"initial_state": _play(case, case.reply.oracle).state, "oracle": looks})
+    looks = [
+        each for each in case.reply.oracle if case.domain.operations[each.name].effect == "query"
+    ]
+    reply = case.reply.model_copy(
+        update={"initial_state": _play(case, case.reply.oracle).state, "oracle": looks}
+    )
     return _finish(case, reply)
 
 
@@ -118,8 +147,13 @@ def add_twin(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 def lose_row(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The state names a row that it does not hold."""
     used = str([each.arguments for each in case.reply.oracle])
-    for collection, row_id in sorted(list_named(case.reply.initial_state, case.domain, dice), key=lambda each: each[1] not in used):
-        rows = {key: row for key, row in case.reply.initial_state[collection].items() if key != row_id}
+    for collection, row_id in sorted(
+        list_named(case.reply.initial_state, case.domain, dice),
+        key=lambda each: each[1] not in used,
+    ):
+        rows = {
+            key: row for key, row in case.reply.initial_state[collection].items() if key != row_id
+        }
         return _begin(case, case.reply.initial_state | {collection: rows})
     return None
 
@@ -127,13 +161,26 @@ def lose_row(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 def leave_empty(case: ScenarioCase, dice: random.Random) -> Spoilt:
     """The state lacks a whole collection."""
     name = dice.choice(list(case.reply.initial_state))
-    return _begin(case, {key: rows for key, rows in case.reply.initial_state.items() if key != name})
+    return _begin(
+        case, {key: rows for key, rows in case.reply.initial_state.items() if key != name}
+    )
 
 
 def leak_id(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The request names an id that people do not know."""
-    ids = [each for _, _, call in _list_changes(case) for each in call.arguments.values() if _is_id(each, case.reply.initial_state)]
-    return _make_spoilt(case, f"{case.reply.request} (ID: {dice.choice(ids)})", "The request names an id.") if ids else None
+    ids = [
+        each
+        for _, _, call in _list_changes(case)
+        for each in call.arguments.values()
+        if _is_id(each, case.reply.initial_state)
+    ]
+    return (
+        _make_spoilt(
+            case, f"{case.reply.request} (ID: {dice.choice(ids)})", "The request names an id."
+        )
+        if ids
+        else None
+    )
 
 
 def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -141,7 +188,11 @@ def leak_tool(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     if not case.reply.oracle:
         return None
     name = dice.choice(case.reply.oracle).name
-    return _make_spoilt(case, f"{case.reply.request} You can use {name} for this.", f"The request names the tool {name}.")
+    return _make_spoilt(
+        case,
+        f"{case.reply.request} You can use {name} for this.",
+        f"The request names the tool {name}.",
+    )
 
 
 def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -149,9 +200,13 @@ def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     for number, name, value in _list_said(case, dice):
         if isinstance(value, int):
             request = _respell(case.reply.request, value, str(value + 1))
-            asked = _put(case.reply.oracle, number, case.reply.oracle[number].arguments | {name: value + 1})
+            asked = _put(
+                case.reply.oracle, number, case.reply.oracle[number].arguments | {name: value + 1}
+            )
             reply = case.reply.model_copy(update={"request": request})
-            return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, case.reply.oracle, asked))
+            return Spoilt(
+                reply.model_dump(mode="json"), _compare_ends(case, case.reply.oracle, asked)
+            )
     return None
 
 
@@ -161,8 +216,13 @@ def withhold(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
         if _stands_beside(value, case.reply.oracle[number], case.reply.initial_state):
             continue
         facts = {key: fact for key, fact in case.reply.facts.items() if fact != value}
-        reply = case.reply.model_copy(update={"request": _respell(case.reply.request, value, "the usual"), "facts": facts})
-        return Spoilt(reply.model_dump(mode="json"), words=f"Nobody says what {name} should be; the reference path uses {value!r}.")
+        reply = case.reply.model_copy(
+            update={"request": _respell(case.reply.request, value, "the usual"), "facts": facts}
+        )
+        return Spoilt(
+            reply.model_dump(mode="json"),
+            words=f"Nobody says what {name} should be; the reference path uses {value!r}.",
+        )
     return None
 
 
@@ -170,10 +230,16 @@ def call_refusal(case: ScenarioCase, dice: random.Random) -> Spoilt:
     """The scenario claims another polarity than the one its reference path goes for."""
     if case.reply.polarity != "achieve":
         reply = case.reply.model_copy(update={"polarity": "achieve"})
-        return Spoilt(reply.model_dump(mode="json"), words="Polarity achieve, and the reference path changes nothing.")
+        return Spoilt(
+            reply.model_dump(mode="json"),
+            words="Polarity achieve, and the reference path changes nothing.",
+        )
     polarity = dice.choice(("refuse", "escalate", "clarify"))
     reply = case.reply.model_copy(update={"polarity": polarity})
-    return Spoilt(reply.model_dump(mode="json"), words=f"Polarity {polarity}, and the reference path changes records.")
+    return Spoilt(
+        reply.model_dump(mode="json"),
+        words=f"Polarity {polarity}, and the reference path changes records.",
+    )
 
 
 def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -183,12 +249,21 @@ def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | No
         for _ in range(TRIES // 4):
             arguments = sample_arguments(operation, end, case.reply.initial_state, dice)
             wish = WantedChange(operation, arguments)
-            if end.allows(operation, arguments) and not start.allows(operation, arguments) and can_say(wish, case.domain, start.state):
+            if (
+                end.allows(operation, arguments)
+                and not start.allows(operation, arguments)
+                and can_say(wish, case.domain, start.state)
+            ):
                 asked = render_phrase(dice.choice(operation.asks), wish, case.domain, start.state)
                 call = Call(name=operation.name, arguments=arguments)
                 request = f"{case.reply.request} When all of that is done, please {asked}."
-                reply = case.reply.model_copy(update={"request": request, "oracle": [call, *case.reply.oracle]})
-                return Spoilt(reply.model_dump(mode="json"), _compare_ends(case, [*case.reply.oracle, call], reply.oracle))
+                reply = case.reply.model_copy(
+                    update={"request": request, "oracle": [call, *case.reply.oracle]}
+                )
+                return Spoilt(
+                    reply.model_dump(mode="json"),
+                    _compare_ends(case, [*case.reply.oracle, call], reply.oracle),
+                )
     return None
 
 
@@ -218,7 +293,10 @@ def _carries_out(case: ScenarioCase, state: State) -> bool:
 
 def _end_otherwise(case: ScenarioCase, oracle: list[Call]) -> Spoilt | None:
     """The reply with another reference path, where that ends in another state; elsewhere nothing would be wrong."""
-    one, other = (erase_new_ids(_play(case, calls).state, case.reply.initial_state) for calls in (oracle, case.reply.oracle))
+    one, other = (
+        erase_new_ids(_play(case, calls).state, case.reply.initial_state)
+        for calls in (oracle, case.reply.oracle)
+    )
     if one == other:
         return None
     reply = case.reply.model_copy(update={"oracle": oracle})
@@ -226,7 +304,10 @@ def _end_otherwise(case: ScenarioCase, oracle: list[Call]) -> Spoilt | None:
 
 
 def _compare_ends(case: ScenarioCase, clean: list[Call], faulty: list[Call]) -> tuple[Pair, ...]:
-    one, other = (Play(case.version, Trace(case.reply.initial_state, tuple(each), ends=True)) for each in (clean, faulty))
+    one, other = (
+        Play(case.version, Trace(case.reply.initial_state, tuple(each), ends=True))
+        for each in (clean, faulty)
+    )
     return ((one, other),)
 
 
@@ -243,7 +324,8 @@ def _list_said(case: ScenarioCase, dice: random.Random) -> list[tuple[int, str, 
         (number, each.name, call.arguments[each.name])
         for number, operation, call in _list_changes(case)
         for each in operation.takes
-        if not each.row and len(re.findall(_word(call.arguments[each.name]), case.reply.request)) == 1
+        if not each.row
+        and len(re.findall(_word(call.arguments[each.name]), case.reply.request)) == 1
     ]
     dice.shuffle(found)
     return found
@@ -251,7 +333,12 @@ def _list_said(case: ScenarioCase, dice: random.Random) -> list[tuple[int, str, 
 
 def _stands_beside(value: str | int, call: Call, state: State) -> bool:
     """Whether a row that the call names holds the value: who looks the row up may take it from there."""
-    named = [rows[each] for rows in state.values() for each in call.arguments.values() if isinstance(each, str) and each in rows]
+    named = [
+        rows[each]
+        for rows in state.values()
+        for each in call.arguments.values()
+        if isinstance(each, str) and each in rows
+    ]
     return any(value in row.values() for row in named)
 
 
@@ -268,7 +355,10 @@ def _is_id(value: object, state: State) -> bool:
 
 
 def _put(oracle: list[Call], number: int, arguments: Arguments) -> list[Call]:
-    return [each.model_copy(update={"arguments": arguments}) if index == number else each for index, each in enumerate(oracle)]
+    return [
+        each.model_copy(update={"arguments": arguments}) if index == number else each
+        for index, each in enumerate(oracle)
+    ]
 
 
 def _act(case: ScenarioCase, oracle: list[Call]) -> Spoilt:
@@ -280,11 +370,16 @@ def _begin(case: ScenarioCase, state: State) -> Spoilt:
 
 
 def _make_spoilt(case: ScenarioCase, request: str, words: str) -> Spoilt:
-    return Spoilt(case.reply.model_copy(update={"request": request}).model_dump(mode="json"), words=words)
+    return Spoilt(
+        case.reply.model_copy(update={"request": request}).model_dump(mode="json"), words=words
+    )
 
 
 def _finish(case: ScenarioCase, reply: ScenarioReply) -> Spoilt:
-    return Spoilt(reply.model_dump(mode="json"), ((Play(case.version, _trace(case.reply)), Play(case.version, _trace(reply))),))
+    return Spoilt(
+        reply.model_dump(mode="json"),
+        ((Play(case.version, _trace(case.reply)), Play(case.version, _trace(reply))),),
+    )
 
 
 def _trace(reply: ScenarioReply) -> Trace:

@@ -52,7 +52,9 @@ class FaultCase(Generic[Reply]):
 
     def render(self, source: str, class_name: str = "") -> PlannedProgram:
         """Another program for the same plan."""
-        tools: dict[str, Effect] = {name: each.effect for name, each in self.domain.operations.items()}
+        tools: dict[str, Effect] = {
+            name: each.effect for name, each in self.domain.operations.items()
+        }
         schema = RENDERINGS[self.domain.kind].write_schema(self.domain)
         return PlannedProgram(source, class_name or name_class(self.domain), tools, schema)
 
@@ -71,7 +73,9 @@ class FaultCase(Generic[Reply]):
 
     def pair(self, version: PlannedProgram, traces: Iterable[Trace]) -> tuple[Pair, ...]:
         """Clean and faulty program side by side on each trace."""
-        return tuple((Play(self.version, each), Play(version, each)) for each in list(traces)[:MOST_TRACES])
+        return tuple(
+            (Play(self.version, each), Play(version, each)) for each in list(traces)[:MOST_TRACES]
+        )
 
 
 @dataclass(frozen=True)

@@ -18,31 +18,50 @@ def expect_wrongly(case: CasesCase, dice: random.Random) -> Spoilt:
     number = dice.randrange(len(case.reply.tests))
     test = case.reply.tests[number]
     other = "rejection" if test.expect == "success" else "success"
-    return _replace(case, number, test.model_copy(update={"expect": other}), f"{test.name} expects {other}.")
+    return _replace(
+        case, number, test.model_copy(update={"expect": other}), f"{test.name} expects {other}."
+    )
 
 
 def lose_called_row(case: CasesCase, dice: random.Random) -> Spoilt | None:
     """The rows lack what the call is about."""
     takes = [each for each in case.domain.operations[_name_tool(case)].takes if each.row]
-    numbers = [place for place, test in enumerate(case.reply.tests) if takes and test.expect == "success"]
+    numbers = [
+        place for place, test in enumerate(case.reply.tests) if takes and test.expect == "success"
+    ]
     if not numbers:
         return None
     number = dice.choice(numbers)
     test, taken = case.reply.tests[number], dice.choice(takes)
-    rows = {table: {key: row for key, row in held.items() if key != test.call.arguments[taken.name]} for table, held in test.rows.items()}
-    return _replace(case, number, test.model_copy(update={"rows": rows}), f"{test.name} has no row {test.call.arguments[taken.name]}.")
+    rows = {
+        table: {key: row for key, row in held.items() if key != test.call.arguments[taken.name]}
+        for table, held in test.rows.items()
+    }
+    return _replace(
+        case,
+        number,
+        test.model_copy(update={"rows": rows}),
+        f"{test.name} has no row {test.call.arguments[taken.name]}.",
+    )
 
 
 def invent_row(case: CasesCase, dice: random.Random) -> Spoilt | None:
     """A call uses a key that its rows do not hold."""
     takes = [each.name for each in case.domain.operations[_name_tool(case)].takes if each.row]
-    numbers = [place for place, test in enumerate(case.reply.tests) if takes and test.expect == "success"]
+    numbers = [
+        place for place, test in enumerate(case.reply.tests) if takes and test.expect == "success"
+    ]
     if not numbers:
         return None
     number = dice.choice(numbers)
     test = case.reply.tests[number]
     call = test.call.model_copy(update={"arguments": test.call.arguments | {takes[0]: NOWHERE}})
-    return _replace(case, number, test.model_copy(update={"call": call}), f"{test.name} calls with a key that is nowhere.")
+    return _replace(
+        case,
+        number,
+        test.model_copy(update={"call": call}),
+        f"{test.name} calls with a key that is nowhere.",
+    )
 
 
 def omit_value(case: CasesCase, dice: random.Random) -> Spoilt:
@@ -58,13 +77,19 @@ def omit_value(case: CasesCase, dice: random.Random) -> Spoilt:
 
 def forget_argument(case: CasesCase, dice: random.Random) -> Spoilt | None:
     """A call lacks an argument."""
-    numbers = [place for place, test in enumerate(case.reply.tests) if test.call.arguments and test.expect == "success"]
+    numbers = [
+        place
+        for place, test in enumerate(case.reply.tests)
+        if test.call.arguments and test.expect == "success"
+    ]
     if not numbers:
         return None
     number = dice.choice(numbers)
     test = case.reply.tests[number]
     call = test.call.model_copy(update={"arguments": dict(list(test.call.arguments.items())[:-1])})
-    return _replace(case, number, test.model_copy(update={"call": call}), f"{test.name} lacks an argument.")
+    return _replace(
+        case, number, test.model_copy(update={"call": call}), f"{test.name} lacks an argument."
+    )
 
 
 def leave_out_part(case: CasesCase, dice: random.Random) -> Spoilt | None:
@@ -87,15 +112,24 @@ def test_nothing(case: CasesCase, dice: random.Random) -> Spoilt:  # noqa: ARG00
 
 def blame_test(case: DebugCase, dice: random.Random) -> Spoilt | None:
     """A test that is right is turned round to agree with the method."""
-    tests: dict[int, MatchedTest] = {one["number"]: MatchedTest.model_validate(one["test"]) for one in case.asked["red"]}
+    tests: dict[int, MatchedTest] = {
+        one["number"]: MatchedTest.model_validate(one["test"]) for one in case.asked["red"]
+    }
     blamed = [one for one in case.reply.verdicts if one.blame == "tool"]
     if not blamed:
         return None
     one = dice.choice(blamed)
     test = tests[one.number]
-    turned = test.model_copy(update={"expect": "rejection" if test.expect == "success" else "success"})
-    verdicts = [each.model_copy(update={"blame": "instance", "mended": turned}) if each is one else each for each in case.reply.verdicts]
-    return _make_spoilt(case.reply.model_copy(update={"verdicts": verdicts}), f"{test.name} was right.")
+    turned = test.model_copy(
+        update={"expect": "rejection" if test.expect == "success" else "success"}
+    )
+    verdicts = [
+        each.model_copy(update={"blame": "instance", "mended": turned}) if each is one else each
+        for each in case.reply.verdicts
+    ]
+    return _make_spoilt(
+        case.reply.model_copy(update={"verdicts": verdicts}), f"{test.name} was right."
+    )
 
 
 def blame_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
@@ -104,10 +138,14 @@ def blame_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
     if not blamed:
         return None
     one = dice.choice(blamed)
-    verdicts = [each.model_copy(update={"blame": "tool", "mended": None}) if each is one else each for each in case.reply.verdicts]
+    verdicts = [
+        each.model_copy(update={"blame": "tool", "mended": None}) if each is one else each
+        for each in case.reply.verdicts
+    ]
     source = write_methods(case.domain, [case.asked["tool"]["name"]]).source
     return _make_spoilt(
-        case.reply.model_copy(update={"verdicts": verdicts, "source": source}), f"Test {one.number} is wrong, not the method."
+        case.reply.model_copy(update={"verdicts": verdicts, "source": source}),
+        f"Test {one.number} is wrong, not the method.",
     )
 
 
@@ -115,7 +153,10 @@ def leave_method(case: DebugCase, dice: random.Random) -> Spoilt | None:  # noqa
     """The method comes back as it was."""
     if not case.reply.source or case.asked["source"] == case.reply.source:
         return None
-    return _make_spoilt(case.reply.model_copy(update={"source": case.asked["source"]}), "The method is as wrong as before.")
+    return _make_spoilt(
+        case.reply.model_copy(update={"source": case.asked["source"]}),
+        "The method is as wrong as before.",
+    )
 
 
 def mend_other_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
@@ -124,14 +165,20 @@ def mend_other_tool(case: DebugCase, dice: random.Random) -> Spoilt | None:
     if not case.reply.source:
         return None
     other = dice.choice(others)
-    return _make_spoilt(case.reply.model_copy(update={"source": write_methods(case.domain, [other]).source}), f"{other} was not to blame.")
+    return _make_spoilt(
+        case.reply.model_copy(update={"source": write_methods(case.domain, [other]).source}),
+        f"{other} was not to blame.",
+    )
 
 
 def pass_over(case: DebugCase, dice: random.Random) -> Spoilt:
     """A red test gets no verdict."""
     one = dice.choice(case.reply.verdicts)
     return _make_spoilt(
-        case.reply.model_copy(update={"verdicts": [each for each in case.reply.verdicts if each is not one]}), "A test is left red."
+        case.reply.model_copy(
+            update={"verdicts": [each for each in case.reply.verdicts if each is not one]}
+        ),
+        "A test is left red.",
     )
 
 
@@ -146,8 +193,13 @@ def mend_as_other(case: DebugCase, dice: random.Random) -> Spoilt | None:
     if not others:
         return None
     mended = dice.choice(others)
-    verdicts = [each.model_copy(update={"mended": mended}) if each is one else each for each in case.reply.verdicts]
-    return _make_spoilt(case.reply.model_copy(update={"verdicts": verdicts}), f"{mended.name} is tried twice.")
+    verdicts = [
+        each.model_copy(update={"mended": mended}) if each is one else each
+        for each in case.reply.verdicts
+    ]
+    return _make_spoilt(
+        case.reply.model_copy(update={"verdicts": verdicts}), f"{mended.name} is tried twice."
+    )
 
 
 def _name_tool(case: CasesCase) -> str:

@@ -42,7 +42,10 @@ def pick_nobody(case: ChainCase, dice: random.Random) -> Spoilt | None:
 def recite_key(case: ChainCase, dice: random.Random) -> Spoilt | None:
     """What has to be chosen is said by the user, who cannot know it; carried out, nothing is amiss."""
     reply = case.reply.model_dump(mode="json")
-    picks = {name: (pick["path"].rpartition(".")[2], pick["equals"]) for name, pick in reply["filling"]["picks"].items()}
+    picks = {
+        name: (pick["path"].rpartition(".")[2], pick["equals"])
+        for name, pick in reply["filling"]["picks"].items()
+    }
     rows = [(key, row) for held in case.reply.initial_state.values() for key, row in held.items()]
     found = [
         (step, path, keys[0], source["node"])
@@ -61,7 +64,9 @@ def recite_key(case: ChainCase, dice: random.Random) -> Spoilt | None:
     if not any(one.get("node") == chosen for one in _list_sources(reply)):
         reply["chain"]["nodes"] = [node for node in reply["chain"]["nodes"] if node["id"] != chosen]
         del reply["filling"]["picks"][chosen]
-    return Spoilt(reply, words=f"The user is to say {step['id']}.{path}, which only a lookup tells.")
+    return Spoilt(
+        reply, words=f"The user is to say {step['id']}.{path}, which only a lookup tells."
+    )
 
 
 def forget_step(case: ChainCase, dice: random.Random) -> Spoilt | None:
@@ -84,4 +89,8 @@ def call_unknown_tool(case: ChainCase, dice: random.Random) -> Spoilt:
 
 
 def _list_sources(reply: Any) -> list[dict[str, Any]]:
-    return [one for node in reply["chain"]["nodes"] for one in (node["arguments"].values() if node["kind"] == "step" else node["takes"])]
+    return [
+        one
+        for node in reply["chain"]["nodes"]
+        for one in (node["arguments"].values() if node["kind"] == "step" else node["takes"])
+    ]

@@ -32,7 +32,12 @@ MOST_ENDS = 8
 
 def hold_always(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A goal asks only whether there is a state at all."""
-    return _spoil(case, dice, lambda source, _: f"{_head(source)}    return isinstance(final, dict) and len(final) > 0\n", goals=True)
+    return _spoil(
+        case,
+        dice,
+        lambda source, _: f"{_head(source)}    return isinstance(final, dict) and len(final) > 0\n",
+        goals=True,
+    )
 
 
 def keep_guards(case: ChecksCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
@@ -44,7 +49,11 @@ def forget_goal(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """One of several goals is not asked for."""
     goals = len(case.reply.checks) - 1
     gone = dice.randrange(goals) if goals > 1 else -1
-    return _keep(case, [each for number, each in enumerate(case.reply.checks) if number != gone]) if goals > 1 else None
+    return (
+        _keep(case, [each for number, each in enumerate(case.reply.checks) if number != gone])
+        if goals > 1
+        else None
+    )
 
 
 def forget_frame(case: ChecksCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
@@ -55,13 +64,19 @@ def forget_frame(case: ChecksCase, dice: random.Random) -> Spoilt | None:  # noq
 def mutate(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check empties what it looks through."""
     return _spoil(
-        case, dice, lambda source, _: source.replace("    return True\n", "    final.pop(sorted(final)[0], None)\n    return True\n")
+        case,
+        dice,
+        lambda source, _: source.replace(
+            "    return True\n", "    final.pop(sorted(final)[0], None)\n    return True\n"
+        ),
     )
 
 
 def answer_number(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check answers with a count instead of yes or no."""
-    return _spoil(case, dice, lambda source, _: source.replace("    return True\n", "    return len(final)\n"))
+    return _spoil(
+        case, dice, lambda source, _: source.replace("    return True\n", "    return len(final)\n")
+    )
 
 
 def answer_nothing(case: ChecksCase, dice: random.Random) -> Spoilt | None:
@@ -72,18 +87,33 @@ def answer_nothing(case: ChecksCase, dice: random.Random) -> Spoilt | None:
 def invert(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check says yes where it should say no."""
     swap = {"True": "False", "False": "True"}
-    return _spoil(case, dice, lambda source, _: re.sub(r"return (True|False)", lambda found: f"return {swap[found[1]]}", source))
+    return _spoil(
+        case,
+        dice,
+        lambda source, _: re.sub(
+            r"return (True|False)", lambda found: f"return {swap[found[1]]}", source
+        ),
+    )
 
 
 def raise_on_absent(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check takes for granted that a new row is there, and fails where it is not."""
-    return _spoil(case, dice, lambda source, _: re.sub(r"if len\(new\) != ([1-9]):", r"if new[\1 - 1] is None:", source), goals=True)
+    return _spoil(
+        case,
+        dice,
+        lambda source, _: re.sub(r"if len\(new\) != ([1-9]):", r"if new[\1 - 1] is None:", source),
+        goals=True,
+    )
 
 
 def raise_name(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check reads a name that nobody defined."""
     return _spoil(
-        case, dice, lambda source, _: source.replace("in final.get(", "in final_state.get(").replace("= final.get(", "= final_state.get(")
+        case,
+        dice,
+        lambda source, _: source.replace("in final.get(", "in final_state.get(").replace(
+            "= final.get(", "= final_state.get("
+        ),
     )
 
 
@@ -91,19 +121,34 @@ def ask_order(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check takes the last row for the new one."""
     found = r'new = \[row for key, row in final\.get\("(\w+)", \{\}\)\.items\(\) if key not in initial\["\1"\]\]\n    if len\(new\) != 1'
     return _spoil(
-        case, dice, lambda source, _: re.sub(found, r'new = list(final["\1"].values())[-1:]\n    if len(new) != 1', source), goals=True
+        case,
+        dice,
+        lambda source, _: re.sub(
+            found, r'new = list(final["\1"].values())[-1:]\n    if len(new) != 1', source
+        ),
+        goals=True,
     )
 
 
 def ask_value_of_chance(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check asks for a generated id."""
     wanted = r'if sum(row["id"] == "row_00000001" and \1 for row in new)'
-    return _spoil(case, dice, lambda source, _: re.sub(r"if sum\((.*) for row in new\)", wanted, source), goals=True)
+    return _spoil(
+        case,
+        dice,
+        lambda source, _: re.sub(r"if sum\((.*) for row in new\)", wanted, source),
+        goals=True,
+    )
 
 
-def pair_lists(clean: list[WrittenCheck], faulty: list[WrittenCheck], asked: ChecksInput) -> tuple[Pair, ...]:
+def pair_lists(
+    clean: list[WrittenCheck], faulty: list[WrittenCheck], asked: ChecksInput
+) -> tuple[Pair, ...]:
     """Both lists heard on the same ends."""
-    traces = [Trace({"initial": asked.initial_state, "final": end}, (Call(name="judge", arguments={}),)) for end in list_ends(asked)]
+    traces = [
+        Trace({"initial": asked.initial_state, "final": end}, (Call(name="judge", arguments={}),))
+        for end in list_ends(asked)
+    ]
     one, other = _open_court(clean), _open_court(faulty)
     return tuple((Play(one, each), Play(other, each)) for each in traces)
 
@@ -119,7 +164,11 @@ def _sample_wrong(asked: ChecksInput) -> Iterator[State]:
     end = _end(asked)
     yield {name: dict(reversed(rows.items())) for name, rows in end.items()}
     for name, rows in end.items():
-        untouched = [key for key, row in rows.items() if asked.initial_state.get(name, {}).get(key) == row and len(row) > 1]
+        untouched = [
+            key
+            for key, row in rows.items()
+            if asked.initial_state.get(name, {}).get(key) == row and len(row) > 1
+        ]
         if untouched:
             touched = deepcopy(end)
             touched[name][untouched[0]][list(rows[untouched[0]])[-1]] = "touched"
@@ -139,12 +188,19 @@ def _end(asked: ChecksInput, without: int = -1) -> State:
 
 
 def _open_court(checks: list[WrittenCheck]) -> PlannedProgram:
-    parts = [each.source.replace("def check(", f"def check_{number}(", 1) for number, each in enumerate(checks)]
+    parts = [
+        each.source.replace("def check(", f"def check_{number}(", 1)
+        for number, each in enumerate(checks)
+    ]
     names = ", ".join(f"check_{number}" for number in range(len(checks)))
-    return PlannedProgram("\n\n".join([*parts, f"CHECKS = [{names}]\n"]) + COURT, "Court", {"judge": "query"})
+    return PlannedProgram(
+        "\n\n".join([*parts, f"CHECKS = [{names}]\n"]) + COURT, "Court", {"judge": "query"}
+    )
 
 
-def _spoil(case: ChecksCase, dice: random.Random, spoil: Spoil, goals: bool = False) -> Spoilt | None:
+def _spoil(
+    case: ChecksCase, dice: random.Random, spoil: Spoil, goals: bool = False
+) -> Spoilt | None:
     """Spoil one check, in an order that chance decides."""
     numbers = list(range(len(case.reply.checks) - goals))
     dice.shuffle(numbers)
@@ -153,13 +209,21 @@ def _spoil(case: ChecksCase, dice: random.Random, spoil: Spoil, goals: bool = Fa
         source = spoil(check.source, dice)
         if source != check.source:
             spoilt = check.model_copy(update={"source": source})
-            return _keep(case, [spoilt if index == number else each for index, each in enumerate(case.reply.checks)])
+            return _keep(
+                case,
+                [
+                    spoilt if index == number else each
+                    for index, each in enumerate(case.reply.checks)
+                ],
+            )
     return None
 
 
 def _keep(case: ChecksCase, checks: list[WrittenCheck]) -> Spoilt:
     reply = case.reply.model_copy(update={"checks": checks}).model_dump(mode="json")
-    return Spoilt(reply, pair_lists(list(case.reply.checks), checks, ChecksInput.model_validate(case.asked)))
+    return Spoilt(
+        reply, pair_lists(list(case.reply.checks), checks, ChecksInput.model_validate(case.asked))
+    )
 
 
 def _head(source: str) -> str:

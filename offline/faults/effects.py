@@ -25,7 +25,9 @@ _MADE_ID = re.compile(r'"id": new_id\("(\w+)"\)')
 
 def forget_effect(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """One of the things a change must do is left undone."""
-    return _spoil_line(case, dice, lambda line: () if _ASSIGNED.match(line) or _COUNTED.match(line) else None)
+    return _spoil_line(
+        case, dice, lambda line: () if _ASSIGNED.match(line) or _COUNTED.match(line) else None
+    )
 
 
 def overwrite_total(case: ProgramCase, dice: random.Random) -> Spoilt | None:
@@ -59,7 +61,11 @@ def set_wrong_status(case: ProgramCase, dice: random.Random) -> Spoilt | None:
 
     def confuse(line: str) -> tuple[str, ...] | None:
         found = re.match(rf'^{INDENT}(\w+)\["status"\] = "([^"]+)"$', line)
-        return (f'{INDENT}{found[1]}["status"] = "{words.get(found[2], found[2].upper())}"',) if found else None
+        return (
+            (f'{INDENT}{found[1]}["status"] = "{words.get(found[2], found[2].upper())}"',)
+            if found
+            else None
+        )
 
     return _spoil_line(case, dice, confuse)
 
@@ -73,7 +79,14 @@ def number_rows(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """Ids are counted instead of asked for, so they can be guessed and may come twice."""
     for operation, method, trials in _list_done(case, dice):
         kept = next((found for line in method.effects if (found := _KEPT.match(line))), None)
-        effects = tuple(_MADE_ID.sub(rf'"id": f"\1_{{len(self.{kept[1]}) + 1:03d}}"', line) for line in method.effects) if kept else ()
+        effects = (
+            tuple(
+                _MADE_ID.sub(rf'"id": f"\1_{{len(self.{kept[1]}) + 1:03d}}"', line)
+                for line in method.effects
+            )
+            if kept
+            else ()
+        )
         if effects and effects != method.effects:
             assert operation.effect == "change"
             return finish(case, replace(method, effects=effects), trials)
@@ -84,8 +97,16 @@ def answer_stale(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """What is returned was read before the change."""
     for _, method, trials in _list_done(case, dice):
         found = re.match(rf"^{INDENT}return dict\((\w+)\)$", method.ending)
-        if found and method.effects and any(line.startswith(f"{INDENT}{found[1]} = self._find(") for line in method.opening):
-            early = replace(method, effects=(f"{INDENT}before = dict({found[1]})", *method.effects), ending=f"{INDENT}return before")
+        if (
+            found
+            and method.effects
+            and any(line.startswith(f"{INDENT}{found[1]} = self._find(") for line in method.opening)
+        ):
+            early = replace(
+                method,
+                effects=(f"{INDENT}before = dict({found[1]})", *method.effects),
+                ending=f"{INDENT}return before",
+            )
             return finish(case, early, trials)
     return None
 
@@ -107,12 +128,15 @@ def read_clock_once(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     return _spoil_clock(case, dice, "STARTED", "STARTED = datetime.now()\n\n", later=3 * _DAY)
 
 
-def _spoil_clock(case: ProgramCase, dice: random.Random, moment: str, constant: str = "", later: float = 0.0) -> Spoilt | None:
+def _spoil_clock(
+    case: ProgramCase, dice: random.Random, moment: str, constant: str = "", later: float = 0.0
+) -> Spoilt | None:
     """Where the session's clock is asked; in a program that never does, a change notes its day, which is right as long as it asks."""
     for right, trials in [*_list_timed(case, dice), *_list_noting(case, dice)]:
         spoilt = replace(right, effects=tuple(line.replace(_NOW, moment) for line in right.effects))
         clean, faulty = (
-            case.render(_import_datetime(put_method(case.version.source, one), more)) for one, more in ((right, ""), (spoilt, constant))
+            case.render(_import_datetime(put_method(case.version.source, one), more))
+            for one, more in ((right, ""), (spoilt, constant))
         )
         reply = case.reply.model_copy(update={"source": faulty.source}).model_dump(mode="json")
         traces = [replace(case.trace(each), later=later) for each in trials[:MOST_TRACES]]
@@ -130,18 +154,36 @@ def _list_timed(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Method
     """Changes that write what day it is."""
     for _, method, trials in _list_done(case, dice):
         if any("now()" in line for line in method.effects):
-            yield replace(method, effects=tuple(line.replace("now()", _NOW) for line in method.effects)), trials
+            yield (
+                replace(
+                    method, effects=tuple(line.replace("now()", _NOW) for line in method.effects)
+                ),
+                trials,
+            )
 
 
-def _list_noting(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Method, list[RuleTrial]]]:
+def _list_noting(
+    case: ProgramCase, dice: random.Random
+) -> Iterator[tuple[Method, list[RuleTrial]]]:
     """Changes of a row that is returned, with a note of their day."""
     for _, method, trials in _list_done(case, dice):
         found = re.match(rf"^{INDENT}return dict\((\w+)\)$", method.ending)
         if found and method.effects:
-            yield replace(method, effects=(*method.effects, f'{INDENT}{found[1]}["noted_on"] = {_NOW}.date().isoformat()')), trials
+            yield (
+                replace(
+                    method,
+                    effects=(
+                        *method.effects,
+                        f'{INDENT}{found[1]}["noted_on"] = {_NOW}.date().isoformat()',
+                    ),
+                ),
+                trials,
+            )
 
 
-def _spoil_line(case: ProgramCase, dice: random.Random, spoil: Callable[[str], tuple[str, ...] | None]) -> Spoilt | None:
+def _spoil_line(
+    case: ProgramCase, dice: random.Random, spoil: Callable[[str], tuple[str, ...] | None]
+) -> Spoilt | None:
     """Spoil one line of one change that a trial carries out."""
     for _, method, trials in _list_done(case, dice):
         numbers = list(range(len(method.effects)))
@@ -153,7 +195,9 @@ def _spoil_line(case: ProgramCase, dice: random.Random, spoil: Callable[[str], t
     return None
 
 
-def _list_done(case: ProgramCase, dice: random.Random) -> Iterator[tuple[Operation, Method, list[RuleTrial]]]:
+def _list_done(
+    case: ProgramCase, dice: random.Random
+) -> Iterator[tuple[Operation, Method, list[RuleTrial]]]:
     """Changes, their methods, and trials that carry them out."""
     methods = cut_methods(case.version.source)
     for operation in shuffle(case.domain.changes, dice):

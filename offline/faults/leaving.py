@@ -24,23 +24,37 @@ def reveal_in_request(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     if not plain:
         return None
     value = dice.choice(plain).value
-    return _finish(case, f"The request says {value!r} itself.", request=f"{case.reply.request} I think it is {value}.")
+    return _finish(
+        case,
+        f"The request says {value!r} itself.",
+        request=f"{case.reply.request} I think it is {value}.",
+    )
 
 
 def ask_for_nothing(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """Nothing must be said, so doing nothing is enough."""
-    return _finish(case, "Nothing must be said and nothing done.", tell=[]) if case.reply.tell else None
+    return (
+        _finish(case, "Nothing must be said and nothing done.", tell=[])
+        if case.reply.tell
+        else None
+    )
 
 
 def answer_wrongly(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """What must be said is not what the state holds."""
-    wrong = [(number, each) for number, each in enumerate(case.reply.tell) if each.rivals and each.kind in ("text", "number", "date")]
+    wrong = [
+        (number, each)
+        for number, each in enumerate(case.reply.tell)
+        if each.rivals and each.kind in ("text", "number", "date")
+    ]
     if not wrong:
         return None
     number, fact = dice.choice(wrong)
     other = dice.choice(fact.rivals)
     told = [*case.reply.tell]
-    told[number] = fact.model_copy(update={"value": other, "rivals": [each for each in fact.rivals if each != other]})
+    told[number] = fact.model_copy(
+        update={"value": other, "rivals": [each for each in fact.rivals if each != other]}
+    )
     return _finish(
         case,
         f"{fact.name} is {fact.value!r}, not {other!r}.",
@@ -51,10 +65,16 @@ def answer_wrongly(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
 
 def recite_everything(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The last words recite whatever might be asked for."""
-    rivals = [str(each) for fact in case.reply.tell if fact.kind != "pattern" for each in fact.rivals]
+    rivals = [
+        str(each) for fact in case.reply.tell if fact.kind != "pattern" for each in fact.rivals
+    ]
     if not rivals:
         return None
-    return _finish(case, "The last words hold rivals of what must be said.", say=f"{case.reply.say} Or {', or '.join(rivals)}.")
+    return _finish(
+        case,
+        "The last words hold rivals of what must be said.",
+        say=f"{case.reply.say} Or {', or '.join(rivals)}.",
+    )
 
 
 def ask_for_common_words(case: ScenarioCase, dice: random.Random) -> Spoilt | None:

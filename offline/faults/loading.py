@@ -13,7 +13,9 @@ ProgramCase = FaultCase[ProgramReply]
 def break_syntax(case: ProgramCase, dice: random.Random) -> Spoilt:
     """Lose the colon at the end of one `def` line."""
     lines = case.version.source.split("\n")
-    spot = dice.choice([number for number, line in enumerate(lines) if line.lstrip().startswith("def ")])
+    spot = dice.choice(
+        [number for number, line in enumerate(lines) if line.lstrip().startswith("def ")]
+    )
     lines[spot] = lines[spot].removesuffix(":")
     return _finish(case, "\n".join(lines))
 
@@ -21,14 +23,25 @@ def break_syntax(case: ProgramCase, dice: random.Random) -> Spoilt:
 def forget_import(case: ProgramCase, dice: random.Random) -> Spoilt:
     """A name is used and not imported."""
     lines = case.version.source.split("\n")
-    spots = [number for number, line in enumerate(lines) if re.match(r"(import copy|from datetime|from typing)", line)]
+    spots = [
+        number
+        for number, line in enumerate(lines)
+        if re.match(r"(import copy|from datetime|from typing)", line)
+    ]
     del lines[dice.choice(spots)]
     return _finish(case, "\n".join(lines))
 
 
 def import_strange(case: ProgramCase, dice: random.Random) -> Spoilt:
     """A library is imported that is not there."""
-    library = dice.choice(("import pandas as pd", "from dateutil import parser", "import pytz", "from pydantic import BaseModel"))
+    library = dice.choice(
+        (
+            "import pandas as pd",
+            "from dateutil import parser",
+            "import pytz",
+            "from pydantic import BaseModel",
+        )
+    )
     return _finish(case, case.version.source.replace("from typing", f"{library}\nfrom typing", 1))
 
 
@@ -36,7 +49,10 @@ def rename_tool(case: ProgramCase, dice: random.Random) -> Spoilt:
     """The class offers a tool under another name than was planned."""
     name = dice.choice(list(case.domain.operations))
     verb, *rest = name.split("_")
-    return _finish(case, case.version.source.replace(f"def {name}(", f"def {'_'.join([verb + 's', *rest])}(", 1))
+    return _finish(
+        case,
+        case.version.source.replace(f"def {name}(", f"def {'_'.join([verb + 's', *rest])}(", 1),
+    )
 
 
 def add_tool(case: ProgramCase, dice: random.Random) -> Spoilt:
@@ -51,7 +67,12 @@ def forget_type(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     for operation in shuffle(case.domain.operations.values(), dice):
         if operation.takes:
             name = dice.choice(operation.takes).name
-            return _finish(case, _edit_method(case.version.source, operation.name, rf"\b{name}: (str|int|float)", name))
+            return _finish(
+                case,
+                _edit_method(
+                    case.version.source, operation.name, rf"\b{name}: (str|int|float)", name
+                ),
+            )
     return None
 
 
@@ -72,13 +93,20 @@ def hold_set(case: ProgramCase, dice: random.Random) -> Spoilt:
     """The state holds what JSON has no word for."""
     name = dice.choice(("seen", "log", "touched"))
     constructor = "def __init__(self, state: dict[str, Any]) -> None:"
-    return _finish(case, case.version.source.replace(constructor, f"{constructor}\n        self.{name}: set[str] = set()", 1))
+    return _finish(
+        case,
+        case.version.source.replace(
+            constructor, f"{constructor}\n        self.{name}: set[str] = set()", 1
+        ),
+    )
 
 
 def ignore_state(case: ProgramCase, dice: random.Random) -> Spoilt:
     """A collection starts empty, whatever the state says."""
     name = dice.choice(list(case.domain.collections))
-    return _finish(case, case.version.source.replace(f'copy.deepcopy(state.get("{name}", {{}}))', "{}", 1))
+    return _finish(
+        case, case.version.source.replace(f'copy.deepcopy(state.get("{name}", {{}}))', "{}", 1)
+    )
 
 
 def _edit_method(source: str, name: str, pattern: str, text: str) -> str:
@@ -94,4 +122,7 @@ def _finish(case: ProgramCase, source: str) -> Spoilt:
 
 def _any_trace(case: ProgramCase) -> list[Trace]:
     """One trial per tool."""
-    return [case.trace(each) for each in {each.call.name: each for each in reversed(case.tried[1])}.values()]
+    return [
+        case.trace(each)
+        for each in {each.call.name: each for each in reversed(case.tried[1])}.values()
+    ]

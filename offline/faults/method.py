@@ -51,7 +51,13 @@ class Method:
     @property
     def lines(self) -> list[str]:
         """As it stands in the program."""
-        return [self.head, *self.opening, *(line for each in self.guards for line in each.lines), *self.effects, self.ending]
+        return [
+            self.head,
+            *self.opening,
+            *(line for each in self.guards for line in each.lines),
+            *self.effects,
+            self.ending,
+        ]
 
     def without(self, guard: GuardClause) -> "Method":
         """The method that does not refuse this; what was looked up for it is, since other lines may need that."""
@@ -66,7 +72,9 @@ class Method:
         """The method that changes before it refuses; lookups stay before both."""
         looked = (line for each in self.guards for line in each.lookups)
         guards = tuple(replace(each, lookups=()) for each in self.guards)
-        return replace(self, opening=(*self.opening, *looked, *self.effects), guards=guards, effects=())
+        return replace(
+            self, opening=(*self.opening, *looked, *self.effects), guards=guards, effects=()
+        )
 
     def with_guard(self, old: GuardClause, new: GuardClause) -> "Method":
         """The method with another refusal in this one's place."""
@@ -80,7 +88,11 @@ class Method:
 def cut_methods(source: str) -> dict[str, Method]:
     """Every tool's method."""
     chunks = re.split(r"\n(?=    def )", source)[1:]
-    methods = (_cut(chunk.rstrip("\n").split("\n")) for chunk in chunks if not chunk.startswith("    def _"))
+    methods = (
+        _cut(chunk.rstrip("\n").split("\n"))
+        for chunk in chunks
+        if not chunk.startswith("    def _")
+    )
     return {each.name: each for each in methods}
 
 
@@ -109,10 +121,19 @@ def _cut(lines: list[str]) -> Method:
 
 def _find_guards(lines: list[str]) -> Iterator[int]:
     for number in range(len(lines) - 1):
-        if lines[number].startswith(f"{INDENT}if ") and lines[number + 1].startswith(f"{INDENT}    raise "):
+        if lines[number].startswith(f"{INDENT}if ") and lines[number + 1].startswith(
+            f"{INDENT}    raise "
+        ):
             yield number
 
 
 def _end_of_lookups(lines: list[str]) -> int:
-    last = max((number for number, line in enumerate(lines) if line.endswith('"""') or " = self._find(" in line), default=-1)
+    last = max(
+        (
+            number
+            for number, line in enumerate(lines)
+            if line.endswith('"""') or " = self._find(" in line
+        ),
+        default=-1,
+    )
     return last + 1

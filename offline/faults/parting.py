@@ -21,21 +21,31 @@ def leave_method_out(case: MethodsCase, dice: random.Random) -> Spoilt:
     wanted: list[str] = case.asked["wanted"]
     gone = dice.choice(wanted)
     left = [name for name in wanted if name != gone]
-    return _make_spoilt(cut_methods(write_program(case.domain), left), "A tool that was asked for is not there.")
+    return _make_spoilt(
+        cut_methods(write_program(case.domain), left), "A tool that was asked for is not there."
+    )
 
 
 def change_signature(case: MethodsCase, dice: random.Random) -> Spoilt | None:
     """A parameter is called otherwise than the method goes on to call it."""
-    takes = [each for each in re.findall(r"def \w+\(self, (\w+):", case.reply.source) if len(each) > 2]
+    takes = [
+        each for each in re.findall(r"def \w+\(self, (\w+):", case.reply.source) if len(each) > 2
+    ]
     if not takes:
         return None
     name = dice.choice(takes)
-    return _make_spoilt(case.reply.source.replace(f"(self, {name}:", f"(self, the_{name}:", 1), f"{name} is no parameter any more.")
+    return _make_spoilt(
+        case.reply.source.replace(f"(self, {name}:", f"(self, the_{name}:", 1),
+        f"{name} is no parameter any more.",
+    )
 
 
 def write_functions(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Functions instead of methods: there is no self."""
-    return _make_spoilt(case.reply.source.replace("(self, ", "(").replace("(self)", "()"), "The methods take no self.")
+    return _make_spoilt(
+        case.reply.source.replace("(self, ", "(").replace("(self)", "()"),
+        "The methods take no self.",
+    )
 
 
 def write_class_again(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
@@ -46,7 +56,10 @@ def write_class_again(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa
 def stop_short(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Somewhere in the middle it says that the rest is alike."""
     lines = case.reply.source.split("\n")
-    return _make_spoilt("\n".join([*lines[: len(lines) // 2], "        # ... the rest as above"]), "Half of the methods are not there.")
+    return _make_spoilt(
+        "\n".join([*lines[: len(lines) // 2], "        # ... the rest as above"]),
+        "Half of the methods are not there.",
+    )
 
 
 def stub_tools(case: SkeletonCase, dice: random.Random) -> Spoilt:
@@ -54,7 +67,10 @@ def stub_tools(case: SkeletonCase, dice: random.Random) -> Spoilt:
     name = dice.choice(list(case.domain.operations))
     stub = f'\n    def {name}(self) -> dict[str, Any]:\n        """To be written."""\n        raise NotImplementedError\n'
     words = "A tool is there twice, once empty."
-    return Spoilt(case.reply.model_copy(update={"source": case.reply.source + stub}).model_dump(mode="json"), words=words)
+    return Spoilt(
+        case.reply.model_copy(update={"source": case.reply.source + stub}).model_dump(mode="json"),
+        words=words,
+    )
 
 
 def in_skeleton(plant: PlantProgram) -> Plant[ProgramReply]:
@@ -75,7 +91,11 @@ def _in_part(plant: PlantProgram, cut: Callable[[str, FaultCase[Any]], str]) -> 
             return None
         reply = {**case.reply.model_dump(mode="json"), "source": cut(spoilt.reply["source"], case)}
         reply |= {"class_name": spoilt.reply["class_name"]} if "class_name" in reply else {}
-        return Spoilt(reply, spoilt.pairs, spoilt.words) if reply != case.reply.model_dump(mode="json") else None
+        return (
+            Spoilt(reply, spoilt.pairs, spoilt.words)
+            if reply != case.reply.model_dump(mode="json")
+            else None
+        )
 
     return planted
 

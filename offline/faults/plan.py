@@ -35,16 +35,26 @@ def contradict_rule(case: BlueprintCase, dice: random.Random) -> Spoilt | None:
         return None
     rule = dice.choice(numbered)
     other = re.sub(r"\d+", lambda found: str(int(found[0]) + 2), rule, count=1)
-    return _make_spoilt(case, {"rules": [*case.reply.rules, other]}, f"Both are told: {rule!r} and {other!r}.")
+    return _make_spoilt(
+        case, {"rules": [*case.reply.rules, other]}, f"Both are told: {rule!r} and {other!r}."
+    )
 
 
 def change_limit(case: BlueprintCase, dice: random.Random) -> Spoilt | None:
     """A limit in the rules is higher than was meant."""
-    names = [name for name in case.domain.limits if write_blueprint(_raise_limit(case.domain, name)).rules != case.reply.rules]
+    names = [
+        name
+        for name in case.domain.limits
+        if write_blueprint(_raise_limit(case.domain, name)).rules != case.reply.rules
+    ]
     dice.shuffle(names)
     for name in names:
         lax = _raise_limit(case.domain, name)
-        met = [each for each in case.tried[1] if each.code and _mentions(case.domain.operations[each.call.name], name, each.code)]
+        met = [
+            each
+            for each in case.tried[1]
+            if each.code and _mentions(case.domain.operations[each.call.name], name, each.code)
+        ]
         if met:
             return _build(case, {"rules": write_blueprint(lax).rules}, lax, met)
     return None
@@ -67,16 +77,26 @@ def plan_twice(case: BlueprintCase, dice: random.Random) -> Spoilt:
 
 def plan_more(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """A tool is planned for something that no collection and no rule speaks of."""
-    name = dice.choice(("send_notification", "export_report", "generate_invoice_pdf", "sync_external_system"))
+    name = dice.choice(
+        ("send_notification", "export_report", "generate_invoice_pdf", "sync_external_system")
+    )
     tool = {"name": name, "description": "Does what the office needs besides.", "effect": "change"}
-    return _make_spoilt(case, {"tools": [*_dump_tools(case), tool]}, f"No collection holds anything that {name} could change.")
+    return _make_spoilt(
+        case,
+        {"tools": [*_dump_tools(case), tool]},
+        f"No collection holds anything that {name} could change.",
+    )
 
 
 def swap_effect(case: BlueprintCase, dice: random.Random) -> Spoilt:
     """A tool that writes is planned as one that reads."""
     name = dice.choice([each.name for each in case.domain.changes])
-    tools = [each | {"effect": "query"} if each["name"] == name else each for each in _dump_tools(case)]
-    return _make_spoilt(case, {"tools": tools}, f"{name} changes records and is planned as a query.")
+    tools = [
+        each | {"effect": "query"} if each["name"] == name else each for each in _dump_tools(case)
+    ]
+    return _make_spoilt(
+        case, {"tools": tools}, f"{name} changes records and is planned as a query."
+    )
 
 
 def omit_collection(case: BlueprintCase, dice: random.Random) -> Spoilt:
@@ -92,7 +112,9 @@ def omit_attribute(case: BlueprintCase, dice: random.Random) -> Spoilt:
     attribute = dice.choice(case.reply.collections[name][1:])
     left = [each for each in case.reply.collections[name] if each != attribute]
     return _make_spoilt(
-        case, {"collections": case.reply.collections | {name: left}}, f"{name} have no {attribute}, which the operations use."
+        case,
+        {"collections": case.reply.collections | {name: left}},
+        f"{name} have no {attribute}, which the operations use.",
     )
 
 
@@ -113,7 +135,10 @@ def _make_spoilt(case: BlueprintCase, update: Json, words: str) -> Spoilt:
 def _build(case: BlueprintCase, update: Json, lax: Domain, met: Iterable[RuleTrial]) -> Spoilt:
     """The blueprint, and the program that keeps to it, on calls that the rule as it was meant refuses."""
     version = case.render(write_program(lax))
-    return Spoilt(case.reply.model_dump(mode="json") | update, case.pair(version, map(case.trace, filter(_is_met, met))))
+    return Spoilt(
+        case.reply.model_dump(mode="json") | update,
+        case.pair(version, map(case.trace, filter(_is_met, met))),
+    )
 
 
 def _is_met(trial: RuleTrial) -> bool:
@@ -122,7 +147,8 @@ def _is_met(trial: RuleTrial) -> bool:
 
 def _without_rule(domain: Domain, told: str) -> Domain:
     operations = {
-        name: replace(each, must=tuple(rule for rule in each.must if rule.rule != told)) for name, each in domain.operations.items()
+        name: replace(each, must=tuple(rule for rule in each.must if rule.rule != told))
+        for name, each in domain.operations.items()
     }
     return replace(domain, operations=operations)
 
@@ -133,4 +159,7 @@ def _raise_limit(domain: Domain, name: str) -> Domain:
 
 def _mentions(operation: Operation, limit: str, code: str) -> bool:
     in_rules = any(each.code == code and limit in each.that for each in operation.must)
-    return in_rules or any(limit in (each.between or ()) and code == f"{each.name}_out_of_range" for each in operation.takes)
+    return in_rules or any(
+        limit in (each.between or ()) and code == f"{each.name}_out_of_range"
+        for each in operation.takes
+    )

@@ -14,7 +14,13 @@ _LISTS = ("looks_at", "sets")
 def sort_otherwise(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
     """Two tools say that a column holds different things."""
     tools = _dump(case)
-    told = [one for tool in tools for part in _LISTS for one in tool[part] if one["sort"] in ("whole", "decimal")]
+    told = [
+        one
+        for tool in tools
+        for part in _LISTS
+        for one in tool[part]
+        if one["sort"] in ("whole", "decimal")
+    ]
     often = [one for one in told if sum(other["of"] == one["of"] for other in told) > 1]
     if not often:
         return None
@@ -26,11 +32,18 @@ def sort_otherwise(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
 def refer_nowhere(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
     """A column refers to a table that no tool speaks of."""
     tools = _dump(case)
-    owned = sorted({one["of"] for tool in tools for part in _LISTS for one in tool[part] if one["refers"]})
+    owned = sorted(
+        {one["of"] for tool in tools for part in _LISTS for one in tool[part] if one["refers"]}
+    )
     if not owned:
         return None
     wanted = dice.choice(owned)
-    for one in (one for tool in tools for one in (*tool["takes"].values(), *tool["looks_at"], *tool["sets"]) if one["of"] == wanted):
+    for one in (
+        one
+        for tool in tools
+        for one in (*tool["takes"].values(), *tool["looks_at"], *tool["sets"])
+        if one["of"] == wanted
+    ):
         one["refers"] += "_list"
     return _make_spoilt(case, tools, f"{wanted} refers to a table that is not there.")
 
@@ -38,7 +51,12 @@ def refer_nowhere(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
 def leave_unset(case: ToolsetCase, dice: random.Random) -> Spoilt | None:
     """A tool makes a row and does not set all of it."""
     tools = _dump(case)
-    makers = [(tool, one) for tool in tools for one in tool["sets"] if one["of"].partition(".")[0] in tool["makes"]]
+    makers = [
+        (tool, one)
+        for tool in tools
+        for one in tool["sets"]
+        if one["of"].partition(".")[0] in tool["makes"]
+    ]
     if not makers:
         return None
     tool, one = dice.choice(makers)

@@ -21,12 +21,18 @@ _MATCH = re.compile(r"\.strip\(\)\.lower\(\) in (row\[\"\w+\"\])\.lower\(\)")
 
 def order_by_chance(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """Rows come in the order of a set, which another process has otherwise."""
-    return _spoil_ending(case, dice, lambda line: _ALL_ROWS.sub(r"for row in [self.\1[key] for key in set(self.\1)]", line))
+    return _spoil_ending(
+        case,
+        dice,
+        lambda line: _ALL_ROWS.sub(r"for row in [self.\1[key] for key in set(self.\1)]", line),
+    )
 
 
 def pass_over_last(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """The last row is never looked at."""
-    return _spoil_ending(case, dice, lambda line: _ALL_ROWS.sub(r"for row in list(self.\1.values())[:-1]", line))
+    return _spoil_ending(
+        case, dice, lambda line: _ALL_ROWS.sub(r"for row in list(self.\1.values())[:-1]", line)
+    )
 
 
 def find_first_only(case: ProgramCase, dice: random.Random) -> Spoilt | None:
@@ -54,7 +60,9 @@ def write_on_read(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     return None
 
 
-def _spoil_ending(case: ProgramCase, dice: random.Random, spoil: Callable[[str], str]) -> Spoilt | None:
+def _spoil_ending(
+    case: ProgramCase, dice: random.Random, spoil: Callable[[str], str]
+) -> Spoilt | None:
     for method, _ in _list_queries(case, dice):
         ending = spoil(method.ending)
         if ending != method.ending:
@@ -63,26 +71,38 @@ def _spoil_ending(case: ProgramCase, dice: random.Random, spoil: Callable[[str],
     return None
 
 
-def _spoil_search(case: ProgramCase, dice: random.Random, pattern: str, ask: Callable[[str], str]) -> Spoilt | None:
+def _spoil_search(
+    case: ProgramCase, dice: random.Random, pattern: str, ask: Callable[[str], str]
+) -> Spoilt | None:
     """Spoil how a text is compared, and ask for it in another spelling than the one it has."""
     for method, trials in _list_queries(case, dice):
         source = put_method(case.version.source, _search_otherwise(method, pattern))
         if source != case.version.source:
-            return finish(case, _search_otherwise(method, pattern), [_respell(each, ask) for each in trials])
+            return finish(
+                case, _search_otherwise(method, pattern), [_respell(each, ask) for each in trials]
+            )
     return None
 
 
 def _search_otherwise(method: Method, pattern: str) -> Method:
-    guards = tuple(replace(each, condition=_MATCH.sub(pattern, each.condition)) for each in method.guards)
+    guards = tuple(
+        replace(each, condition=_MATCH.sub(pattern, each.condition)) for each in method.guards
+    )
     return replace(method, guards=guards, ending=_MATCH.sub(pattern, method.ending))
 
 
 def _respell(trial: RuleTrial, ask: Callable[[str], str]) -> RuleTrial:
-    arguments = {name: ask(value) if isinstance(value, str) else value for name, value in trial.call.arguments.items()}
+    arguments = {
+        name: ask(value) if isinstance(value, str) else value
+        for name, value in trial.call.arguments.items()
+    }
     return replace(trial, call=trial.call.model_copy(update={"arguments": arguments}))
 
 
 def _list_queries(case: ProgramCase, dice: random.Random) -> list[tuple[Method, list[RuleTrial]]]:
     methods = cut_methods(case.version.source)
     queries = (each for each in case.domain.operations.values() if each.effect == "query")
-    return [(methods[each.name], case.find_trials(each.name, succeeds)) for each in shuffle(queries, dice)]
+    return [
+        (methods[each.name], case.find_trials(each.name, succeeds))
+        for each in shuffle(queries, dice)
+    ]

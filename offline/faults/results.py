@@ -17,7 +17,12 @@ def uses_results(case: FaultCase[Any]) -> bool:
 
 def find_uses(reply: ScenarioReply) -> list[tuple[int, str]]:
     """Places of calls and names of arguments that are results of earlier calls."""
-    return [(place, name) for place, call in enumerate(reply.oracle) for name, value in call.arguments.items() if is_reference(value)]
+    return [
+        (place, name)
+        for place, call in enumerate(reply.oracle)
+        for name, value in call.arguments.items()
+        if is_reference(value)
+    ]
 
 
 def invent_result(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
@@ -29,9 +34,14 @@ def invent_result(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     collection = next(each.row for each in operation.takes if each.name == name)
     invented = f"{case.domain.collections[collection].prefixes[0]}_{dice.randrange(16**8):08x}"
     oracle = list(case.reply.oracle)
-    oracle[place] = oracle[place].model_copy(update={"arguments": oracle[place].arguments | {name: invented}})
+    oracle[place] = oracle[place].model_copy(
+        update={"arguments": oracle[place].arguments | {name: invented}}
+    )
     reply = case.reply.model_copy(update={"oracle": oracle})
-    return Spoilt(reply.model_dump(mode="json"), words=f"{name} is {invented!r}, an id that no call of this path has given.")
+    return Spoilt(
+        reply.model_dump(mode="json"),
+        words=f"{name} is {invented!r}, an id that no call of this path has given.",
+    )
 
 
 ON_RESULTS: Mapping[str, Callable[[ScenarioCase, random.Random], Spoilt | None]] = {

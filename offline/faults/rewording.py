@@ -14,14 +14,31 @@ RewordCase = FaultCase[RewordReply]
 
 def leak_id(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """The id of a row is said."""
-    ids = sorted({str(value) for call in _list_calls(case) for name, value in call.arguments.items() if name.endswith("_id")})
-    return _make_spoilt(case, f"{case.reply.request} (That is {dice.choice(ids)}.)", "An id is said.") if ids else None
+    ids = sorted(
+        {
+            str(value)
+            for call in _list_calls(case)
+            for name, value in call.arguments.items()
+            if name.endswith("_id")
+        }
+    )
+    return (
+        _make_spoilt(case, f"{case.reply.request} (That is {dice.choice(ids)}.)", "An id is said.")
+        if ids
+        else None
+    )
 
 
 def name_tool(case: RewordCase, dice: random.Random) -> Spoilt | None:
     """A tool is named."""
     tools = sorted({call.name for call in _list_calls(case) if "_" in call.name})
-    return _make_spoilt(case, f"{case.reply.request} Use {dice.choice(tools)} for it.", "A tool is named.") if tools else None
+    return (
+        _make_spoilt(
+            case, f"{case.reply.request} Use {dice.choice(tools)} for it.", "A tool is named."
+        )
+        if tools
+        else None
+    )
 
 
 def name_nobody(case: RewordCase, dice: random.Random) -> Spoilt | None:
@@ -29,7 +46,11 @@ def name_nobody(case: RewordCase, dice: random.Random) -> Spoilt | None:
     told = [value for value in _list_texts(case) if case.reply.request.count(value) == 1]
     if not told:
         return None
-    return _make_spoilt(case, case.reply.request.replace(dice.choice(told), "that one"), "Nothing says which one is meant.")
+    return _make_spoilt(
+        case,
+        case.reply.request.replace(dice.choice(told), "that one"),
+        "Nothing says which one is meant.",
+    )
 
 
 def change_fact(case: RewordCase, dice: random.Random) -> Spoilt | None:
@@ -40,7 +61,10 @@ def change_fact(case: RewordCase, dice: random.Random) -> Spoilt | None:
         return None
     name = dice.choice(told)
     reply = case.reply.model_dump(mode="json")
-    return Spoilt(reply | {"facts": facts | {name: f"{facts[name]} the second"}}, words=f"{name} is another one.")
+    return Spoilt(
+        reply | {"facts": facts | {name: f"{facts[name]} the second"}},
+        words=f"{name} is another one.",
+    )
 
 
 def change_number(case: RewordCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
@@ -49,7 +73,11 @@ def change_number(case: RewordCase, dice: random.Random) -> Spoilt | None:  # no
     if not found:
         return None
     other = str(int(found[0]) + 3)
-    return _make_spoilt(case, case.reply.request[: found.start()] + other + case.reply.request[found.end() :], "A number is another one.")
+    return _make_spoilt(
+        case,
+        case.reply.request[: found.start()] + other + case.reply.request[found.end() :],
+        "A number is another one.",
+    )
 
 
 def _list_calls(case: RewordCase) -> list[Call]:
@@ -57,7 +85,9 @@ def _list_calls(case: RewordCase) -> list[Call]:
 
 
 def _list_texts(case: RewordCase) -> list[str]:
-    return sorted({value for value in case.reply.facts.values() if isinstance(value, str) and len(value) > 3})
+    return sorted(
+        {value for value in case.reply.facts.values() if isinstance(value, str) and len(value) > 3}
+    )
 
 
 def _make_spoilt(case: RewordCase, request: str, words: str) -> Spoilt:

@@ -45,9 +45,15 @@ def miss_by_one(case: ProgramCase, dice: random.Random) -> Spoilt | None:
         method = cut_methods(case.version.source)[operation.name]
         for guard in method.guards:
             condition, faulty = _flip(guard.condition), _loosen(operation, guard.code, case)
-            traces = find_differences(operation, faulty, case.start, dice) if condition and faulty else []
+            traces = (
+                find_differences(operation, faulty, case.start, dice)
+                if condition and faulty
+                else []
+            )
             if traces:
-                return finish_on(case, method.with_guard(guard, replace(guard, condition=condition)), traces)
+                return finish_on(
+                    case, method.with_guard(guard, replace(guard, condition=condition)), traces
+                )
     return None
 
 
@@ -77,7 +83,10 @@ def crash_on_unknown(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     for operation in shuffle(case.domain.operations.values(), dice):
         method = cut_methods(case.version.source)[operation.name]
         trials = case.find_trials(operation.name, lambda code: code.startswith("unknown_"))
-        opening = tuple(re.sub(r"self\._find\((self\.\w+), (\w+), .*\)$", r"\1[\2]", line) for line in method.opening)
+        opening = tuple(
+            re.sub(r"self\._find\((self\.\w+), (\w+), .*\)$", r"\1[\2]", line)
+            for line in method.opening
+        )
         if trials and opening != method.opening:
             return finish(case, replace(method, opening=opening), trials)
     return None
@@ -87,7 +96,11 @@ def refuse_always(case: ProgramCase, dice: random.Random) -> Spoilt | None:
     """A condition is turned round: what is right is refused, what is wrong goes through."""
 
     def turn(method: Method, guard: GuardClause, trial: RuleTrial) -> Method | None:  # noqa: ARG001
-        inner = guard.condition.removeprefix("not ") if guard.condition.startswith("not ") else f"not ({guard.condition})"
+        inner = (
+            guard.condition.removeprefix("not ")
+            if guard.condition.startswith("not ")
+            else f"not ({guard.condition})"
+        )
         return method.with_guard(guard, replace(guard, condition=inner))
 
     return _spoil_guard(case, dice, turn)
@@ -106,21 +119,30 @@ def finish_on(case: ProgramCase, method: Method, traces: Iterable[Trace]) -> Spo
 
 
 def _spoil_guard(
-    case: ProgramCase, dice: random.Random, spoil: Callable[[Method, GuardClause, RuleTrial], Method | None], changes: bool = True
+    case: ProgramCase,
+    dice: random.Random,
+    spoil: Callable[[Method, GuardClause, RuleTrial], Method | None],
+    changes: bool = True,
 ) -> Spoilt | None:
     """Spoil one refusal that a trial has met."""
     for method, guard, trial in _list_met(case, dice, changes):
         spoilt = spoil(method, guard, trial)
         if spoilt is not None:
-            rest = [each for each in case.find_trials(method.name, lambda _: True) if each is not trial]
+            rest = [
+                each for each in case.find_trials(method.name, lambda _: True) if each is not trial
+            ]
             return finish(case, spoilt, [trial, *rest])
     return None
 
 
-def _list_met(case: ProgramCase, dice: random.Random, changes: bool) -> Iterator[tuple[Method, GuardClause, RuleTrial]]:
+def _list_met(
+    case: ProgramCase, dice: random.Random, changes: bool
+) -> Iterator[tuple[Method, GuardClause, RuleTrial]]:
     """Refusals together with a trial that breaks this rule and no other."""
     methods = cut_methods(case.version.source)
-    for operation in shuffle(case.domain.changes if changes else case.domain.operations.values(), dice):
+    for operation in shuffle(
+        case.domain.changes if changes else case.domain.operations.values(), dice
+    ):
         method, trials = methods[operation.name], case.find_trials(operation.name, is_refused)
         guards = list(method.guards)
         dice.shuffle(guards)
@@ -131,23 +153,37 @@ def _list_met(case: ProgramCase, dice: random.Random, changes: bool) -> Iterator
 
 
 def _spoil_refusal(case: ProgramCase, dice: random.Random, statement: str) -> Spoilt | None:
-    return _spoil_guard(case, dice, lambda method, guard, _: method.with_guard(guard, replace(guard, refusal=statement)))
+    return _spoil_guard(
+        case,
+        dice,
+        lambda method, guard, _: method.with_guard(guard, replace(guard, refusal=statement)),
+    )
 
 
 def _flip(condition: str) -> str:
     """The condition with the last of its boundaries moved; empty when it has none."""
     found = re.search(r"(?<= )(>=|<=|<|>)(?= [^<>]*$)", condition)
-    return condition[: found.start()] + _BOUNDARY[found[0]] + condition[found.end() :] if found else ""
+    return (
+        condition[: found.start()] + _BOUNDARY[found[0]] + condition[found.end() :] if found else ""
+    )
 
 
 def _loosen(operation: Operation, code: str, case: ProgramCase) -> Operation | None:
     """The same in the domain model: the operation with this rule's limit, or this value's highest, moved by one."""
     if any(each.code == code and _flip(each.that) for each in operation.must):
-        must = tuple(replace(each, that=_flip(each.that)) if each.code == code else each for each in operation.must)
+        must = tuple(
+            replace(each, that=_flip(each.that)) if each.code == code else each
+            for each in operation.must
+        )
         return replace(operation, must=must)
-    ranged = [each for each in operation.takes if each.between and code == f"{each.name}_out_of_range"]
+    ranged = [
+        each for each in operation.takes if each.between and code == f"{each.name}_out_of_range"
+    ]
     if not ranged or ranged[0].between is None:
         return None
     low, high = (case.domain.bound(each) for each in ranged[0].between)
-    takes = tuple(replace(each, between=(low, high - 1)) if each is ranged[0] else each for each in operation.takes)
+    takes = tuple(
+        replace(each, between=(low, high - 1)) if each is ranged[0] else each
+        for each in operation.takes
+    )
     return replace(operation, takes=takes)

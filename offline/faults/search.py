@@ -22,12 +22,16 @@ LETTERS = ("a", "e", "o", "r")
 """Parts of many names: a search for one of them finds several rows."""
 
 
-def find_differences(clean: Operation, faulty: Operation, start: DomainWorld, dice: random.Random) -> list[Trace]:
+def find_differences(
+    clean: Operation, faulty: Operation, start: DomainWorld, dice: random.Random
+) -> list[Trace]:
     """Calls that one of both operations allows and the other refuses."""
     return list(islice(_search(clean, faulty, start, dice), ENOUGH))
 
 
-def _search(clean: Operation, faulty: Operation, start: DomainWorld, dice: random.Random) -> Iterator[Trace]:
+def _search(
+    clean: Operation, faulty: Operation, start: DomainWorld, dice: random.Random
+) -> Iterator[Trace]:
     for _ in range(DRAWS):
         arguments = sample_arguments(clean, start, start.state, dice, wild=0.2)
         for world in (start, *_edit_states(clean, arguments, start)):
@@ -36,20 +40,31 @@ def _search(clean: Operation, faulty: Operation, start: DomainWorld, dice: rando
                 yield Trace(world.state, (Call(name=clean.name, arguments=arguments),))
 
 
-def _edit_states(operation: Operation, arguments: Arguments, start: DomainWorld) -> Iterator[DomainWorld]:
+def _edit_states(
+    operation: Operation, arguments: Arguments, start: DomainWorld
+) -> Iterator[DomainWorld]:
     """States in which a rule that compares a row's number with something finds both the same."""
     for rule in operation.must:
         match parse_expression(rule.that):
-            case ast.Compare(left=ast.Attribute(value=ast.Name(id=owner), attr=name), comparators=[other]):
+            case ast.Compare(
+                left=ast.Attribute(value=ast.Name(id=owner), attr=name), comparators=[other]
+            ):
                 yield from _set_equal(operation, arguments, start, owner, name, other)
-            case ast.Compare(left=other, comparators=[ast.Attribute(value=ast.Name(id=owner), attr=name)]):
+            case ast.Compare(
+                left=other, comparators=[ast.Attribute(value=ast.Name(id=owner), attr=name)]
+            ):
                 yield from _set_equal(operation, arguments, start, owner, name, other)
             case _:
                 pass
 
 
 def _set_equal(
-    operation: Operation, arguments: Arguments, start: DomainWorld, owner: str, name: str, other: ast.expr
+    operation: Operation,
+    arguments: Arguments,
+    start: DomainWorld,
+    owner: str,
+    name: str,
+    other: ast.expr,
 ) -> Iterator[DomainWorld]:
     bound = {each.local: each for each in operation.takes if each.row}
     world = start.copy()
@@ -59,12 +74,18 @@ def _set_equal(
     except (KeyError, ValueError):
         # The row is unknown, or the rule speaks of what only the program's own lookups bind.
         return
-    if owner in rows and isinstance(value, int | float) and isinstance(rows[owner].get(name), int | float):
+    if (
+        owner in rows
+        and isinstance(value, int | float)
+        and isinstance(rows[owner].get(name), int | float)
+    ):
         rows[owner][name] = value
         yield world
 
 
-def ask_widely(operation: Operation, start: DomainWorld, dice: random.Random, count: int) -> list[Trace]:
+def ask_widely(
+    operation: Operation, start: DomainWorld, dice: random.Random, count: int
+) -> list[Trace]:
     """Permitted calls of a query, those that find most rows first."""
     calls: list[tuple[int, Arguments]] = []
     for number in range(count):
@@ -78,9 +99,15 @@ def ask_widely(operation: Operation, start: DomainWorld, dice: random.Random, co
 
 
 def _count_rows(operation: Operation, arguments: Arguments, start: DomainWorld) -> int:
-    rows = {each.local: start.state[each.row][arguments[each.name]] for each in operation.takes if each.row}
+    rows = {
+        each.local: start.state[each.row][arguments[each.name]]
+        for each in operation.takes
+        if each.row
+    }
     try:
-        found: object = start.value(parse_expression(operation.gives), {**start.domain.bounds, **arguments, **rows})
+        found: object = start.value(
+            parse_expression(operation.gives), {**start.domain.bounds, **arguments, **rows}
+        )
     except (KeyError, ValueError):
         return 0
     return len(cast(list[object], found)) if isinstance(found, list) else 0

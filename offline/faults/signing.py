@@ -13,7 +13,12 @@ MetadataCase = FaultCase[MetadataReply]
 def give_other_type(case: MetadataCase, dice: random.Random) -> Spoilt | None:
     """A value is promised as another type than it has."""
     tools = _dump(case)
-    found = [one for tool in tools for one in _open(tool).values() if one.get("type") in ("integer", "number")]
+    found = [
+        one
+        for tool in tools
+        for one in _open(tool).values()
+        if one.get("type") in ("integer", "number")
+    ]
     if not found:
         return None
     dice.choice(found)["type"] = "boolean"
@@ -39,7 +44,11 @@ def wrap_reply(case: MetadataCase, dice: random.Random) -> Spoilt | None:
     if not able:
         return None
     tool = dice.choice(able)
-    tool["outputs"] = {"type": "object", "properties": {"results": tool["outputs"]}, "required": ["results"]}
+    tool["outputs"] = {
+        "type": "object",
+        "properties": {"results": tool["outputs"]},
+        "required": ["results"],
+    }
     return _make_spoilt(case, tools, f"{tool['name']} replies a list, with nothing around it.")
 
 

@@ -37,11 +37,26 @@ def forget_insert(case: CodeCase, dice: random.Random) -> Spoilt | None:
 def number_rows(case: CodeCase, dice: random.Random) -> Spoilt | None:
     """Keys are counted instead of asked for, so they can be guessed and may come twice."""
     for operation, method in _list(case, case.domain.changes, dice):
-        table = next((found[1] for line in method.effects if (found := re.search(r"INSERT INTO (\w+)", line))), "")
-        counted = f"f\"\\1_{{self._db.query('SELECT count(*) AS n FROM {table}')[0]['n'] + 1:03d}}\""
-        effects = tuple(_MADE_ID.sub(counted, line) for line in method.effects) if table else method.effects
+        table = next(
+            (
+                found[1]
+                for line in method.effects
+                if (found := re.search(r"INSERT INTO (\w+)", line))
+            ),
+            "",
+        )
+        counted = (
+            f"f\"\\1_{{self._db.query('SELECT count(*) AS n FROM {table}')[0]['n'] + 1:03d}}\""
+        )
+        effects = (
+            tuple(_MADE_ID.sub(counted, line) for line in method.effects)
+            if table
+            else method.effects
+        )
         if effects != method.effects:
-            return finish(case, replace(method, effects=effects), case.find_trials(operation.name, succeeds))
+            return finish(
+                case, replace(method, effects=effects), case.find_trials(operation.name, succeeds)
+            )
     return None
 
 
@@ -49,8 +64,14 @@ def answer_stale(case: CodeCase, dice: random.Random) -> Spoilt | None:
     """What is returned was read before the change."""
     for operation, method in _list(case, case.domain.changes, dice):
         found = _REREAD.search(method.ending)
-        if found and any(line.startswith(f"{INDENT}{found[2]} = self._find(") for line in method.opening):
-            early = replace(method, effects=(f"{INDENT}before = dict({found[2]})", *method.effects), ending=f"{INDENT}return before")
+        if found and any(
+            line.startswith(f"{INDENT}{found[2]} = self._find(") for line in method.opening
+        ):
+            early = replace(
+                method,
+                effects=(f"{INDENT}before = dict({found[2]})", *method.effects),
+                ending=f"{INDENT}return before",
+            )
             return finish(case, early, case.find_trials(operation.name, succeeds))
     return None
 
@@ -68,7 +89,9 @@ def crash_on_unknown(case: CodeCase, dice: random.Random) -> Spoilt | None:
 
 def misspell_table(case: CodeCase, dice: random.Random) -> Spoilt | None:
     """A statement names a table that there is not."""
-    return _spoil_line(case, dice, lambda line: re.sub(r"(FROM|UPDATE|INTO) (\w+?)s\b", r"\1 \2", line, count=1))
+    return _spoil_line(
+        case, dice, lambda line: re.sub(r"(FROM|UPDATE|INTO) (\w+?)s\b", r"\1 \2", line, count=1)
+    )
 
 
 def forget_filter(case: CodeCase, dice: random.Random) -> Spoilt | None:
@@ -83,12 +106,16 @@ def match_other_column(case: CodeCase, dice: random.Random) -> Spoilt | None:
 
 def limit_rows(case: CodeCase, dice: random.Random) -> Spoilt | None:
     """Of many rows that fit, one is given."""
-    return _spoil_query(case, dice, lambda line: line.replace(" ORDER BY rowid", " ORDER BY rowid LIMIT 1"))
+    return _spoil_query(
+        case, dice, lambda line: line.replace(" ORDER BY rowid", " ORDER BY rowid LIMIT 1")
+    )
 
 
 def order_by_chance(case: CodeCase, dice: random.Random) -> Spoilt | None:
     """Rows come in an order that chance decides."""
-    return _spoil_query(case, dice, lambda line: line.replace(" ORDER BY rowid", " ORDER BY random()"))
+    return _spoil_query(
+        case, dice, lambda line: line.replace(" ORDER BY rowid", " ORDER BY random()")
+    )
 
 
 def mind_case(case: CodeCase, dice: random.Random) -> Spoilt | None:
@@ -122,12 +149,16 @@ def _queries(case: CodeCase) -> Iterable[Operation]:
     return (each for each in case.domain.operations.values() if each.effect == "query")
 
 
-def _list(case: CodeCase, operations: Iterable[Operation], dice: random.Random) -> list[tuple[Operation, Method]]:
+def _list(
+    case: CodeCase, operations: Iterable[Operation], dice: random.Random
+) -> list[tuple[Operation, Method]]:
     methods = cut_methods(case.version.source)
     return [(each, methods[each.name]) for each in shuffle(operations, dice)]
 
 
-def _spoil_effect(case: CodeCase, dice: random.Random, spoil: Callable[[str], str]) -> Spoilt | None:
+def _spoil_effect(
+    case: CodeCase, dice: random.Random, spoil: Callable[[str], str]
+) -> Spoilt | None:
     """Spoil one statement of a change that a trial carries out."""
     for operation, method in _list(case, case.domain.changes, dice):
         trials = case.find_trials(operation.name, succeeds)
@@ -143,7 +174,12 @@ def _spoil_line(case: CodeCase, dice: random.Random, spoil: Callable[[str], str]
     """Spoil a statement wherever it stands in a method: in a refusal, an effect or the answer."""
     for operation, method in _list(case, case.domain.operations.values(), dice):
         guards = tuple(replace(each, condition=spoil(each.condition)) for each in method.guards)
-        spoilt = replace(method, guards=guards, effects=tuple(map(spoil, method.effects)), ending=spoil(method.ending))
+        spoilt = replace(
+            method,
+            guards=guards,
+            effects=tuple(map(spoil, method.effects)),
+            ending=spoil(method.ending),
+        )
         if spoilt != method:
             return finish(case, spoilt, case.find_trials(operation.name, lambda _: True))
     return None

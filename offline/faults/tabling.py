@@ -19,34 +19,55 @@ InterfaceCase = FaultCase[InterfaceReply]
 
 def refer_nowhere(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A foreign key refers to a table that the schema does not make."""
-    return _respell(case, dice, r"REFERENCES \"?(\w+)\"?", r"REFERENCES \1_list", "A reference to a table that is not there.")
+    return _respell(
+        case,
+        dice,
+        r"REFERENCES \"?(\w+)\"?",
+        r"REFERENCES \1_list",
+        "A reference to a table that is not there.",
+    )
 
 
 def keep_number_as_text(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A number is declared as a text."""
-    return _respell(case, dice, r"(INTEGER|REAL) NOT NULL", "TEXT NOT NULL", "A number that is kept as a text.")
+    return _respell(
+        case, dice, r"(INTEGER|REAL) NOT NULL", "TEXT NOT NULL", "A number that is kept as a text."
+    )
 
 
 def forget_comma(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """Two columns without a comma between them."""
-    return _respell(case, dice, r"(NOT NULL|\)),\n", r"\1\n", "Two columns without a comma between them.")
+    return _respell(
+        case, dice, r"(NOT NULL|\)),\n", r"\1\n", "Two columns without a comma between them."
+    )
 
 
 def forget_key(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A table has no primary key."""
-    return _respell(case, dice, r"id TEXT PRIMARY KEY", "id TEXT NOT NULL", "A table without a primary key.")
+    return _respell(
+        case, dice, r"id TEXT PRIMARY KEY", "id TEXT NOT NULL", "A table without a primary key."
+    )
 
 
 def omit_column(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A column that tools and rows use is not declared."""
-    return _respell(case, dice, r",\n    \"?\w+\"? (?:TEXT|INTEGER|REAL) NOT NULL(?=,\n)", "", "A column that is used is missing.")
+    return _respell(
+        case,
+        dice,
+        r",\n    \"?\w+\"? (?:TEXT|INTEGER|REAL) NOT NULL(?=,\n)",
+        "",
+        "A column that is used is missing.",
+    )
 
 
 def add_strange_policy(case: SchemaCase, dice: random.Random) -> Spoilt:
     """A policy is told for a column that there is not."""
     table = dice.choice(sorted({name.split(".")[0] for name in case.reply.policies}))
     policies = {**case.reply.policies, f"{table}.updated_at": "exempt"}
-    return _make_spoilt(case.reply.model_dump(mode="json") | {"policies": policies}, f"{table}.updated_at is no column.")
+    return _make_spoilt(
+        case.reply.model_dump(mode="json") | {"policies": policies},
+        f"{table}.updated_at is no column.",
+    )
 
 
 def lose_row(case: RowsCase, dice: random.Random) -> Spoilt | None:
@@ -77,7 +98,11 @@ def quote_number(case: RowsCase, dice: random.Random) -> Spoilt | None:
     """A number stands in quotes."""
     rows = deepcopy(case.reply.rows)
     found = [
-        (row, name) for each in rows.values() for row in each.values() for name, value in row.items() if isinstance(value, int | float)
+        (row, name)
+        for each in rows.values()
+        for row in each.values()
+        for name, value in row.items()
+        if isinstance(value, int | float)
     ]
     if not found:
         return None
@@ -107,7 +132,11 @@ def name_strange_table(case: InterfaceCase, dice: random.Random) -> Spoilt:
 
 def forget_read(case: InterfaceCase, dice: random.Random) -> Spoilt | None:
     """A table that a query has to look something up in is not named. Of a change it may be a foreign key that makes it look."""
-    many = [number for number, tool in enumerate(case.reply.tools) if len(tool.reads) > 1 and tool.effect == "query"]
+    many = [
+        number
+        for number, tool in enumerate(case.reply.tools)
+        if len(tool.reads) > 1 and tool.effect == "query"
+    ]
     if not many:
         return None
     tools = [tool.model_dump(mode="json") for tool in case.reply.tools]
@@ -120,7 +149,9 @@ def over_rows(plant: Plant[TestsReply]) -> Plant[TrialsReply]:
     """A mistake in tests, where their rows are given."""
 
     def planted(case: FaultCase[TrialsReply], dice: random.Random) -> Spoilt | None:
-        whole: FaultCase[Any] = replace(case, reply=TestsReply(initial_state=case.start.state, tests=case.reply.tests))
+        whole: FaultCase[Any] = replace(
+            case, reply=TestsReply(initial_state=case.start.state, tests=case.reply.tests)
+        )
         spoilt = plant(whole, dice)
         return replace(spoilt, reply={"tests": spoilt.reply["tests"]}) if spoilt else None
 
@@ -128,7 +159,9 @@ def over_rows(plant: Plant[TestsReply]) -> Plant[TrialsReply]:
     return planted
 
 
-def _respell(case: SchemaCase, dice: random.Random, pattern: str, text: str, words: str) -> Spoilt | None:
+def _respell(
+    case: SchemaCase, dice: random.Random, pattern: str, text: str, words: str
+) -> Spoilt | None:
     found = list(re.finditer(pattern, case.reply.ddl))
     if not found:
         return None
@@ -137,13 +170,17 @@ def _respell(case: SchemaCase, dice: random.Random, pattern: str, text: str, wor
     return _make_spoilt(case.reply.model_dump(mode="json") | {"ddl": ddl}, words)
 
 
-def _pick_row(case: RowsCase, dice: random.Random) -> tuple[dict[str, dict[str, dict[str, Json]]], str, str]:
+def _pick_row(
+    case: RowsCase, dice: random.Random
+) -> tuple[dict[str, dict[str, dict[str, Json]]], str, str]:
     rows = deepcopy(case.reply.rows)
     table = dice.choice(sorted(name for name, each in rows.items() if each))
     return rows, table, dice.choice(sorted(rows[table]))
 
 
-def _retouch(case: InterfaceCase, dice: random.Random, update: dict[str, list[str]], words: str) -> Spoilt:
+def _retouch(
+    case: InterfaceCase, dice: random.Random, update: dict[str, list[str]], words: str
+) -> Spoilt:
     tools = [tool.model_dump(mode="json") for tool in case.reply.tools]
     number = dice.randrange(len(tools))
     tools[number] |= update

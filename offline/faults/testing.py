@@ -29,7 +29,11 @@ def skip_setup(case: TestsCase, dice: random.Random) -> Spoilt | None:
         allowed = DomainWorld(case.domain, case.reply.initial_state, TODAY, case.key).allows(
             case.domain.operations[test.call.name], test.call.arguments
         )
-        return test.model_copy(update={"setup": []}) if test.setup and allowed != (test.expect == "success") else None
+        return (
+            test.model_copy(update={"setup": []})
+            if test.setup and allowed != (test.expect == "success")
+            else None
+        )
 
     return _replace_any(case, dice, skip)
 
@@ -41,7 +45,13 @@ def invent_row(case: TestsCase, dice: random.Random) -> Spoilt | None:
         ids = [each.name for each in case.domain.operations[test.call.name].takes if each.row]
         if not ids or test.expect == "rejection":
             return None
-        return test.model_copy(update={"call": test.call.model_copy(update={"arguments": test.call.arguments | {ids[0]: NOWHERE}})})
+        return test.model_copy(
+            update={
+                "call": test.call.model_copy(
+                    update={"arguments": test.call.arguments | {ids[0]: NOWHERE}}
+                )
+            }
+        )
 
     return _replace_any(case, dice, invent)
 
@@ -64,7 +74,9 @@ def call_unknown_tool(case: TestsCase, dice: random.Random) -> Spoilt | None:
     def rename(test: PlannedTest) -> PlannedTest | None:
         if test.expect == "rejection":
             return None
-        return test.model_copy(update={"call": test.call.model_copy(update={"name": f"{test.call.name}_now"})})
+        return test.model_copy(
+            update={"call": test.call.model_copy(update={"name": f"{test.call.name}_now"})}
+        )
 
     return _replace_any(case, dice, rename)
 
@@ -72,17 +84,28 @@ def call_unknown_tool(case: TestsCase, dice: random.Random) -> Spoilt | None:
 def lose_row(case: TestsCase, dice: random.Random) -> Spoilt | None:
     """The state names a row that it does not hold."""
     for collection, row_id in list_named(case.reply.initial_state, case.domain, dice):
-        rows = {key: row for key, row in case.reply.initial_state[collection].items() if key != row_id}
-        reply = case.reply.model_copy(update={"initial_state": case.reply.initial_state | {collection: rows}})
-        tests = sorted(range(len(reply.tests)), key=lambda number: row_id not in str(reply.tests[number].call.arguments))
-        return Spoilt(reply.model_dump(mode="json"), tuple(_pair_tests(case, case.reply, reply, tests)))
+        rows = {
+            key: row for key, row in case.reply.initial_state[collection].items() if key != row_id
+        }
+        reply = case.reply.model_copy(
+            update={"initial_state": case.reply.initial_state | {collection: rows}}
+        )
+        tests = sorted(
+            range(len(reply.tests)),
+            key=lambda number: row_id not in str(reply.tests[number].call.arguments),
+        )
+        return Spoilt(
+            reply.model_dump(mode="json"), tuple(_pair_tests(case, case.reply, reply, tests))
+        )
     return None
 
 
 def skip_tool(case: TestsCase, dice: random.Random) -> Spoilt:
     """One tool is not tested at all."""
     name = dice.choice(list(case.domain.operations))
-    return _keep_tests(case, (each for each in case.reply.tests if each.call.name != name), f"{name} has no test.")
+    return _keep_tests(
+        case, (each for each in case.reply.tests if each.call.name != name), f"{name} has no test."
+    )
 
 
 def expect_no_rejection(case: TestsCase, dice: random.Random) -> Spoilt | None:
@@ -106,9 +129,13 @@ def reject_types_only(case: TestsCase, dice: random.Random) -> Spoilt | None:
         if test.call.name != operation.name or test.expect == "success":
             return test
         arguments = test.call.arguments | {operation.takes[0].name: [1]}
-        return test.model_copy(update={"setup": [], "call": test.call.model_copy(update={"arguments": arguments})})
+        return test.model_copy(
+            update={"setup": [], "call": test.call.model_copy(update={"arguments": arguments})}
+        )
 
-    return _keep_tests(case, map(weaken, case.reply.tests), f"Every rejection of {operation.name} is one of types.")
+    return _keep_tests(
+        case, map(weaken, case.reply.tests), f"Every rejection of {operation.name} is one of types."
+    )
 
 
 def repeat_test(case: TestsCase, dice: random.Random) -> Spoilt:
@@ -134,20 +161,33 @@ def list_named(state: State, domain: Domain, dice: random.Random) -> Iterator[tu
     return iter(mixed)
 
 
-def _replace_any(case: TestsCase, dice: random.Random, spoil: Callable[[PlannedTest], PlannedTest | None]) -> Spoilt | None:
+def _replace_any(
+    case: TestsCase, dice: random.Random, spoil: Callable[[PlannedTest], PlannedTest | None]
+) -> Spoilt | None:
     """Spoil the first test that has a place for it, in an order that chance decides."""
     numbers = list(range(len(case.reply.tests)))
     dice.shuffle(numbers)
-    return next((_replace(case, each, spoilt) for each in numbers if (spoilt := spoil(case.reply.tests[each]))), None)
+    return next(
+        (
+            _replace(case, each, spoilt)
+            for each in numbers
+            if (spoilt := spoil(case.reply.tests[each]))
+        ),
+        None,
+    )
 
 
 def _replace(case: TestsCase, number: int, test: PlannedTest) -> Spoilt:
     tests = [test if index == number else each for index, each in enumerate(case.reply.tests)]
     reply = case.reply.model_copy(update={"tests": tests})
-    return Spoilt(reply.model_dump(mode="json"), tuple(_pair_tests(case, case.reply, reply, [number])))
+    return Spoilt(
+        reply.model_dump(mode="json"), tuple(_pair_tests(case, case.reply, reply, [number]))
+    )
 
 
-def _pair_tests(case: TestsCase, clean: TestsReply, faulty: TestsReply, numbers: Iterable[int]) -> Iterator[Pair]:
+def _pair_tests(
+    case: TestsCase, clean: TestsReply, faulty: TestsReply, numbers: Iterable[int]
+) -> Iterator[Pair]:
     """A test as it was and as it is, both played on the clean program."""
     for number in list(numbers)[:16]:
         yield Play(case.version, _trace(clean, number)), Play(case.version, _trace(faulty, number))
@@ -159,4 +199,6 @@ def _trace(reply: TestsReply, number: int) -> Trace:
 
 
 def _keep_tests(case: TestsCase, tests: Iterable[PlannedTest], words: str) -> Spoilt:
-    return Spoilt(case.reply.model_copy(update={"tests": list(tests)}).model_dump(mode="json"), words=words)
+    return Spoilt(
+        case.reply.model_copy(update={"tests": list(tests)}).model_dump(mode="json"), words=words
+    )

@@ -8,7 +8,13 @@ from schemas.base import is_object
 
 def add_prose(text: str, dice: random.Random) -> str:
     """Wrap the JSON the way chatty models do."""
-    before = dice.choice(("Sure! Here is what you asked for:", "I thought about the rules first. The result:", "Here you go."))
+    before = dice.choice(
+        (
+            "Sure! Here is what you asked for:",
+            "I thought about the rules first. The result:",
+            "Here you go.",
+        )
+    )
     return f"{before}\n\n```json\n{text}\n```\n\nLet me know if anything should be different."
 
 
@@ -40,9 +46,16 @@ def wrap_reply(text: str, dice: random.Random) -> str:
 def render_as_text(text: str, dice: random.Random) -> str:
     """Send a structure as a string with JSON in it."""
     reply = json.loads(text)
-    structures = [key for key, value in reply.items() if isinstance(value, list) or is_object(value)]
-    name = dice.choice(structures or [key for key, value in reply.items() if isinstance(value, str)])
-    return _write(reply | {name: json.dumps(reply[name]) if not isinstance(reply[name], str) else [reply[name]]})
+    structures = [
+        key for key, value in reply.items() if isinstance(value, list) or is_object(value)
+    ]
+    name = dice.choice(
+        structures or [key for key, value in reply.items() if isinstance(value, str)]
+    )
+    return _write(
+        reply
+        | {name: json.dumps(reply[name]) if not isinstance(reply[name], str) else [reply[name]]}
+    )
 
 
 def add_comma(text: str, dice: random.Random) -> str:  # noqa: ARG001
@@ -56,7 +69,19 @@ def quote_singly(text: str, dice: random.Random) -> str:  # noqa: ARG001
 
 
 REQUIRED = frozenset(
-    {"name", "summary", "collections", "rules", "tools", "source", "class_name", "initial_state", "tests", "request", "oracle"}
+    {
+        "name",
+        "summary",
+        "collections",
+        "rules",
+        "tools",
+        "source",
+        "class_name",
+        "initial_state",
+        "tests",
+        "request",
+        "oracle",
+    }
     | {
         "errands",
         "checks",

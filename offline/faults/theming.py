@@ -25,12 +25,19 @@ def take_for_work(case: ThemeCase, dice: random.Random) -> Spoilt:
 
 def take_for_chat(case: ThemeCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """Work on records is said to need none."""
-    return _spoil(case, "Nothing is said to be kept.", stateful=not case.reply.stateful, reason="It can be answered from knowledge alone.")
+    return _spoil(
+        case,
+        "Nothing is said to be kept.",
+        stateful=not case.reply.stateful,
+        reason="It can be answered from knowledge alone.",
+    )
 
 
 def call_general(case: ThemeCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
     """One field of work is said to be any, or the other way round."""
-    return _spoil(case, "Whether it belongs to one field is misjudged.", specific=not case.reply.specific)
+    return _spoil(
+        case, "Whether it belongs to one field is misjudged.", specific=not case.reply.specific
+    )
 
 
 def praise(case: ThemeCase, dice: random.Random) -> Spoilt:  # noqa: ARG001
@@ -46,7 +53,11 @@ def belittle(case: ThemeCase, dice: random.Random) -> Spoilt:
 def write_title(case: ThemeCase, dice: random.Random) -> Spoilt:
     """The name is a title for people."""
     title = (case.reply.theme or "general help").replace("_", " ").title()
-    return _spoil(case, "The name is no name in snake_case.", theme=f"{title} {dice.choice(('System', 'Platform', 'Suite'))}")
+    return _spoil(
+        case,
+        "The name is no name in snake_case.",
+        theme=f"{title} {dice.choice(('System', 'Platform', 'Suite'))}",
+    )
 
 
 def score_beyond(case: ThemeCase, dice: random.Random) -> Spoilt:

@@ -12,7 +12,9 @@ ScenarioCase = FaultCase[ScenarioReply]
 
 def contradict_request(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """Asked back, the person says another amount or day than the request does, and keeps it for the conversation."""
-    exact = [name for name, value in case.reply.facts.items() if isinstance(value, int) or _is_day(value)]
+    exact = [
+        name for name, value in case.reply.facts.items() if isinstance(value, int) or _is_day(value)
+    ]
     if not exact or not case.reply.hidden:
         return None
     name = dice.choice(exact)
@@ -29,12 +31,18 @@ def forget_fact(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
         return None
     name = dice.choice(case.reply.hidden)
     facts = {key: value for key, value in case.reply.facts.items() if key != name}
-    return _spoil(case, f"The opening leaves out {name}, and the person does not know it.", facts=facts)
+    return _spoil(
+        case, f"The opening leaves out {name}, and the person does not know it.", facts=facts
+    )
 
 
 def reveal_at_once(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001
     """The opening is the whole request, and yet something is called hidden."""
-    return _spoil(case, "What is hidden stands in the opening.", opening=case.reply.request) if case.reply.hidden else None
+    return (
+        _spoil(case, "What is hidden stands in the opening.", opening=case.reply.request)
+        if case.reply.hidden
+        else None
+    )
 
 
 def open_with_nothing(case: ScenarioCase, dice: random.Random) -> Spoilt | None:  # noqa: ARG001

@@ -76,14 +76,23 @@ def sample_mutants(source: str, count: int, dice: random.Random) -> list[Program
     return list(drawn.values())
 
 
-def sample_traces(tried: tuple[DomainWorld, list[RuleTrial]], seed: int, function: str) -> list[Trace]:
+def sample_traces(
+    tried: tuple[DomainWorld, list[RuleTrial]], seed: int, function: str
+) -> list[Trace]:
     """Calls that try one function: the trials of the domain model first, then walks that come by it often."""
     world, trials = tried
     tools = world.domain.operations
-    aimed = [Trace(world.state, (*each.setup, each.call)) for each in trials if function not in tools or each.call.name == function]
+    aimed = [
+        Trace(world.state, (*each.setup, each.call))
+        for each in trials
+        if function not in tools or each.call.name == function
+    ]
     start = DomainWorld(world.domain, world.state, TODAY, f"walk/{seed}")
     name = world.domain.names[0]
-    return aimed + [_walk(start, function, make_dice("walk", world.domain.theme, name, seed, function, each)) for each in range(WALKS)]
+    return aimed + [
+        _walk(start, function, make_dice("walk", world.domain.theme, name, seed, function, each))
+        for each in range(WALKS)
+    ]
 
 
 def _walk(start: DomainWorld, function: str, dice: random.Random) -> Trace:

@@ -43,7 +43,12 @@ class Site:
 def find_sites(name: str, operator: Operator, tree: ast.Module) -> list[Site]:
     """Every place of a program for this operator, in source order."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return [Site(name, each, node, change) for each in functions for node in _list_nodes(each) for change in operator(node)]
+    return [
+        Site(name, each, node, change)
+        for each in functions
+        for node in _list_nodes(each)
+        for change in operator(node)
+    ]
 
 
 def render(site: Site, source: str) -> ProgramMutant | None:
@@ -56,7 +61,12 @@ def render(site: Site, source: str) -> ProgramMutant | None:
     lines = source.split("\n")
     first, last = function.lineno - 1, function.end_lineno or function.lineno
     lines[first:last] = textwrap.indent(changed, " " * function.col_offset).split("\n")
-    return ProgramMutant(site.operator, function.name, getattr(site.node, "lineno", function.lineno), "\n".join(lines))
+    return ProgramMutant(
+        site.operator,
+        function.name,
+        getattr(site.node, "lineno", function.lineno),
+        "\n".join(lines),
+    )
 
 
 class _Replacer(ast.NodeTransformer):
@@ -72,7 +82,12 @@ class _Replacer(ast.NodeTransformer):
 
 def _list_nodes(function: ast.FunctionDef) -> list[ast.AST]:
     """Nodes of a body; docstrings and what a `raise` says are nobody's behaviour."""
-    return [node for statement in function.body if not _is_docstring(statement) for node in _walk(statement)]
+    return [
+        node
+        for statement in function.body
+        if not _is_docstring(statement)
+        for node in _walk(statement)
+    ]
 
 
 def _walk(node: ast.AST) -> list[ast.AST]:

@@ -13,7 +13,12 @@ FLIPS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
-EDGES: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+EDGES: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
 
 
 def flip_comparison(node: ast.AST) -> Iterator[ast.AST]:
@@ -53,7 +58,9 @@ def swap_quantifier(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.Name(swaps[node.id], ast.Load())
 
 
-def _compare_otherwise(node: ast.AST, table: Mapping[type[ast.cmpop], type[ast.cmpop]]) -> Iterator[ast.AST]:
+def _compare_otherwise(
+    node: ast.AST, table: Mapping[type[ast.cmpop], type[ast.cmpop]]
+) -> Iterator[ast.AST]:
     if isinstance(node, ast.Compare):
         for number, each in enumerate(node.ops):
             if type(each) in table:

@@ -40,7 +40,11 @@ def lose_loop(node: ast.AST) -> Iterator[Change]:
 
 def return_nothing(node: ast.AST) -> Iterator[Change]:
     """What was found is not returned."""
-    if isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+    if (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, ast.Constant)
+    ):
         yield ast.Return(ast.Constant(None))
 
 

@@ -22,7 +22,10 @@ def judge_call(asked: CheckerInput, domain: Domain, key: str) -> CheckerReply:
     if operation is None:
         return _reply("warning", f"No rule speaks of {asked.call.name}.")
     if asked.outcome == "failure":
-        return _reply("fail", f"{asked.call.name} broke down ({asked.code}): a call is carried out or refused.")
+        return _reply(
+            "fail",
+            f"{asked.call.name} broke down ({asked.code}): a call is carried out or refused.",
+        )
     state: State = {name: asked.state.get(name, {}) for name in domain.collections}
     world = DomainWorld(domain, deepcopy(state), TODAY, f"{key}/one")
     if not _fits(operation, asked.call.arguments):
@@ -46,24 +49,40 @@ def _judge_refused(asked: CheckerInput, code: str, rule: str) -> CheckerReply:
 
 def _judge_allowed(asked: CheckerInput, operation: Operation, world: DomainWorld) -> CheckerReply:
     if asked.outcome == "rejection":
-        return _reply("fail", f"Refused ({asked.code}: {asked.message}), though no rule forbids it.")
+        return _reply(
+            "fail", f"Refused ({asked.code}: {asked.message}), though no rule forbids it."
+        )
     if operation.effect == "query":
         return _judge_query(asked, operation, world)
-    other = DomainWorld(world.domain, deepcopy(world.state), TODAY + timedelta(days=3), f"{world.key}/other")
+    other = DomainWorld(
+        world.domain, deepcopy(world.state), TODAY + timedelta(days=3), f"{world.key}/other"
+    )
     start, end = deepcopy(world.state), _apply_changes(asked)
     for each in (world, other):
         each.apply(operation, asked.call.arguments)
     fault = find_difference(start, (world.state, other.state), end)
-    return _reply("fail", fault) if fault else _reply("pass", f"{operation.does} That is what happened, and nothing besides.")
+    return (
+        _reply("fail", fault)
+        if fault
+        else _reply("pass", f"{operation.does} That is what happened, and nothing besides.")
+    )
 
 
 def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) -> CheckerReply:
     if asked.changes:
-        return _reply("fail", f"{operation.name} only reads, and {'.'.join(asked.changes[0].path)} changed.")
+        return _reply(
+            "fail", f"{operation.name} only reads, and {'.'.join(asked.changes[0].path)} changed."
+        )
     arguments: dict[str, Any] = asked.call.arguments
-    rows = {each.local: world.state[each.row][arguments[each.name]] for each in operation.takes if each.row}
+    rows = {
+        each.local: world.state[each.row][arguments[each.name]]
+        for each in operation.takes
+        if each.row
+    }
     try:
-        wanted: Json = world.value(parse_expression(operation.gives), {**world.domain.bounds, **arguments, **rows})
+        wanted: Json = world.value(
+            parse_expression(operation.gives), {**world.domain.bounds, **arguments, **rows}
+        )
     except (KeyError, ValueError):
         return _reply("pass", f"{operation.name} answered and changed nothing.")
     found = [part.get("value") for part in asked.parts if is_object(part)]
@@ -73,7 +92,10 @@ def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) 
         and is_array(found[0])
         and sorted(map(canonical_json, wanted)) != sorted(map(canonical_json, found[0]))
     ):
-        return _reply("fail", f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).")
+        return _reply(
+            "fail",
+            f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).",
+        )
     return _reply("pass", f"{operation.name} gives what is there and changes nothing.")
 
 
@@ -84,7 +106,14 @@ def find_difference(start: State, ends: tuple[State, State], found: Json) -> str
         for row_id, row in ends[0][name].items():
             if row_id in start[name]:
                 twin = ends[1][name][row_id]
-                wrong = next((key for key in row if row[key] == twin.get(key) and rows.get(row_id, {}).get(key) != row[key]), "")
+                wrong = next(
+                    (
+                        key
+                        for key in row
+                        if row[key] == twin.get(key) and rows.get(row_id, {}).get(key) != row[key]
+                    ),
+                    "",
+                )
                 if wrong:
                     return f"{name}.{row_id}.{wrong} should be {row[wrong]!r} and is {rows.get(row_id, {}).get(wrong)!r}."
                 if rows[row_id].keys() - row.keys():
@@ -92,17 +121,29 @@ def find_difference(start: State, ends: tuple[State, State], found: Json) -> str
         fault = _compare_new(name, start, ends, rows)
         if fault:
             return fault
-    return f"{', '.join(found.keys() - start.keys())} appeared." if found.keys() - start.keys() else ""
+    return (
+        f"{', '.join(found.keys() - start.keys())} appeared." if found.keys() - start.keys() else ""
+    )
 
 
 def _compare_new(name: str, start: State, ends: tuple[State, State], found: dict[str, Row]) -> str:
-    wanted, twins = ([row for key, row in end[name].items() if key not in start[name]] for end in ends)
+    wanted, twins = (
+        [row for key, row in end[name].items() if key not in start[name]] for end in ends
+    )
     left = [row for key, row in found.items() if key not in start[name]]
     if len(left) != len(wanted):
         return f"{name} should get {len(wanted)} new rows and gets {len(left)}."
     for row, twin in zip(wanted, twins, strict=True):
         sure = {key: value for key, value in row.items() if twin.get(key) == value}
-        hit = next((each for each in left if each.keys() == row.keys() and all(each[key] == value for key, value in sure.items())), None)
+        hit = next(
+            (
+                each
+                for each in left
+                if each.keys() == row.keys()
+                and all(each[key] == value for key, value in sure.items())
+            ),
+            None,
+        )
         if hit is None:
             return f"{name} should get a row like {sure!r}."
         left.remove(hit)

@@ -16,7 +16,14 @@ CLOCK = {"today", "after", "later"}
 
 def write_checks(asked: ChecksInput, domain: Domain) -> ChecksReply:
     """Goals first, the guard last. What hangs on chance, new ids and the day, is asked for by its form alone."""
-    chance = _Chance(domain, {change.path[-1] for change in asked.changes if len(change.path) == 2 and change.op == "add"})
+    chance = _Chance(
+        domain,
+        {
+            change.path[-1]
+            for change in asked.changes
+            if len(change.path) == 2 and change.op == "add"
+        },
+    )
     set_, new = _sort(asked.changes)
     goals = [_write_changed(place, row, asked.initial_state, chance) for place, row in set_.items()]
     goals += [_write_new(name, rows, chance) for name, rows in new.items()]
@@ -31,7 +38,11 @@ class _Chance:
         self._new_ids = new_ids
 
     def decides(self, key: str, value: Json) -> bool:
-        return key == "id" or value in self._new_ids or (key in self._dated and isinstance(value, str) and _is_day(value))
+        return (
+            key == "id"
+            or value in self._new_ids
+            or (key in self._dated and isinstance(value, str) and _is_day(value))
+        )
 
 
 @cache
@@ -54,7 +65,10 @@ def list_dated(domain: Domain) -> frozenset[str]:
 
 
 def _reads_clock(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in CLOCK for each in ast.walk(node))
+    return any(
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in CLOCK
+        for each in ast.walk(node)
+    )
 
 
 def _sort(changes: list[Change]) -> tuple[dict[tuple[str, str], Row], dict[str, list[Row]]]:
@@ -69,7 +83,9 @@ def _sort(changes: list[Change]) -> tuple[dict[tuple[str, str], Row], dict[str, 
     return changed, new
 
 
-def _write_changed(place: tuple[str, str], row: Row, initial: dict[str, Any], chance: _Chance) -> WrittenCheck:
+def _write_changed(
+    place: tuple[str, str], row: Row, initial: dict[str, Any], chance: _Chance
+) -> WrittenCheck:
     name, row_id = place
     lines = [f'    row = final.get("{name}", {{}}).get("{row_id}", {{}})']
     for key, value in row.items():
@@ -78,7 +94,10 @@ def _write_changed(place: tuple[str, str], row: Row, initial: dict[str, Any], ch
             lines += _refuse(f'row.get("{key}") == {old!r}')
         else:
             lines += _refuse(f'row.get("{key}") != {value!r}')
-    told = ", ".join(f"{key} {value}" for key, value in row.items() if not chance.decides(key, value)) or f"another {', '.join(row)}"
+    told = (
+        ", ".join(f"{key} {value}" for key, value in row.items() if not chance.decides(key, value))
+        or f"another {', '.join(row)}"
+    )
     return _wrap(f"{name}: {row_id} has {told}"[:180], lines)
 
 
@@ -88,8 +107,19 @@ def _write_new(name: str, rows: list[Row], chance: _Chance) -> WrittenCheck:
         *_refuse(f"len(new) != {len(rows)}"),
     ]
     for row in rows:
-        sure = [f'row.get("{key}") == {value!r}' for key, value in row.items() if not chance.decides(key, value)]
-        twins = sum(all(other.get(key) == value for key, value in row.items() if not chance.decides(key, value)) for other in rows)
+        sure = [
+            f'row.get("{key}") == {value!r}'
+            for key, value in row.items()
+            if not chance.decides(key, value)
+        ]
+        twins = sum(
+            all(
+                other.get(key) == value
+                for key, value in row.items()
+                if not chance.decides(key, value)
+            )
+            for other in rows
+        )
         lines += _refuse(f"sum({' and '.join(sure)} for row in new) < {twins}") if sure else []
     return _wrap(f"{name}: {len(rows)} new, as asked for", lines)
 
@@ -114,7 +144,9 @@ def _refuse(condition: str) -> list[str]:
 
 
 def _wrap(name: str, lines: list[str]) -> WrittenCheck:
-    return WrittenCheck(name=name, source="\n".join(["def check(initial, final):", *lines, "    return True", ""]))
+    return WrittenCheck(
+        name=name, source="\n".join(["def check(initial, final):", *lines, "    return True", ""])
+    )
 
 
 def _is_day(value: str) -> bool:

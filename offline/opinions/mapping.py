@@ -26,15 +26,35 @@ def map_request(asked: MapperInput) -> MapperReply:
     """No word in common with any sentence: nothing asks for the demand. A tool's name in the request shows the way."""
     passages = [*_split(asked.request), *asked.told, *asked.rules, *_split(asked.policy)]
     real = [one for one in asked.demands if one.id != "rest"]
-    best = {one.id: max(passages, key=lambda passage: count_shared(one.text, passage), default="") for one in real}
-    sources = [DemandSource(id=one.id, quote=best[one.id] if count_shared(one.text, best[one.id]) else "", excess="") for one in real]
+    best = {
+        one.id: max(passages, key=lambda passage: count_shared(one.text, passage), default="")
+        for one in real
+    }
+    sources = [
+        DemandSource(
+            id=one.id, quote=best[one.id] if count_shared(one.text, best[one.id]) else "", excess=""
+        )
+        for one in real
+    ]
     wishes = [
-        Wish(words=words, demands=[one.id for one in asked.demands if one.id == "rest" or count_shared(one.text, words)])
+        Wish(
+            words=words,
+            demands=[
+                one.id for one in asked.demands if one.id == "rest" or count_shared(one.text, words)
+            ],
+        )
         for words in _split(asked.request)
         if _WISHES.search(words)
     ]
-    checked = [wish.model_copy(update={"demands": [one for one in wish.demands if one != "rest" or _keeps(wish.words)]}) for wish in wishes]
-    return MapperReply(sources=sources, wishes=checked[:40], hints=list(_list_hints(asked))[:6], readings=[])
+    checked = [
+        wish.model_copy(
+            update={"demands": [one for one in wish.demands if one != "rest" or _keeps(wish.words)]}
+        )
+        for wish in wishes
+    ]
+    return MapperReply(
+        sources=sources, wishes=checked[:40], hints=list(_list_hints(asked))[:6], readings=[]
+    )
 
 
 def _list_hints(asked: MapperInput) -> Iterator[Hint]:
@@ -57,4 +77,8 @@ def count_shared(one: str, other: str) -> int:
 
 
 def _words(text: str) -> set[str]:
-    return {word[:5] for word in (found.casefold() for found in _WORD.findall(text)) if word not in _PLAIN}
+    return {
+        word[:5]
+        for word in (found.casefold() for found in _WORD.findall(text))
+        if word not in _PLAIN
+    }

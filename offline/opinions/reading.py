@@ -27,7 +27,11 @@ def _list_shared(asked: ReaderInput) -> Iterator[TwoReadings]:
 
 
 def _find_label(row: Json) -> str:
-    return next((row[name] for name in _LABELS if isinstance(row.get(name), str)), "") if is_object(row) else ""
+    return (
+        next((row[name] for name in _LABELS if isinstance(row.get(name), str)), "")
+        if is_object(row)
+        else ""
+    )
 
 
 def _mean(table: str, key: str) -> Understanding:

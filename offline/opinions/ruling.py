@@ -16,20 +16,29 @@ def rule_on(asked: RulingInput) -> RulingReply:
     if missing := next((one for one in wanted if one not in found), ""):
         broken = next((call for call in asked.calls if call.outcome == "failure"), None)
         if broken:
-            return RulingReply(outcome="server_error", reason=f"{broken.name} broke down ({broken.code}), and this is missing: {missing}")
+            return RulingReply(
+                outcome="server_error",
+                reason=f"{broken.name} broke down ({broken.code}), and this is missing: {missing}",
+            )
         return RulingReply(outcome="incomplete", reason=f"This is missing: {missing}")
     if stray := next((one for one in found if one not in wanted), ""):
         return RulingReply(outcome="incomplete", reason=f"Nobody asked for this: {stray}")
     if len(found) != len(wanted):
-        return RulingReply(outcome="incomplete", reason="The same was done more often than asked for.")
+        return RulingReply(
+            outcome="incomplete", reason="The same was done more often than asked for."
+        )
     for fact in asked.facts:
         if find_shortfall(fact, asked.said) is not None:
             return RulingReply(outcome="incomplete", reason=f"The person was not told {fact.name}.")
-    return RulingReply(outcome="complete", reason="All that was asked for is there, and nothing besides.")
+    return RulingReply(
+        outcome="complete", reason="All that was asked for is there, and nothing besides."
+    )
 
 
 def _outline(changes: Sequence[Change]) -> list[str]:
-    fresh = frozenset(change.path[-1] for change in changes if change.op == "add" and is_object(change.after))
+    fresh = frozenset(
+        change.path[-1] for change in changes if change.op == "add" and is_object(change.after)
+    )
     return sorted(_describe_changes(changes, fresh))
 
 
@@ -46,4 +55,8 @@ def _hide(value: Json, fresh: frozenset[str], name: str = "") -> Json:
     if is_array(value):
         return [_hide(one, fresh, name) for one in value]
     known = str(value) in fresh
-    return _MASK if known and (isinstance(value, str) or name == "id" or name.endswith("_id")) else value
+    return (
+        _MASK
+        if known and (isinstance(value, str) or name == "id" or name.endswith("_id"))
+        else value
+    )

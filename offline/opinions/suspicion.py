@@ -20,10 +20,20 @@ def answer_suspicion(asked: SuspicionInput) -> SuspicionReply:
     if mapped := _MAPPED.search(asked.question):
         return _answer_mapped(asked, mapped)
     for words in _QUOTED.findall(asked.question):
-        fitting = [row for row in _list_rows(asked.rows) if words.casefold() in canonical_json(row).casefold()]
+        fitting = [
+            row
+            for row in _list_rows(asked.rows)
+            if words.casefold() in canonical_json(row).casefold()
+        ]
         if len(fitting) > 1 and words.casefold() in asked.request.casefold():
-            return SuspicionReply(answer="yes", quotes=[words], reason=f"{len(fitting)} rows hold these words.")
-    return SuspicionReply(answer="no", quotes=[asked.request or asked.name], reason="One reading of these words is the plain one.")
+            return SuspicionReply(
+                answer="yes", quotes=[words], reason=f"{len(fitting)} rows hold these words."
+            )
+    return SuspicionReply(
+        answer="no",
+        quotes=[asked.request or asked.name],
+        reason="One reading of these words is the plain one.",
+    )
 
 
 def _answer_mapped(asked: SuspicionInput, mapped: re.Match[str]) -> SuspicionReply:
@@ -31,11 +41,20 @@ def _answer_mapped(asked: SuspicionInput, mapped: re.Match[str]) -> SuspicionRep
     quote = asked.request or asked.name
     if mapped["demand"]:
         texts = [asked.request, asked.policy, *asked.rules, *asked.told]
-        unfair, why = not any(count_shared(mapped["demand"], text) for text in texts), "Whether a text has a word of the demand."
+        unfair, why = (
+            not any(count_shared(mapped["demand"], text) for text in texts),
+            "Whether a text has a word of the demand.",
+        )
     elif mapped["listed"]:
-        unfair, why = not count_shared(mapped["words"], mapped["listed"]), "Whether a demand has a word of the wish."
+        unfair, why = (
+            not count_shared(mapped["words"], mapped["listed"]),
+            "Whether a demand has a word of the wish.",
+        )
     else:
-        unfair, why = bool(re.search(r"\w_\w", mapped["words"])), "Whether the words name a tool or a parameter."
+        unfair, why = (
+            bool(re.search(r"\w_\w", mapped["words"])),
+            "Whether the words name a tool or a parameter.",
+        )
     return SuspicionReply(answer="yes" if unfair else "no", quotes=[quote], reason=why)
 
 

@@ -33,7 +33,9 @@ def write_calls(asked: TesterInput, domain: Domain, key: str) -> TesterReply:
     return TesterReply(calls=calls)
 
 
-def _try(operation: Operation, count: int, world: DomainWorld, dice: random.Random) -> list[TesterCall]:
+def _try(
+    operation: Operation, count: int, world: DomainWorld, dice: random.Random
+) -> list[TesterCall]:
     fine = _drop_twins(_sample_fine(operation, count, world, dice))
     breaking = _take_in_turn(_drop_twins(_sample_breaking(operation, count * DRAWS, world, dice)))
     refused = breaking[: max(round(count * BREAKING), count - len(fine))]
@@ -42,7 +44,9 @@ def _try(operation: Operation, count: int, world: DomainWorld, dice: random.Rand
     return [drawn[number % len(drawn)] for number in range(count)] if drawn else []
 
 
-def _sample_fine(operation: Operation, count: int, world: DomainWorld, dice: random.Random) -> Iterator[TesterCall]:
+def _sample_fine(
+    operation: Operation, count: int, world: DomainWorld, dice: random.Random
+) -> Iterator[TesterCall]:
     for _ in range(count):
         arguments = sample_permitted(operation, world, world.state, dice, DRAWS)
         if arguments is not None:
@@ -53,7 +57,9 @@ def _sample_fine(operation: Operation, count: int, world: DomainWorld, dice: ran
             )
 
 
-def _sample_breaking(operation: Operation, tries: int, world: DomainWorld, dice: random.Random) -> Iterator[tuple[str, TesterCall]]:
+def _sample_breaking(
+    operation: Operation, tries: int, world: DomainWorld, dice: random.Random
+) -> Iterator[tuple[str, TesterCall]]:
     told = {rule.code: world.domain.render_rule(rule) for rule in operation.must}
     for _ in range(tries if operation.takes else 0):
         arguments = sample_arguments(operation, world, world.state, dice, wild=0.15)
@@ -62,7 +68,11 @@ def _sample_breaking(operation: Operation, tries: int, world: DomainWorld, dice:
             why = told.get(codes[0], f"This must be refused: {codes[0].replace('_', ' ')}.")
             yield (
                 codes[0],
-                TesterCall(call=Call(name=operation.name, arguments=arguments, actor=operation.actor), expect="rejection", why=why),
+                TesterCall(
+                    call=Call(name=operation.name, arguments=arguments, actor=operation.actor),
+                    expect="rejection",
+                    why=why,
+                ),
             )
 
 

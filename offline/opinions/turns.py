@@ -6,7 +6,8 @@ import re
 from schemas.base import Json
 
 ASKED = re.compile(
-    r"\?|\b(which|what|who|when|how (many|much|long)|do you mean|need to know|tell me|please (give|confirm|specify))\b", re.IGNORECASE
+    r"\?|\b(which|what|who|when|how (many|much|long)|do you mean|need to know|tell me|please (give|confirm|specify))\b",
+    re.IGNORECASE,
 )
 KNOWN = (
     "{name}: {value}.",
@@ -15,8 +16,18 @@ KNOWN = (
     "{value}.",
     "Sorry, I should have said: the {name} is {value}.",
 )
-UNKNOWN = ("I don't know that.", "No idea, sorry.", "I cannot tell you that, please look it up.", "That I don't have at hand.")
-ENOUGH = ("Fine, thank you.", "All right, thanks.", "Good, that is all then.", "Thanks, that is what I needed.")
+UNKNOWN = (
+    "I don't know that.",
+    "No idea, sorry.",
+    "I cannot tell you that, please look it up.",
+    "That I don't have at hand.",
+)
+ENOUGH = (
+    "Fine, thank you.",
+    "All right, thanks.",
+    "Good, that is all then.",
+    "Thanks, that is what I needed.",
+)
 
 
 def write_turn(facts: dict[str, Json], heard: str, dice: random.Random) -> str:

@@ -22,7 +22,12 @@ from schemas.scenario import Polarity
 
 __all__ = ["POSES", "Twins", "make_twins", "write_polar"]
 
-POSES: dict[Polarity, Pose] = {"answer": pose_answer, "refuse": pose_refuse, "escalate": pose_escalate, "clarify": pose_clarify}
+POSES: dict[Polarity, Pose] = {
+    "answer": pose_answer,
+    "refuse": pose_refuse,
+    "escalate": pose_escalate,
+    "clarify": pose_clarify,
+}
 """Polarity → how its scenarios come about; `achieve` is what `write_scenario` makes."""
 STATES = 8
 """States in which a polarity is looked for before the scenario becomes one of doing."""
@@ -31,7 +36,10 @@ STATES = 8
 def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
     """A scenario in which nothing may change and its achieving twin; none when the domain gave no occasion for it."""
     for again in range(STATES):
-        twins = POSES[polarity](settle(domain, f"{polarity}/{key}/{again}"), make_dice(polarity, domain.theme, key, again))
+        twins = POSES[polarity](
+            settle(domain, f"{polarity}/{key}/{again}"),
+            make_dice(polarity, domain.theme, key, again),
+        )
         if twins and (twins.achieving is None or _changes(twins.achieving, domain)):
             return replace(twins, negative=introduce_user(twins.negative))
     return None
@@ -42,9 +50,15 @@ def _changes(reply: ScenarioReply, domain: Domain) -> bool:
     return play_oracle(domain, reply.initial_state, reply.oracle, 0, "twin") != reply.initial_state
 
 
-def write_polar(domain: Domain, polarity: Polarity, key: str, number: int = 0, *, results: bool = False) -> ScenarioReply:
+def write_polar(
+    domain: Domain, polarity: Polarity, key: str, number: int = 0, *, results: bool = False
+) -> ScenarioReply:
     """A scenario of this polarity. Where the domain gives no occasion for it, one of doing: the reply says what it is."""
     twins = make_twins(domain, polarity, key) if polarity != "achieve" else None
     if twins:
         return twins.negative
-    return write_served(domain, key, number) if domain.servers else write_scenario(domain, key, number, results=results)
+    return (
+        write_served(domain, key, number)
+        if domain.servers
+        else write_scenario(domain, key, number, results=results)
+    )

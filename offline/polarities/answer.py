@@ -95,8 +95,12 @@ def _view(name: str, row: Row, world: DomainWorld) -> Iterator[LookupView]:
         return
     ((_, attribute),) = collection.lookup.using.items()
     owner = collection.attributes[attribute].ref
-    if owner and len(given) == sum(each[attribute] == row[attribute] for each in world.state[name].values()):
-        yield LookupView(name, given, reads, f"of {follow(owner, row[attribute], [], world.domain, world.state)}")
+    if owner and len(given) == sum(
+        each[attribute] == row[attribute] for each in world.state[name].values()
+    ):
+        yield LookupView(
+            name, given, reads, f"of {follow(owner, row[attribute], [], world.domain, world.state)}"
+        )
     elif not owner and given == [row]:
         yield LookupView(name, given, reads, "", alone=True)
 
@@ -104,39 +108,71 @@ def _view(name: str, row: Row, world: DomainWorld) -> Iterator[LookupView]:
 def _list_questions(view: LookupView, world: DomainWorld) -> Iterator[PlannedQuestion]:
     collection = world.domain.collections[view.collection]
     plain = [key for key, source in collection.attributes.items() if not source.ref]
-    names = {"things": view.collection.replace("_", " "), "thing": collection.noun.replace("_", " "), "of": view.of}
+    names = {
+        "things": view.collection.replace("_", " "),
+        "thing": collection.noun.replace("_", " "),
+        "of": view.of,
+    }
     for key in plain:
         values = [row[key] for row in view.rows]
         said = names | {"attribute": key.replace("_", " ")}
         if view.alone:
             yield from _ask_single(view, key, said, world)
-        elif len(view.rows) >= FEWEST_ROWS and all(isinstance(each, int | float) for each in values):
+        elif len(view.rows) >= FEWEST_ROWS and all(
+            isinstance(each, int | float) for each in values
+        ):
             yield from _ask_numbers(view, key, said, world) if not _is_name(key, collection) else ()
         elif len(view.rows) >= FEWEST_ROWS and all(_is_day(each) for each in values):
-            yield _make("latest", said, max(values), [each for each in values if each != max(values)], "date")
+            yield _make(
+                "latest",
+                said,
+                max(values),
+                [each for each in values if each != max(values)],
+                "date",
+            )
         elif key == "status" and len(view.rows) >= FEWEST_ROWS:
             yield from _ask_status(view, said, world)
 
 
-def _ask_single(view: LookupView, key: str, said: dict[str, str], world: DomainWorld) -> Iterator[PlannedQuestion]:
+def _ask_single(
+    view: LookupView, key: str, said: dict[str, str], world: DomainWorld
+) -> Iterator[PlannedQuestion]:
     (row,) = view.rows
     label = follow(view.collection, row["id"], [], world.domain, world.state)
     others = [each[key] for each in world.state[view.collection].values() if each[key] != row[key]]
     if (
         isinstance(row[key], int | float)
         or _is_day(row[key])
-        or (key != "status" and row[key] not in label and len(re.findall(r"[^\W\d_]", row[key])) >= SHORTEST)
+        or (
+            key != "status"
+            and row[key] not in label
+            and len(re.findall(r"[^\W\d_]", row[key])) >= SHORTEST
+        )
     ):
-        kind = "number" if isinstance(row[key], int | float) else "date" if _is_day(row[key]) else "text"
+        kind = (
+            "number"
+            if isinstance(row[key], int | float)
+            else "date"
+            if _is_day(row[key])
+            else "text"
+        )
         yield _make("single", said | {"label": label}, row[key], others, kind)
 
 
-def _ask_numbers(view: LookupView, key: str, said: dict[str, str], world: DomainWorld) -> Iterator[PlannedQuestion]:
+def _ask_numbers(
+    view: LookupView, key: str, said: dict[str, str], world: DomainWorld
+) -> Iterator[PlannedQuestion]:
     values = [row[key] for row in view.rows]
     total = round(sum(values), 2)
     every = round(sum(row[key] for row in world.state[view.collection].values()), 2)
     if key not in NO_SUMS:
-        yield _make("total", said, total, [total + 1, total - 1, *([every] if every != total else []), *values], "number")
+        yield _make(
+            "total",
+            said,
+            total,
+            [total + 1, total - 1, *([every] if every != total else []), *values],
+            "number",
+        )
     for word, best in (("highest", max(values)), ("lowest", min(values))):
         holders = [row for row in view.rows if row[key] == best]
         if len(holders) == 1 and not view.of:
@@ -148,16 +184,30 @@ def _is_name(key: str, collection: Collection) -> bool:
     return f"{{{key}}}" in collection.label
 
 
-def _ask_status(view: LookupView, said: dict[str, str], world: DomainWorld) -> Iterator[PlannedQuestion]:
+def _ask_status(
+    view: LookupView, said: dict[str, str], world: DomainWorld
+) -> Iterator[PlannedQuestion]:
     for value, count in sorted(Counter(row["status"] for row in view.rows).items()):
         # Said beside the right number, its neighbours give away who recites; the whole is no rival, for it may well be told too.
-        near = [each for each in (count - 1, count + 1, count + 2) if each >= 0 and each != len(view.rows)]
+        near = [
+            each
+            for each in (count - 1, count + 1, count + 2)
+            if each >= 0 and each != len(view.rows)
+        ]
         yield _make("howmany", said | {"value": value}, count, near, "number")
         if count == 1 and not view.of:
-            yield from _ask_which("which", next(row for row in view.rows if row["status"] == value), view, said | {"value": value}, world)
+            yield from _ask_which(
+                "which",
+                next(row for row in view.rows if row["status"] == value),
+                view,
+                said | {"value": value},
+                world,
+            )
 
 
-def _ask_which(word: str, row: Row, view: LookupView, said: dict[str, str], world: DomainWorld) -> Iterator[PlannedQuestion]:
+def _ask_which(
+    word: str, row: Row, view: LookupView, said: dict[str, str], world: DomainWorld
+) -> Iterator[PlannedQuestion]:
     """Only where rows go by one attribute: of a longer name nobody says every part."""
     found = re.fullmatch(r"[^{]*\{(\w+)\}[^{]*", world.domain.collections[view.collection].label)
     if found and found[1] in row and len(re.findall(r"\w", str(row[found[1]]))) >= SHORTEST:
@@ -166,9 +216,15 @@ def _ask_which(word: str, row: Row, view: LookupView, said: dict[str, str], worl
         yield replace(_make(word, said, row[found[1]], rivals, "text"), spoken=named)
 
 
-def _make(word: str, fields: dict[str, str], value: Json, rivals: list[Json], kind: Kind) -> PlannedQuestion:
+def _make(
+    word: str, fields: dict[str, str], value: Json, rivals: list[Json], kind: Kind
+) -> PlannedQuestion:
     value, *rivals = (_drop_nought(each) for each in (value, *rivals))
-    others = [each for each in dict.fromkeys(rivals) if each != value and str(each).lower() not in str(value).lower()]
+    others = [
+        each
+        for each in dict.fromkeys(rivals)
+        if each != value and str(each).lower() not in str(value).lower()
+    ]
     return PlannedQuestion(word, fields, value, others[:MOST_RIVALS], kind)
 
 
@@ -177,23 +233,47 @@ def _drop_nought(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _write(question: PlannedQuestion, view: LookupView, world: DomainWorld, dice: random.Random) -> ScenarioReply | None:
+def _write(
+    question: PlannedQuestion, view: LookupView, world: DomainWorld, dice: random.Random
+) -> ScenarioReply | None:
     sayings = load_sayings()
-    asked = capitalise(re.sub(r"\{(\w+)\}", lambda found: question.fields[found[1]], sayings.sample(question.word, dice)))
+    asked = capitalise(
+        re.sub(
+            r"\{(\w+)\}",
+            lambda found: question.fields[found[1]],
+            sayings.sample(question.word, dice),
+        )
+    )
     asked = re.sub(r"  +| (?=[?.,])", lambda found: " " if len(found[0]) > 1 else "", asked)
     drawn = dice.random()
-    opening = [dice.choice(world.domain.voices)] if drawn < OPENED / 2 else [sayings.sample("ask_open", dice)] if drawn < OPENED else []
+    opening = (
+        [dice.choice(world.domain.voices)]
+        if drawn < OPENED / 2
+        else [sayings.sample("ask_open", dice)]
+        if drawn < OPENED
+        else []
+    )
     closing = [sayings.sample("ask_close", dice)] if dice.random() < CLOSED else []
     request = " ".join([*opening, asked, *closing])
     rivals = [each for each in question.rivals if not stands_in(each, request)]
-    told = Fact(name=f"answer: {question.word}", kind=question.kind, value=question.value, rivals=rivals)
+    told = Fact(
+        name=f"answer: {question.word}", kind=question.kind, value=question.value, rivals=rivals
+    )
     # Read as a judge reads: 45.0 is given away by "room 45".
-    if not question.value or not question.rivals or any(is_given(told, text) for text in (request, policy_of(world.domain))):
+    if (
+        not question.value
+        or not question.rivals
+        or any(is_given(told, text) for text in (request, policy_of(world.domain)))
+    ):
         return None
-    if not all(is_known(call, view.reads[:place], request, world) for place, call in enumerate(view.reads)):
+    if not all(
+        is_known(call, view.reads[:place], request, world) for place, call in enumerate(view.reads)
+    ):
         return None
     spoken = question.spoken or render_value(question.value)
-    say = sayings.sample("answer_number" if question.kind == "number" else "answer_text", dice).replace("{value}", spoken)
+    say = sayings.sample(
+        "answer_number" if question.kind == "number" else "answer_text", dice
+    ).replace("{value}", spoken)
     return ScenarioReply(
         initial_state=world.state,
         request=request,

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from offline.dice import make_dice
 from offline.domain import OperationParameter, Row
-from offline.polarities.base import TRIES, Twins, achieve, merge, policy_of, read_rows, sample_wish, shows, stands_in
+from offline.polarities.base import (
+    TRIES,
+    Twins,
+    achieve,
+    merge,
+    policy_of,
+    read_rows,
+    sample_wish,
+    shows,
+    stands_in,
+)
 from offline.scenario import plan_calls
 from offline.wording import Names, WantedChange, follow, list_facts, name_goal, write_request
 from offline.wording.grammar import load_sayings
@@ -57,14 +67,18 @@ def _blur_row(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
     return None
 
 
-def _find_namesakes(parameter: OperationParameter, wish: WantedChange, world: DomainWorld) -> Iterator[tuple[str, str, list[Row]]]:
+def _find_namesakes(
+    parameter: OperationParameter, wish: WantedChange, world: DomainWorld
+) -> Iterator[tuple[str, str, list[Row]]]:
     """(attribute, word, rows) where every one of the rows would do."""
     collection = world.domain.collections[parameter.row]
     found = re.fullmatch(r"[^{]*\{(\w+)\}[^{]*", collection.label)
     if not found or list(collection.lookup.using.values()) != [found[1]]:
         return
     attribute, rows = found[1], list(world.state[parameter.row].values())
-    for word in re.findall(r"[^\W\d_]+", str(world.state[parameter.row][wish.arguments[parameter.name]][attribute])):
+    for word in re.findall(
+        r"[^\W\d_]+", str(world.state[parameter.row][wish.arguments[parameter.name]][attribute])
+    ):
         fits = [row for row in rows if word.lower() in row[attribute].lower()]
         whole = all(re.search(rf"\b{re.escape(word)}\b", row[attribute]) for row in fits)
         if (
@@ -77,8 +91,12 @@ def _find_namesakes(parameter: OperationParameter, wish: WantedChange, world: Do
             yield attribute, word, fits
 
 
-def _all_would_do(wish: WantedChange, parameter: OperationParameter, rows: list[Row], world: DomainWorld) -> bool:
-    return all(world.allows(wish.operation, wish.arguments | {parameter.name: row["id"]}) for row in rows)
+def _all_would_do(
+    wish: WantedChange, parameter: OperationParameter, rows: list[Row], world: DomainWorld
+) -> bool:
+    return all(
+        world.allows(wish.operation, wish.arguments | {parameter.name: row["id"]}) for row in rows
+    )
 
 
 def _write_ambiguous(
@@ -94,15 +112,25 @@ def _write_ambiguous(
     label = world.domain.collections[parameter.row].label.replace(f"{{{attribute}}}", word)
     names: Names = {(parameter.row, row_id): label}
     key = dice.random()
-    blurred, plain = (write_request([wish], world.domain, world.state, make_dice("clarify", key), each) for each in (names, None))
+    blurred, plain = (
+        write_request([wish], world.domain, world.state, make_dice("clarify", key), each)
+        for each in (names, None)
+    )
     values = [row[attribute] for row in candidates]
     called = [follow(parameter.row, row["id"], [], world.domain, world.state) for row in candidates]
-    if any(stands_in(each, blurred, policy_of(world.domain)) for each in values) or blurred == plain:
+    if (
+        any(stands_in(each, blurred, policy_of(world.domain)) for each in values)
+        or blurred == plain
+    ):
         return None
     reads = _search_by(word, parameter, wish, world)
     if not all(row in read_rows(reads[0], world) for row in candidates):
         return None
-    others = [row[attribute] for row in world.state[parameter.row].values() if row[attribute] not in values]
+    others = [
+        row[attribute]
+        for row in world.state[parameter.row].values()
+        if row[attribute] not in values
+    ]
     rivals = [each for each in others if not stands_in(each, blurred, *values)][:MOST_RIVALS]
     reply = ScenarioReply(
         initial_state=world.state,
@@ -111,35 +139,60 @@ def _write_ambiguous(
         polarity="clarify",
         facts=list_facts([wish], world.domain, world.state, names),
         say=load_sayings().sample("which_one", dice).replace("{one}", " or ".join(called)),
-        tell=[Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals]) for each in values],
+        tell=[
+            Fact(name=f"one who may be meant: {each}", kind="text", value=each, rivals=[*rivals])
+            for each in values
+        ],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
         goals=[name_goal(wish, world.domain, world.state, names)],
     )
     return Twins(
-        reply, achieve(wish, world, plain, list_facts([wish], world.domain, world.state)), f"the whole name of the {parameter.local}"
+        reply,
+        achieve(wish, world, plain, list_facts([wish], world.domain, world.state)),
+        f"the whole name of the {parameter.local}",
     )
 
 
-def _search_by(word: str, parameter: OperationParameter, wish: WantedChange, world: DomainWorld) -> list[Call]:
+def _search_by(
+    word: str, parameter: OperationParameter, wish: WantedChange, world: DomainWorld
+) -> list[Call]:
     """The search for the word, then the lookups of everything else."""
     lookup = world.domain.collections[parameter.row].lookup
     (argument,) = lookup.using
-    others = replace(wish, operation=replace(wish.operation, takes=tuple(each for each in wish.operation.takes if each is not parameter)))
-    return merge([Call(name=lookup.call, arguments={argument: word})], plan_calls([others], world.domain, world.state)[:-1])
+    others = replace(
+        wish,
+        operation=replace(
+            wish.operation,
+            takes=tuple(each for each in wish.operation.takes if each is not parameter),
+        ),
+    )
+    return merge(
+        [Call(name=lookup.call, arguments={argument: word})],
+        plan_calls([others], world.domain, world.state)[:-1],
+    )
 
 
 def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins | None:
     """Leave open how many, or which day."""
-    open_ones = [each for each in wish.operation.takes if each.day or (each.between and each.annotation == "int")]
+    open_ones = [
+        each
+        for each in wish.operation.takes
+        if each.day or (each.between and each.annotation == "int")
+    ]
     reads = plan_calls([wish], world.domain, world.state)[:-1]
     if not open_ones or not reads:
         return None
     parameter = dice.choice(open_ones)
     sayings, key = load_sayings(), dice.random()
     vague = replace(
-        wish, arguments=wish.arguments | {parameter.name: sayings.sample("vague_day" if parameter.day else "vague_number", dice)}
+        wish,
+        arguments=wish.arguments
+        | {parameter.name: sayings.sample("vague_day" if parameter.day else "vague_number", dice)},
     )
-    blurred, plain = (write_request([each], world.domain, world.state, make_dice("clarify", key)) for each in (vague, wish))
+    blurred, plain = (
+        write_request([each], world.domain, world.state, make_dice("clarify", key))
+        for each in (vague, wish)
+    )
     value = wish.arguments[parameter.name]
     known = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
     told = ask_for(parameter)
@@ -157,7 +210,9 @@ def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
         request=blurred,
         oracle=reads,
         polarity="clarify",
-        facts={name: fact for name, fact in facts.items() if name != parameter.local.replace("_", " ")},
+        facts={
+            name: fact for name, fact in facts.items() if name != parameter.local.replace("_", " ")
+        },
         say=said.replace("{thing}", parameter.local.replace("_", " ")),
         tell=[told],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
@@ -168,10 +223,31 @@ def _withhold(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Tw
 
 def ask_for(parameter: OperationParameter) -> Fact:
     """That somebody asked for this value, in whatever words."""
-    named = "|".join(each.removesuffix("s") for each in parameter.local.split("_") if len(each) >= SHORTEST - 1 and each not in UNTELLING)
-    things = "day|date" if parameter.day else "|".join(filter(None, ("number|amount|figure|count", named)))
-    plain = r"on when|when exactly|when (did|does|do|is|was|should|shall|will)" if parameter.day else r"how (many|much|long)"
+    named = "|".join(
+        each.removesuffix("s")
+        for each in parameter.local.split("_")
+        if len(each) >= SHORTEST - 1 and each not in UNTELLING
+    )
+    things = (
+        "day|date"
+        if parameter.day
+        else "|".join(filter(None, ("number|amount|figure|count", named)))
+    )
+    plain = (
+        r"on when|when exactly|when (did|does|do|is|was|should|shall|will)"
+        if parameter.day
+        else r"how (many|much|long)"
+    )
     asked = rf"{plain}|which ({things})s?|{LEADING}('s)?( \w+){{0,3}} ({things})s?"
     # Whoever asks for whatever may be open has not read what is.
-    rivals: list[Json] = ["which one", "how many", "how much"] if parameter.day else ["which one", "what date", "which date", "which day"]
-    return Fact(name=f"a question about {parameter.local}", kind="pattern", value=rf"(?i)\b({asked})\b", rivals=rivals)
+    rivals: list[Json] = (
+        ["which one", "how many", "how much"]
+        if parameter.day
+        else ["which one", "what date", "which date", "which day"]
+    )
+    return Fact(
+        name=f"a question about {parameter.local}",
+        kind="pattern",
+        value=rf"(?i)\b({asked})\b",
+        rivals=rivals,
+    )

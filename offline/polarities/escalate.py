@@ -6,7 +6,17 @@ import re
 from offline.dice import make_dice
 from offline.domain import Row
 from offline.matters import Matter, pick_matters
-from offline.polarities.base import TRIES, Twins, achieve, find_row, merge, policy_of, sample_wish, shows, stands_in
+from offline.polarities.base import (
+    TRIES,
+    Twins,
+    achieve,
+    find_row,
+    merge,
+    policy_of,
+    sample_wish,
+    shows,
+    stands_in,
+)
 from offline.user import instruct_user
 from offline.wording import WantedChange, capitalise, follow, list_facts, write_request
 from offline.wording.grammar import load_sayings
@@ -34,10 +44,21 @@ def pose_escalate(world: DomainWorld, dice: random.Random) -> Twins | None:
 def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins | None:
     matter = dice.choice(pick_matters(world.domain))
     key, sign = dice.random(), dice.choice(matter.signs)
-    request, plain = (write_request([wish], world.domain, world.state, make_dice("escalate", key), aside=each) for each in (sign, ""))
+    request, plain = (
+        write_request([wish], world.domain, world.state, make_dice("escalate", key), aside=each)
+        for each in (sign, "")
+    )
     rows = [(each.row, wish.arguments[each.name]) for each in wish.operation.takes if each.row]
-    standing = {place: world.state[place[0]][place[1]] for place in rows if "status" in world.state[place[0]][place[1]]}
-    if re.search(HANDED, request) or not standing or not all(_proves(row, request, policy_of(world.domain)) for row in standing.values()):
+    standing = {
+        place: world.state[place[0]][place[1]]
+        for place in rows
+        if "status" in world.state[place[0]][place[1]]
+    }
+    if (
+        re.search(HANDED, request)
+        or not standing
+        or not all(_proves(row, request, policy_of(world.domain)) for row in standing.values())
+    ):
         return None
     reads = merge(*(find_row(*place, world.domain, world.state) for place in rows))
     if not all(shows(reads, *place, world) for place in standing):
@@ -54,7 +75,15 @@ def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins
         polarity="escalate",
         facts=facts,
         say=_render(matter, standing, world, dice),
-        tell=[Fact(name="that it is passed on", kind="pattern", value=HANDED, rivals=_list_other_desks(matter, world)), *told],
+        tell=[
+            Fact(
+                name="that it is passed on",
+                kind="pattern",
+                value=HANDED,
+                rivals=_list_other_desks(matter, world),
+            ),
+            *told,
+        ],
         avoid=[CallPattern(name=wish.operation.name, actor=wish.operation.actor)],
     )
     escalated = instruct_user(
@@ -62,21 +91,27 @@ def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins
         [wish],
         world.domain,
         world.state,
-        lambda unsaid: write_request(unsaid, world.domain, world.state, make_dice("escalate", key), aside=sign),
+        lambda unsaid: write_request(
+            unsaid, world.domain, world.state, make_dice("escalate", key), aside=sign
+        ),
     )
     return Twins(escalated, achieve(wish, world, plain, facts), matter.why)
 
 
 def _list_other_desks(matter: Matter, world: DomainWorld) -> list[Json]:
     """To whom else it might go by the policy document: whoever says so has not read which matter it is."""
-    return [each.to.removeprefix("the ") for each in pick_matters(world.domain) if each.to != matter.to]
+    return [
+        each.to.removeprefix("the ") for each in pick_matters(world.domain) if each.to != matter.to
+    ]
 
 
 def _proves(row: Row, request: str, policy: str) -> bool:
     return len(row["status"]) >= SHORTEST and not stands_in(row["status"], request, policy)
 
 
-def _render(matter: Matter, standing: dict[tuple[str, str], Row], world: DomainWorld, dice: random.Random) -> str:
+def _render(
+    matter: Matter, standing: dict[tuple[str, str], Row], world: DomainWorld, dice: random.Random
+) -> str:
     sayings = load_sayings()
     lines = [
         capitalise(
@@ -87,16 +122,24 @@ def _render(matter: Matter, standing: dict[tuple[str, str], Row], world: DomainW
         for place, row in standing.items()
     ]
     said = sayings.sample("handover", dice)
-    return said.replace("{to}", matter.to).replace("{why}", matter.why).replace("{standing}", " ".join(lines))
+    return (
+        said.replace("{to}", matter.to)
+        .replace("{why}", matter.why)
+        .replace("{standing}", " ".join(lines))
+    )
 
 
-def _list_facts(standing: dict[tuple[str, str], Row], world: DomainWorld, request: str) -> list[Fact]:
+def _list_facts(
+    standing: dict[tuple[str, str], Row], world: DomainWorld, request: str
+) -> list[Fact]:
     """What status each record has; whoever names every status there is has not looked."""
     said = {row["status"] for row in standing.values()}
     facts: dict[str, Fact] = {}
     for (collection, _), row in standing.items():
         known = dict.fromkeys(each["status"] for each in world.state[collection].values())
-        rivals = [each for each in known if each not in said and not stands_in(each, request, *said)]
+        rivals = [
+            each for each in known if each not in said and not stands_in(each, request, *said)
+        ]
         facts[row["status"]] = Fact(
             name=f"status of the {world.domain.collections[collection].noun}",
             kind="text",

@@ -81,7 +81,10 @@ def _write(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Rand
     if twin is None:
         return None
     key = dice.random()
-    request, other = (write_request([each], world.domain, world.state, make_dice("refuse", key)) for each in (wish, twin))
+    request, other = (
+        write_request([each], world.domain, world.state, make_dice("refuse", key))
+        for each in (wish, twin)
+    )
     reads = _reveal(wish, rule, world, request)
     if reads is None:
         return None
@@ -90,7 +93,12 @@ def _write(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Rand
         return None
     # Only who recites them all says the others.
     rivals = [each.rstrip(".") for each in _list_others(wish.operation, rule, world)]
-    told = Fact(name=f"why not: {world.domain.render_rule(rule)}", kind="pattern", value=_render_pattern(words), rivals=rivals)
+    told = Fact(
+        name=f"why not: {world.domain.render_rule(rule)}",
+        kind="pattern",
+        value=_render_pattern(words),
+        rivals=rivals,
+    )
     reply = ScenarioReply(
         initial_state=world.state,
         request=request,
@@ -109,7 +117,11 @@ def _write(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Rand
         lambda unsaid: write_request(unsaid, world.domain, world.state, make_dice("refuse", key)),
     )
     changed = next(name for name in wish.arguments if wish.arguments[name] != twin.arguments[name])
-    return Twins(refusal, achieve(twin, world, other, list_facts([twin], world.domain, world.state)), f"another {changed}")
+    return Twins(
+        refusal,
+        achieve(twin, world, other, list_facts([twin], world.domain, world.state)),
+        f"another {changed}",
+    )
 
 
 def _find_twin(wish: WantedChange, world: DomainWorld, dice: random.Random) -> WantedChange | None:
@@ -120,7 +132,11 @@ def _find_twin(wish: WantedChange, world: DomainWorld, dice: random.Random) -> W
         for _ in range(4):
             other = sample_arguments(wish.operation, world, world.state, dice)[name]
             twin = replace(wish, arguments=wish.arguments | {name: other})
-            if other != wish.arguments[name] and world.allows(twin.operation, twin.arguments) and is_clear(twin, world):
+            if (
+                other != wish.arguments[name]
+                and world.allows(twin.operation, twin.arguments)
+                and is_clear(twin, world)
+            ):
                 return twin
     return None
 
@@ -149,8 +165,12 @@ def _list_rows(rule: Rule, scope: dict[str, Any], world: DomainWorld) -> Iterato
     tree = parse_expression(rule.that)
     for call in find_trees(tree, ast.Call):
         match call:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=collection), *_, where]) if name in FOLDS:
-                for row in world.value(ast.Call(ast.Name("rows"), [ast.Name(collection), where], []), scope):
+            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=collection), *_, where]) if (
+                name in FOLDS
+            ):
+                for row in world.value(
+                    ast.Call(ast.Name("rows"), [ast.Name(collection), where], []), scope
+                ):
                     yield collection, row["id"]
             case ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), key]):
                 yield collection, world.value(key, scope)
@@ -165,7 +185,11 @@ def _list_rows(rule: Rule, scope: dict[str, Any], world: DomainWorld) -> Iterato
 
 def _bind(wish: WantedChange, world: DomainWorld) -> dict[str, Any]:
     """What the rule's names stand for: limits, arguments, rows, and what the operation fetches first."""
-    rows = {each.local: world.state[each.row][wish.arguments[each.name]] for each in wish.operation.takes if each.row}
+    rows = {
+        each.local: world.state[each.row][wish.arguments[each.name]]
+        for each in wish.operation.takes
+        if each.row
+    }
     scope: dict[str, Any] = {**world.domain.bounds, **wish.arguments, **rows}
     for step in wish.operation.fetch:
         match parse_statement(step.do):
@@ -182,7 +206,9 @@ def _find_collection(row_id: str, state: State) -> str:
 
 def _render(wish: WantedChange, rule: Rule, world: DomainWorld, dice: random.Random) -> str:
     said = load_sayings().sample("refuse", dice)
-    return said.replace("{reason}", _render_reason(wish, rule, world)).replace("{rule}", world.domain.render_rule(rule))
+    return said.replace("{reason}", _render_reason(wish, rule, world)).replace(
+        "{rule}", world.domain.render_rule(rule)
+    )
 
 
 def _render_reason(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
@@ -197,16 +223,31 @@ def _describe_decisive(wish: WantedChange, rule: Rule, world: DomainWorld) -> st
 
     def render(field: str) -> str:
         value = world.value(parse_expression(field), scope) if field in rule.that else ""
-        return f"{render_value(value)} {value}" if isinstance(value, str) and render_value(value) != value else render_value(value)
+        return (
+            f"{render_value(value)} {value}"
+            if isinstance(value, str) and render_value(value) != value
+            else render_value(value)
+        )
 
     return fill(rule.says, render)
 
 
 def _list_standing(rule: Rule) -> str:
     """How the rows stand that it counts: who says "inside already" has looked at the visits, whatever the rule calls it."""
-    folds = (call for call in find_trees(parse_expression(rule.that), ast.Call) if call.func.id in FOLDS)
-    equal = (each for fold in folds for each in find_trees(fold, ast.Compare) if isinstance(each.ops[0], ast.Eq))
-    return " ".join(str(each.comparators[0].value) for each in equal if isinstance(each.comparators[0], ast.Constant))
+    folds = (
+        call for call in find_trees(parse_expression(rule.that), ast.Call) if call.func.id in FOLDS
+    )
+    equal = (
+        each
+        for fold in folds
+        for each in find_trees(fold, ast.Compare)
+        if isinstance(each.ops[0], ast.Eq)
+    )
+    return " ".join(
+        str(each.comparators[0].value)
+        for each in equal
+        if isinstance(each.comparators[0], ast.Constant)
+    )
 
 
 def _find_words(wish: WantedChange, rule: Rule, world: DomainWorld, request: str) -> list[str]:
@@ -215,17 +256,33 @@ def _find_words(wish: WantedChange, rule: Rule, world: DomainWorld, request: str
     seen, _, wanted = _describe_decisive(wish, rule, world).partition(";")
     rules = f"{wanted} {world.domain.render_rule(rule)}"
     others = _list_others(wish.operation, rule, world)
-    known = " ".join([request, policy_of(world.domain), _list_said(wish.operation, world), *others]).lower()
-    numbers = [each for each in _list_numbers(re.sub(DATED, " ", seen)) if int(each) > 1 and not stands_in(int(each), request)]
+    known = " ".join(
+        [request, policy_of(world.domain), _list_said(wish.operation, world), *others]
+    ).lower()
+    numbers = [
+        each
+        for each in _list_numbers(re.sub(DATED, " ", seen))
+        if int(each) > 1 and not stands_in(int(each), request)
+    ]
     days = [noted for said, noted in re.findall(DATED, seen) if said.lower() not in known]
-    telling = [each for each in [*_cut_stems(seen), *days, *numbers] if not re.search(_render_pattern([each]), known)]
+    telling = [
+        each
+        for each in [*_cut_stems(seen), *days, *numbers]
+        if not re.search(_render_pattern([each]), known)
+    ]
     if not telling:
         # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
         return []
-    limits = ["at most", "maximum", "limit"] if numbers and re.search(LIMITING, f"{seen} {rules}") else []
+    limits = (
+        ["at most", "maximum", "limit"]
+        if numbers and re.search(LIMITING, f"{seen} {rules}")
+        else []
+    )
     told = [each for each in _list_numbers(rules) if int(each) >= LEAST_TOLD]
     more = [
-        each for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits, *told] if not re.search(_render_pattern([each]), known)
+        each
+        for each in [*_cut_stems(f"{rules} {_list_standing(rule)}"), *limits, *told]
+        if not re.search(_render_pattern([each]), known)
     ]
     return [*dict.fromkeys([*telling, *more])]
 
@@ -236,9 +293,20 @@ def _list_numbers(text: str) -> list[str]:
 
 def _list_said(operation: Operation, world: DomainWorld) -> str:
     """What anybody says who speaks of this operation at all, whether it is possible or not."""
-    nouns = (f"{name} {each.noun}".replace("_", " ") for name, each in world.domain.collections.items())
+    nouns = (
+        f"{name} {each.noun}".replace("_", " ") for name, each in world.domain.collections.items()
+    )
     ends = (each.after for each in operation.moves)
-    return " ".join([operation.does, *operation.asks, *operation.tells, *(each.about for each in operation.takes), *nouns, *ends])
+    return " ".join(
+        [
+            operation.does,
+            *operation.asks,
+            *operation.tells,
+            *(each.about for each in operation.takes),
+            *nouns,
+            *ends,
+        ]
+    )
 
 
 def _list_others(operation: Operation, rule: Rule, world: DomainWorld) -> list[str]:
@@ -263,7 +331,20 @@ def _cut_stems(text: str) -> list[str]:
 
 def _cut_stem(word: str) -> str:
     """What its forms share, roughly: suspended, suspends and suspension are one."""
-    for ending in ("ations", "ation", "ions", "ing", "ion", "ied", "ies", "ed", "es", "s", "y", "e"):
+    for ending in (
+        "ations",
+        "ation",
+        "ions",
+        "ing",
+        "ion",
+        "ied",
+        "ies",
+        "ed",
+        "es",
+        "s",
+        "y",
+        "e",
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= SHORTEST + ("ion" in ending):
             return word.removesuffix(ending)
     return word

@@ -42,7 +42,9 @@ class Register:
             if "<" not in text:
                 return text
             text = _WORD.sub(lambda found: dice.choice(self.pieces[found[1]]), text)
-        raise SettingsError(f"{PATH}: <{word}> of register {self.name} never ends. Take the circle out of its pieces.")
+        raise SettingsError(
+            f"{PATH}: <{word}> of register {self.name} never ends. Take the circle out of its pieces."
+        )
 
 
 @cache
@@ -78,7 +80,14 @@ def _read(name: str, raw: dict[str, object], shared: dict[str, object]) -> Regis
 
 
 def _refuse_unknown(register: Register) -> None:
-    used = {word for pieces in register.pieces.values() for text in pieces for word in _WORD.findall(text)}
+    used = {
+        word
+        for pieces in register.pieces.values()
+        for text in pieces
+        for word in _WORD.findall(text)
+    }
     unknown = sorted(used - {*register.pieces})
     if unknown:
-        raise SettingsError(f"{PATH}: register {register.name} knows no <{'>, <'.join(unknown)}>. Add its pieces or take it out.")
+        raise SettingsError(
+            f"{PATH}: register {register.name} knows no <{'>, <'.join(unknown)}>. Add its pieces or take it out."
+        )

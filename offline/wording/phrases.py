@@ -23,7 +23,9 @@ class WantedChange:
     """Rows and dates, by their local names, of which phrases say no more than what sort of thing they are."""
 
 
-def list_facts(wishes: list[WantedChange], domain: Domain, state: State, names: Names | None = None) -> dict[str, Any]:
+def list_facts(
+    wishes: list[WantedChange], domain: Domain, state: State, names: Names | None = None
+) -> dict[str, Any]:
     """What the person who asks can say again, under names people would use."""
     return {name: value for name, value, _, _ in name_facts(wishes, domain, state, names)}
 
@@ -35,7 +37,11 @@ def name_facts(
     facts: dict[str, Any] = {}
     for number, wish in enumerate(wishes):
         for parameter in wish.operation.takes:
-            value = render_phrase(f"{{{parameter.local}}}", wish, domain, state, names) if parameter.row else wish.arguments[parameter.name]
+            value = (
+                render_phrase(f"{{{parameter.local}}}", wish, domain, state, names)
+                if parameter.row
+                else wish.arguments[parameter.name]
+            )
             name = parameter.local.replace("_", " ")
             spellings = (name, *(f"{name} {more}" for more in range(2, 99)))
             called = next(each for each in spellings if facts.get(each, value) == value)
@@ -46,12 +52,17 @@ def name_facts(
 def can_say(wish: WantedChange, domain: Domain, state: State) -> bool:
     """Whether everything its phrases mention exists in this state already."""
     try:
-        return all(render_phrase(each, wish, domain, state) for each in (*wish.operation.asks, *wish.operation.tells))
+        return all(
+            render_phrase(each, wish, domain, state)
+            for each in (*wish.operation.asks, *wish.operation.tells)
+        )
     except KeyError:
         return False
 
 
-def render_phrase(template: str, wish: WantedChange, domain: Domain, state: State, names: Names | None = None) -> str:
+def render_phrase(
+    template: str, wish: WantedChange, domain: Domain, state: State, names: Names | None = None
+) -> str:
     """A phrase with rows called by their labels and values spelled for people."""
     text = fill(template, lambda path: render_field(path, wish, domain, state, names or {}))
     return ARTICLE.sub("an", text) if " a {" in template else text
@@ -70,7 +81,14 @@ def render_field(path: str, wish: WantedChange, domain: Domain, state: State, na
         return describe_field(rows.get(first, ""), rest, domain)
     if first not in rows:
         return render_value(wish.arguments[first])
-    return follow(rows[first], state[rows[first]][wish.arguments[f"{first}_id"]]["id"], rest, domain, state, names)
+    return follow(
+        rows[first],
+        state[rows[first]][wish.arguments[f"{first}_id"]]["id"],
+        rest,
+        domain,
+        state,
+        names,
+    )
 
 
 def describe_field(collection: str, path: list[str], domain: Domain) -> str:
@@ -85,13 +103,22 @@ def describe_field(collection: str, path: list[str], domain: Domain) -> str:
     return name_one(domain.collections[collection].noun)
 
 
-def follow(collection: str, row_id: str, path: list[str], domain: Domain, state: State, names: Names | None = None) -> str:
+def follow(
+    collection: str,
+    row_id: str,
+    path: list[str],
+    domain: Domain,
+    state: State,
+    names: Names | None = None,
+) -> str:
     """Walk from a row along references; a row at the end is called by its label, or by the name given for it."""
     row = state[collection][row_id]
     if not path:
         if names and (collection, row_id) in names:
             return names[collection, row_id]
-        return fill(domain.collections[collection].label, _walk(collection, row_id, domain, state, names))
+        return fill(
+            domain.collections[collection].label, _walk(collection, row_id, domain, state, names)
+        )
     step, *rest = path
     reference = domain.collections[collection].attributes.get(f"{step}_id")
     if reference and reference.ref:
@@ -115,5 +142,7 @@ def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _walk(collection: str, row_id: str, domain: Domain, state: State, names: Names | None) -> Callable[[str], str]:
+def _walk(
+    collection: str, row_id: str, domain: Domain, state: State, names: Names | None
+) -> Callable[[str], str]:
     return lambda field: follow(collection, row_id, field.split("."), domain, state, names)

@@ -13,7 +13,21 @@ from offline.domain import Domain, State
 from offline.wording.grammar import Register, load_registers
 from offline.wording.phrases import Names, WantedChange, capitalise, render_phrase
 
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 VOICED, OPENED, REASONED, CLOSED = 0.45, 0.8, 0.3, 0.65
 """Shares of requests with the domain's own opening, with any opening, with a reason, with a closing."""
 TRIES = 6
@@ -35,14 +49,26 @@ Pieces = list[Piece]
 
 
 def write_request(
-    wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random, names: Names | None = None, aside: str = ""
+    wishes: list[WantedChange],
+    domain: Domain,
+    state: State,
+    dice: random.Random,
+    names: Names | None = None,
+    aside: str = "",
 ) -> str:
     """One message that asks for all wishes in order, with every fact needed to carry them out."""
-    return "".join(piece.text for piece in compose_request(wishes, domain, state, dice, names, aside))
+    return "".join(
+        piece.text for piece in compose_request(wishes, domain, state, dice, names, aside)
+    )
 
 
 def compose_request(
-    wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random, names: Names | None = None, aside: str = ""
+    wishes: list[WantedChange],
+    domain: Domain,
+    state: State,
+    dice: random.Random,
+    names: Names | None = None,
+    aside: str = "",
 ) -> Pieces:
     """The same, piece by piece; an aside is a sentence more, after the wishes."""
     registers = [each for each in load_registers() if len(wishes) > 1 or not each.list]
@@ -81,15 +107,23 @@ class _Writer:
             yield from self._sample_frame("close")
 
     def write_list(self, wishes: list[WantedChange]) -> list[Pieces]:
-        bullet, item = self.register.sample("bullet", self.dice), self.register.sample("item", self.dice)
-        lines = [self._write_wishes(item, [wish], "ask" if self._asks(wish) else "tell") for wish in wishes]
+        bullet, item = (
+            self.register.sample("bullet", self.dice),
+            self.register.sample("item", self.dice),
+        )
+        lines = [
+            self._write_wishes(item, [wish], "ask" if self._asks(wish) else "tell")
+            for wish in wishes
+        ]
         return [[_frame(_count_on(bullet, number)), *line] for number, line in enumerate(lines)]
 
     def write_text(self, wishes: list[WantedChange]) -> list[Pieces]:
         lines: list[Pieces] = []
         place = 0
         while place < len(wishes):
-            count = 2 if place + 1 < len(wishes) and self.dice.random() < self.register.paired else 1
+            count = (
+                2 if place + 1 < len(wishes) and self.dice.random() < self.register.paired else 1
+            )
             lines.append(self._write_sentence(wishes[place : place + count], place))
             place += count
         return lines
@@ -99,35 +133,56 @@ class _Writer:
             return self._write_wishes(self.register.sample("pair", self.dice), wishes, "ask")
         if not self._asks(wishes[0]):
             # What begins with "then" cannot come first.
-            return self._write_wishes(self.register.sample("news", self.dice) if place else "{a}", wishes, "tell")
-        return self._write_wishes(self.register.sample(self._pick_word(place), self.dice), wishes, "ask")
+            return self._write_wishes(
+                self.register.sample("news", self.dice) if place else "{a}", wishes, "tell"
+            )
+        return self._write_wishes(
+            self.register.sample(self._pick_word(place), self.dice), wishes, "ask"
+        )
 
     def _pick_word(self, place: int) -> str:
         """The word for a sentence of one order; only one in three says where in the order it stands."""
         ranked = "first" if place == 0 else "last" if place == self.count - 1 else "then"
-        return ranked if self.count > 1 and self.dice.random() < (0.3 if place == 0 else 0.55) else self.dice.choice(("ask", "question"))
+        return (
+            ranked
+            if self.count > 1 and self.dice.random() < (0.3 if place == 0 else 0.55)
+            else self.dice.choice(("ask", "question"))
+        )
 
     def _asks(self, wish: WantedChange) -> bool:
         drawn = self.dice.random() >= self.register.implicit
         return drawn or not set(wish.operation.tells) - self.said
 
-    def _write_wishes(self, frame: str, wishes: list[WantedChange], sort: Literal["ask", "tell"]) -> Pieces:
-        said = {letter: self._render(wish, sort) for letter, wish in zip("ab", wishes, strict=False)}
+    def _write_wishes(
+        self, frame: str, wishes: list[WantedChange], sort: Literal["ask", "tell"]
+    ) -> Pieces:
+        said = {
+            letter: self._render(wish, sort) for letter, wish in zip("ab", wishes, strict=False)
+        }
         pieces: Pieces = []
         for part in re.split(r"(\{[aAbB]\})", frame):
             if part[:1] == "{" and part[1:2].lower() in said:
                 piece = said[part[1].lower()]
                 sentence = sort == "tell" or part[1].isupper()
-                pieces.append(Piece(sort, capitalise(piece.text), capitalise(piece.template)) if sentence else piece)
+                pieces.append(
+                    Piece(sort, capitalise(piece.text), capitalise(piece.template))
+                    if sentence
+                    else piece
+                )
             elif part:
                 pieces.append(_frame(part))
-        return [Piece(pieces[0].sort, capitalise(pieces[0].text), capitalise(pieces[0].template)), *_mend_end(pieces[1:], sort)]
+        return [
+            Piece(pieces[0].sort, capitalise(pieces[0].text), capitalise(pieces[0].template)),
+            *_mend_end(pieces[1:], sort),
+        ]
 
     def _render(self, wish: WantedChange, sort: Literal["ask", "tell"]) -> Piece:
         known = wish.operation.asks if sort == "ask" else wish.operation.tells
         template = self.dice.choice([each for each in known if each not in self.said] or known)
         self.said.add(template)
-        return Piece(sort, render_phrase(template, wish, self.domain, self.state, self.names), template)
+        return Piece(
+            sort, render_phrase(template, wish, self.domain, self.state, self.names), template
+        )
 
     def _sample_frame(self, word: str) -> Iterator[Pieces]:
         """A sentence without wishes; one that counts things is of no use for a single thing."""

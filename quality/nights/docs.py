@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _REMOTE = re.compile(
-    r"""<script\b[^>]*\bsrc=["']https?:[^>]*>\s*</script>|<(?:link|img)\b[^>]*\b(?:href|src)=["']https?:[^>]*>""", re.IGNORECASE
+    r"""<script\b[^>]*\bsrc=["']https?:[^>]*>\s*</script>|<(?:link|img)\b[^>]*\b(?:href|src)=["']https?:[^>]*>""",
+    re.IGNORECASE,
 )
 _SCRIPT = re.compile(r"<script\b.*?</script>", re.IGNORECASE | re.DOTALL)
 _LEFT_OUT = ("static/fonts", "static/images")
@@ -34,7 +35,9 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Nig
 """
 
 
-def write_docs(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, MeanBounds], folder: Path) -> Path:
+def write_docs(
+    run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, MeanBounds], folder: Path
+) -> Path:
     """Write them, and return the page to begin with."""
     broken = run_suites(run, frames, bounds, folder)
     for part in _LEFT_OUT:
@@ -44,13 +47,19 @@ def write_docs(run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[s
         page.write_text(text.replace("</head>", _STYLE, 1), encoding="utf-8")
     index = folder / "index.html"
     rows = "".join(_list_suites(folder, frames, broken))
-    index.write_text(_PAGE.format(run=escape(run), rows=rows).replace("</head>", _STYLE, 1), encoding="utf-8")
+    index.write_text(
+        _PAGE.format(run=escape(run), rows=rows).replace("</head>", _STYLE, 1), encoding="utf-8"
+    )
     return index
 
 
-def _list_suites(folder: Path, frames: "Mapping[str, pd.DataFrame]", broken: Mapping[str, str]) -> Iterator[str]:
+def _list_suites(
+    folder: Path, frames: "Mapping[str, pd.DataFrame]", broken: Mapping[str, str]
+) -> Iterator[str]:
     """A row of the first page for each table. Its own list is drawn by scripts from elsewhere."""
     for name, frame in frames.items():
         page = next((folder / "validations" / name).rglob("*.html")).relative_to(folder)
-        said = "<br>".join(escape(words) for key, words in broken.items() if key.startswith(f"{name}."))
+        said = "<br>".join(
+            escape(words) for key, words in broken.items() if key.startswith(f"{name}.")
+        )
         yield f'<tr><td><a href="{page.as_posix()}">{name}</a></td><td>{len(frame)}</td><td>{said or "none"}</td></tr>'

@@ -54,11 +54,15 @@ def measure(frames: "Mapping[str, pd.DataFrame]") -> dict[str, Mean]:
             continue
         numbers = frames[frame][column.name].dropna().to_numpy(dtype=float)
         if numbers.size >= LEAST_ROWS:
-            found[f"{frame}.{column.name}"] = Mean(numbers.size, float(numbers.mean()), float(numbers.std()))
+            found[f"{frame}.{column.name}"] = Mean(
+                numbers.size, float(numbers.mean()), float(numbers.std())
+            )
     return found
 
 
-def bound(tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]) -> dict[str, MeanBounds]:
+def bound(
+    tonight: Mapping[str, Mean], nights: Sequence[Mapping[str, Mean]]
+) -> dict[str, MeanBounds]:
     """Bounds for everything that tonight measured and enough of the last nights did, too."""
     shares = {f"{frame}.{column.name}" for frame, column in list_drifting() if column.share}
     found: dict[str, MeanBounds] = {}

@@ -56,7 +56,10 @@ _STEPS = (
     *(("environments", stage) for stage in ("generate", "build", "verify", "filter")),
     *(("scenarios", stage) for stage in ("generate", "build", "verify", "filter", "collect")),
 )
-_DEMANDS = " + ".join(f"coalesce(json_array_length(verifier, '$.{part}'), 0)" for part in ("goals", "procedure", "facts"))
+_DEMANDS = " + ".join(
+    f"coalesce(json_array_length(verifier, '$.{part}'), 0)"
+    for part in ("goals", "procedure", "facts")
+)
 _POLARITIES: tuple[str, ...] = get_args(Polarity)
 _KEPT = "tier in ('clean', 'suspected')"
 """What a gate dropped, or would have dropped in a run that observes, was built all the same."""
@@ -70,7 +73,12 @@ def _share(name: str, condition: str, about: str, among: str = "true") -> FrameC
 
 def _keep(lap: str, stage: str) -> FrameColumn:
     place = f"lap = '{lap}' and stage = '{stage}'"
-    return _share(f"kept_{lap}_{stage}", "outcome = 'kept'", f"share of candidates that {stage} of {lap} keeps", place)
+    return _share(
+        f"kept_{lap}_{stage}",
+        "outcome = 'kept'",
+        f"share of candidates that {stage} of {lap} keeps",
+        place,
+    )
 
 
 FRAMES: tuple[RowFrame, ...] = (
@@ -150,7 +158,9 @@ def read_frames(connection: "DuckDBPyConnection", run: str) -> "dict[str, pd.Dat
 
 
 def _ask(frame: RowFrame) -> str:
-    return f"select {', '.join(f'{one.sql} as {one.name}' for one in frame.columns)} from {frame.rows}"
+    return (
+        f"select {', '.join(f'{one.sql} as {one.name}' for one in frame.columns)} from {frame.rows}"
+    )
 
 
 def list_drifting() -> Iterator[tuple[str, FrameColumn]]:

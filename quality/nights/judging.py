@@ -53,10 +53,21 @@ class JudgedNight:
     def to_markdown(self) -> str:
         """For the run's page."""
         state = "accepted by a review" if self.accepted else "no export until a review accepts it"
-        head = [f"**{len(self.broken)} expectations are not met** ({state})."] if self.broken else ["Every expectation is met."]
+        head = (
+            [f"**{len(self.broken)} expectations are not met** ({state})."]
+            if self.broken
+            else ["Every expectation is met."]
+        )
         lines = [f"- `{name}`: {said}" for name, said in self.broken.items()]
-        rows = [f"| `{name}` | {one.low:.4g} to {one.high:.4g} | {self.means[name].mean:.4g} |" for name, one in self.bounds.items()]
-        table = ["", "| mean of | expected | found |", "|---|---|---|", *rows] if rows else ["", "Too few earlier nights to compare with."]
+        rows = [
+            f"| `{name}` | {one.low:.4g} to {one.high:.4g} | {self.means[name].mean:.4g} |"
+            for name, one in self.bounds.items()
+        ]
+        table = (
+            ["", "| mean of | expected | found |", "|---|---|---|", *rows]
+            if rows
+            else ["", "Too few earlier nights to compare with."]
+        )
         return "\n".join([*head, "", *lines, *table])
 
 
@@ -68,7 +79,9 @@ def judge_night(connection: "DuckDBPyConnection", run: str, family: str) -> Judg
     means = measure(frames)
     bounds = bound(means, _find_nights(connection, run, family))
     said = connection.execute(_SAID, {"run": run}).fetchone()
-    return JudgedNight(family, means, bounds, run_suites(run, frames, bounds), bool(said and said[0] == "accept"))
+    return JudgedNight(
+        family, means, bounds, run_suites(run, frames, bounds), bool(said and said[0] == "accept")
+    )
 
 
 def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Path | None:
@@ -82,7 +95,9 @@ def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Pat
     return write_docs(run, read_frames(connection, run), bounds, folder)
 
 
-def _find_nights(connection: "DuckDBPyConnection", run: str, family: str) -> Sequence[Mapping[str, Mean]]:
+def _find_nights(
+    connection: "DuckDBPyConnection", run: str, family: str
+) -> Sequence[Mapping[str, Mean]]:
     """Earlier nights of the family, oldest first. One that broke something counts only where it was accepted."""
     nights: list[Mapping[str, Mean]] = []
     for _, finding, _, accepted in connection.execute(_EARLIER, {"run": run}).fetchall():

@@ -19,7 +19,10 @@ _SITE = "night"
 
 
 def run_suites(
-    run: str, frames: "Mapping[str, pd.DataFrame]", bounds: Mapping[str, MeanBounds], docs: Path | None = None
+    run: str,
+    frames: "Mapping[str, pd.DataFrame]",
+    bounds: Mapping[str, MeanBounds],
+    docs: Path | None = None,
 ) -> dict[str, str]:
     """Everything that the frames break: `frame.column` or `frame.column mean` → what was expected and what is there, in words.
 
@@ -37,37 +40,70 @@ def run_suites(
         return broken
 
 
-def _validate(context: Any, source: Any, run: str, frame: RowFrame, rows: "pd.DataFrame", bounds: Mapping[str, MeanBounds]) -> Any:
+def _validate(
+    context: Any,
+    source: Any,
+    run: str,
+    frame: RowFrame,
+    rows: "pd.DataFrame",
+    bounds: Mapping[str, MeanBounds],
+) -> Any:
     import great_expectations as gx
 
     batch = source.add_dataframe_asset(frame.name).add_batch_definition_whole_dataframe(run)
-    suite = context.suites.add(gx.ExpectationSuite(frame.name, expectations=list(_expect(frame, bounds)), notes=frame.about))
-    checked = context.validation_definitions.add(gx.ValidationDefinition(name=frame.name, data=batch, suite=suite))
+    suite = context.suites.add(
+        gx.ExpectationSuite(
+            frame.name, expectations=list(_expect(frame, bounds)), notes=frame.about
+        )
+    )
+    checked = context.validation_definitions.add(
+        gx.ValidationDefinition(name=frame.name, data=batch, suite=suite)
+    )
     return checked.run(batch_parameters={"dataframe": rows}, run_id=gx.RunIdentifier(run_name=run))
 
 
 def _expect(frame: RowFrame, bounds: Mapping[str, MeanBounds]) -> Iterator[Any]:
     """In words that Data Docs show beside the outcome."""
-    from great_expectations.expectations.core.expect_column_mean_to_be_between import ExpectColumnMeanToBeBetween
-    from great_expectations.expectations.core.expect_column_values_to_be_between import ExpectColumnValuesToBeBetween
-    from great_expectations.expectations.core.expect_column_values_to_be_in_set import ExpectColumnValuesToBeInSet
-    from great_expectations.expectations.core.expect_column_values_to_be_unique import ExpectColumnValuesToBeUnique
-    from great_expectations.expectations.core.expect_column_values_to_not_be_null import ExpectColumnValuesToNotBeNull
+    from great_expectations.expectations.core.expect_column_mean_to_be_between import (
+        ExpectColumnMeanToBeBetween,
+    )
+    from great_expectations.expectations.core.expect_column_values_to_be_between import (
+        ExpectColumnValuesToBeBetween,
+    )
+    from great_expectations.expectations.core.expect_column_values_to_be_in_set import (
+        ExpectColumnValuesToBeInSet,
+    )
+    from great_expectations.expectations.core.expect_column_values_to_be_unique import (
+        ExpectColumnValuesToBeUnique,
+    )
+    from great_expectations.expectations.core.expect_column_values_to_not_be_null import (
+        ExpectColumnValuesToNotBeNull,
+    )
 
     for one in frame.columns:
         if one.filled and not one.share:
-            yield ExpectColumnValuesToNotBeNull(column=one.name, description=f"Every row has: {one.about}")
+            yield ExpectColumnValuesToNotBeNull(
+                column=one.name, description=f"Every row has: {one.about}"
+            )
         if one.unique:
-            yield ExpectColumnValuesToBeUnique(column=one.name, description=f"No two rows have the same: {one.about}")
+            yield ExpectColumnValuesToBeUnique(
+                column=one.name, description=f"No two rows have the same: {one.about}"
+            )
         if one.among:
             said = f"{one.about}: one of {', '.join(one.among)}"
-            yield ExpectColumnValuesToBeInSet(column=one.name, value_set=list(one.among), description=said)
+            yield ExpectColumnValuesToBeInSet(
+                column=one.name, value_set=list(one.among), description=said
+            )
         if not one.share and (one.least, one.most) != (None, None):
             said = f"{one.about}: {_describe_range(one)} in every row"
-            yield ExpectColumnValuesToBeBetween(column=one.name, min_value=one.least, max_value=one.most, description=said)
+            yield ExpectColumnValuesToBeBetween(
+                column=one.name, min_value=one.least, max_value=one.most, description=said
+            )
         if found := bounds.get(f"{frame.name}.{one.name}"):
             said = f"{one.about}: {found.low:.4g} to {found.high:.4g} on average, as in the last {found.nights} nights"
-            yield ExpectColumnMeanToBeBetween(column=one.name, min_value=found.low, max_value=found.high, description=said)
+            yield ExpectColumnMeanToBeBetween(
+                column=one.name, min_value=found.low, max_value=found.high, description=said
+            )
 
 
 def list_rules(one: FrameColumn) -> Iterator[str]:
@@ -96,16 +132,27 @@ def _list_broken(frame: RowFrame, outcome: Any) -> Iterator[tuple[str, str]]:
             continue
         told, config = one.result, one.expectation_config
         mean = config.type == "expect_column_mean_to_be_between"
-        seen = f"it is {told.get('observed_value', 0):.4g}" if mean else f"{told.get('unexpected_count', '?')} rows differ"
+        seen = (
+            f"it is {told.get('observed_value', 0):.4g}"
+            if mean
+            else f"{told.get('unexpected_count', '?')} rows differ"
+        )
         if one.exception_info and one.exception_info.get("raised_exception"):
             seen = str(one.exception_info.get("exception_message"))[:200]
-        yield f"{frame.name}.{config.kwargs['column']}{' mean' if mean else ''}", f"{config.description}; {seen}"
+        yield (
+            f"{frame.name}.{config.kwargs['column']}{' mean' if mean else ''}",
+            f"{config.description}; {seen}",
+        )
 
 
 def _open_context(docs: Path | None) -> Any:
     """A context that lives in memory, reports to nobody and draws no progress bars."""
     import great_expectations as gx
-    from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults, ProgressBarsConfig
+    from great_expectations.data_context.types.base import (
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
 
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
     settings = DataContextConfig(
@@ -118,5 +165,8 @@ def _open_context(docs: Path | None) -> Any:
     if docs:
         store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(docs)}
         index = {"class_name": "DefaultSiteIndexBuilder"}
-        context.add_data_docs_site(_SITE, {"class_name": "SiteBuilder", "site_index_builder": index, "store_backend": store})
+        context.add_data_docs_site(
+            _SITE,
+            {"class_name": "SiteBuilder", "site_index_builder": index, "store_backend": store},
+        )
     return context

@@ -6,4 +6,6 @@ from quality.promises.ledger import LEDGER
 from quality.promises.made import MADE
 from quality.promises.played import PLAYED
 
-PROMISES: dict[str, TablePromises] = {found.table: found for found in (*LEDGER, *MADE, *PLAYED, *AFTERWARDS)}
+PROMISES: dict[str, TablePromises] = {
+    found.table: found for found in (*LEDGER, *MADE, *PLAYED, *AFTERWARDS)
+}

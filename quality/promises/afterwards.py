@@ -45,6 +45,11 @@ AFTERWARDS = (
     ),
     TablePromises(
         "withdrawals",
-        (unique_key("withdrawals"), json_parses("withdrawals"), says("subject", "it says what is recalled"), says("reason", "it says why")),
+        (
+            unique_key("withdrawals"),
+            json_parses("withdrawals"),
+            says("subject", "it says what is recalled"),
+            says("reason", "it says why"),
+        ),
     ),
 )

@@ -7,7 +7,9 @@ from quality.promises.sums import SUMS
 _FREE = "('offline', 'replay')"
 """Providers whose price is known to be zero."""
 
-_PASSED, _ATTEMPTS = (f"try_cast(try(finding ->> '{name}') as bigint)" for name in ("passed", "attempts"))
+_PASSED, _ATTEMPTS = (
+    f"try_cast(try(finding ->> '{name}') as bigint)" for name in ("passed", "attempts")
+)
 
 LEDGER = (
     TablePromises(

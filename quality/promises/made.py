@@ -27,7 +27,11 @@ def _none_in(column: str, about: str) -> RowPromise:
 MADE = (
     TablePromises(
         "seeds",
-        (unique_batch_key("seeds"), json_parses("seeds"), says("licence", "every seed bears a licence, if only `unknown`")),
+        (
+            unique_batch_key("seeds"),
+            json_parses("seeds"),
+            says("licence", "every seed bears a licence, if only `unknown`"),
+        ),
         maker="coalesce(nullif(source, ''), id)",
     ),
     TablePromises(
@@ -38,7 +42,10 @@ MADE = (
             says("licence", "every blueprint inherits a licence"),
             _none_in("tools", "a blueprint plans at least one tool"),
             RowPromise(
-                "seed_exists", "the seed it grew from is a row of seeds", f"{_SEED} not in (select id from seeds)", f"'seed is ' || {_SEED}"
+                "seed_exists",
+                "the seed it grew from is a row of seeds",
+                f"{_SEED} not in (select id from seeds)",
+                f"'seed is ' || {_SEED}",
             ),
         ),
         maker=_SEED,
@@ -123,8 +130,14 @@ MADE = (
                 step="scenarios-verify",
                 costs_subject=True,
             ),
-            between_0_and_1("oracle_reward_bounded", "the oracle's reward lies in [0, 1]", "oracle_reward"),
-            between_0_and_1("do_nothing_reward_bounded", "the reward of doing nothing lies in [0, 1]", "do_nothing_reward"),
+            between_0_and_1(
+                "oracle_reward_bounded", "the oracle's reward lies in [0, 1]", "oracle_reward"
+            ),
+            between_0_and_1(
+                "do_nothing_reward_bounded",
+                "the reward of doing nothing lies in [0, 1]",
+                "do_nothing_reward",
+            ),
             _ONE_SPLIT,
         ),
         maker="draft",

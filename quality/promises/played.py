@@ -34,7 +34,12 @@ PLAYED = (
                 "outcome || ', reward ' || coalesce(reward::varchar, 'null')",
             ),
             between_0_and_1("reward_bounded", "a reward lies in [0, 1]", "reward"),
-            RowPromise("steps_counted", "steps and attempts are never negative", "steps < 0 or attempt < 0", "format('{} steps', steps)"),
+            RowPromise(
+                "steps_counted",
+                "steps and attempts are never negative",
+                "steps < 0 or attempt < 0",
+                "format('{} steps', steps)",
+            ),
         ),
         maker="scenario",
     ),

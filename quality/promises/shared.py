@@ -36,13 +36,21 @@ def refers_to(column: str, *tables: str) -> RowPromise:
     known = " union all ".join(f"select hash(id) from {table}" for table in tables)
     where = " or ".join(tables)
     return RowPromise(
-        f"{column}_exists", f"`{column}` names a row of {where}", f"hash({column}) not in ({known})", f"'{column} is ' || {column}"
+        f"{column}_exists",
+        f"`{column}` names a row of {where}",
+        f"hash({column}) not in ({known})",
+        f"'{column} is ' || {column}",
     )
 
 
 def between_0_and_1(name: str, about: str, column: str) -> RowPromise:
     """Null is allowed, NaN is not."""
-    return RowPromise(name, about, f"coalesce(not (isfinite({column}) and {column} between 0 and 1), false)", f"'{column} is ' || {column}")
+    return RowPromise(
+        name,
+        about,
+        f"coalesce(not (isfinite({column}) and {column} between 0 and 1), false)",
+        f"'{column} is ' || {column}",
+    )
 
 
 def says(column: str, about: str) -> RowPromise:

@@ -92,5 +92,13 @@ CHILDREN_MADE = TablePromise(
     severity="claim",
 )
 
-SUMS = (EXIT_FOR_ALL, GATES_AGREE, NOTHING_LOST, NOTHING_NEW, BATCH_WHOLE, CHILDREN_TOLD, CHILDREN_MADE)
+SUMS = (
+    EXIT_FOR_ALL,
+    GATES_AGREE,
+    NOTHING_LOST,
+    NOTHING_NEW,
+    BATCH_WHOLE,
+    CHILDREN_TOLD,
+    CHILDREN_MADE,
+)
 """All that attrition promises of itself as a whole."""

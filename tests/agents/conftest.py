@@ -26,5 +26,7 @@ def vendors(_process: Loopback) -> Loopback:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def sandbox(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Sandbox]:
     """One jail for the tests of a file: opening one costs more than most of them."""
-    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}), drivers=1) as opened:
+    async with Sandbox.open(
+        Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}), drivers=1
+    ) as opened:
         yield opened

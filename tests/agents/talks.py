@@ -8,7 +8,9 @@ from schemas.scenario import UserContract
 from tests.specimens import EFFECTS, PROGRAM, make_environment, make_scenario
 
 SHED = make_environment()
-CARDED = PROGRAM.replace("import Rejection", "import actors, Rejection").replace("    def lend", '    @actors("user")\n    def lend')
+CARDED = PROGRAM.replace("import Rejection", "import actors, Rejection").replace(
+    "    def lend", '    @actors("user")\n    def lend'
+)
 OWN = make_environment(CARDED, tools=KINDS["stateful"].derive_tools(CARDED, "Shed", EFFECTS))
 """A shed where members lend themselves what they take."""
 TOLD = UserContract(
@@ -28,7 +30,11 @@ CARD = ("get_member", '{"member_id": "M1"}')
 
 def turn(text: str = "", *tools: tuple[str, str], match: str = "", **more: Any) -> dict[str, Any]:
     """A model says this once."""
-    return {"times": 1, "match": match, "turn": {"text": text, "tools": [list(tool) for tool in tools], **more}}
+    return {
+        "times": 1,
+        "match": match,
+        "turn": {"text": text, "tools": [list(tool) for tool in tools], **more},
+    }
 
 
 def fault(match: str, times: int = 1, **more: Any) -> dict[str, Any]:

@@ -61,10 +61,14 @@ def both(made: Any) -> bool:
         pytest.param("popppppp", 0, 8, 4, id="an outage ends it"),
     ],
 )
-async def test_attempts_are_made_in_rounds_until_they_are_enough(outcomes: str, first: int, most: int, made: int) -> None:
+async def test_attempts_are_made_in_rounds_until_they_are_enough(
+    outcomes: str, first: int, most: int, made: int
+) -> None:
     player = Player(outcomes)
     found = [one async for one in attempt(player, both, most, first=first)]
-    assert [one.attempt for one in found] == list(range(first, first + made)) == sorted(player.asked)
+    assert (
+        [one.attempt for one in found] == list(range(first, first + made)) == sorted(player.asked)
+    )
 
 
 async def test_a_broken_attempt_breaks_the_group_after_its_round() -> None:
@@ -76,14 +80,25 @@ async def test_a_broken_attempt_breaks_the_group_after_its_round() -> None:
 
 def test_what_could_not_be_reached_is_tried_again() -> None:
     require_reached([make_rollout(0), make_rollout(1, "error")])
-    with pytest.raises(Outage, match="1 of 2 attempts at scn_x by careless broke off: nobody there"):
-        require_reached([make_rollout(0), make_rollout(1, "error", termination="outage", detail="nobody there")])
+    with pytest.raises(
+        Outage, match="1 of 2 attempts at scn_x by careless broke off: nobody there"
+    ):
+        require_reached(
+            [make_rollout(0), make_rollout(1, "error", termination="outage", detail="nobody there")]
+        )
 
 
 def test_a_run_says_in_which_form_it_asks() -> None:
     plain = make_scenario(SHED)
-    forms = {form: [choose_form(RunConfig(form=form), TALK, number) for number in range(2)] for form in ("single", "conversation", "mixed")}
-    assert forms == {"single": ["single"] * 2, "conversation": ["conversation"] * 2, "mixed": ["single", "conversation"]}
+    forms = {
+        form: [choose_form(RunConfig(form=form), TALK, number) for number in range(2)]
+        for form in ("single", "conversation", "mixed")
+    }
+    assert forms == {
+        "single": ["single"] * 2,
+        "conversation": ["conversation"] * 2,
+        "mixed": ["single", "conversation"],
+    }
     assert choose_form(RunConfig(form="conversation"), plain, 1) == "single"
 
 

@@ -28,7 +28,9 @@ def test_the_time_comes_after_the_policy_document(document: str, clock: str, tol
 
 def test_a_machine_has_a_clock_of_its_own_and_released_work_names_its_own_day() -> None:
     shed = make_environment(policy_document="Be brief.")
-    released = make_environment(policy_document="Be brief.", origin=NOWHERE.model_copy(update={"provider": "released"}))
+    released = make_environment(
+        policy_document="Be brief.", origin=NOWHERE.model_copy(update={"provider": "released"})
+    )
     assert brief_agent(shed, MONDAY) == "Be brief.\n\nIt is Monday, 2026-03-02, 09:00."
     assert brief_agent(released, MONDAY) == "Be brief."
     assert "2026" not in brief_agent(SHARE, MONDAY)

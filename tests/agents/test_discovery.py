@@ -19,17 +19,33 @@ class Account:
 
     async def converse(self, *_: Any, tools: list[ToolSpec], **__: Any) -> Completion:
         self.offered.append({tool.name for tool in tools})
-        return Completion("", tool_calls=(ToolCall("call_1", "read_document", {"topic": "profiles"}, "{}"),))
+        return Completion(
+            "", tool_calls=(ToolCall("call_1", "read_document", {"topic": "profiles"}, "{}"),)
+        )
 
 
 def reply(text: str) -> TurnInput:
-    return TurnInput("replies", replies=[Observation("ok", [{"type": "text", "text": text}], "", "", "", None)])
+    return TurnInput(
+        "replies", replies=[Observation("ok", [{"type": "text", "text": text}], "", "", "", None)]
+    )
 
 
 async def test_a_tool_is_offered_once_it_was_named() -> None:
     account: Any = Account()
     player = ModelPolicy().open(load().environment, CLOCK, account, 0, None)
-    for heard in (TurnInput("opening", "Hello."), reply("Nothing about restore_profiles."), reply("Use restore_profile."), reply("So.")):
+    for heard in (
+        TurnInput("opening", "Hello."),
+        reply("Nothing about restore_profiles."),
+        reply("Use restore_profile."),
+        reply("So."),
+    ):
         await player.speak(heard)
-    assert ["restore_profile" in offered for offered in account.offered] == [False, False, True, True]
-    assert all("show_sim" in offered and "see_display" not in offered for offered in account.offered)
+    assert ["restore_profile" in offered for offered in account.offered] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert all(
+        "show_sim" in offered and "see_display" not in offered for offered in account.offered
+    )

@@ -28,8 +28,12 @@ def test_estimates_are_shares_of_all_groups_of_k(k: int) -> None:
 def test_estimates_are_without_bias(k: int, rate: float) -> None:
     """Over all outcomes of nine attempts, weighed by their chance, the mean is what it estimates."""
     chances = [comb(9, passed) * rate**passed * (1 - rate) ** (9 - passed) for passed in range(10)]
-    some = sum(chance * (estimate_any(passed, 9, k) or 0.0) for passed, chance in enumerate(chances))
-    every = sum(chance * (estimate_all(passed, 9, k) or 0.0) for passed, chance in enumerate(chances))
+    some = sum(
+        chance * (estimate_any(passed, 9, k) or 0.0) for passed, chance in enumerate(chances)
+    )
+    every = sum(
+        chance * (estimate_all(passed, 9, k) or 0.0) for passed, chance in enumerate(chances)
+    )
     assert some == pytest.approx(1 - (1 - rate) ** k)
     assert every == pytest.approx(rate**k)
 
@@ -75,6 +79,11 @@ def test_what_cannot_have_been_counted_is_refused(passed: int, judged: int, k: i
 
 
 def test_errors_are_counted_apart() -> None:
-    tally = AttemptTally.of([make_rollout(number, outcome) for number, outcome in enumerate(["pass", "error", "fail", "pass"])])
+    tally = AttemptTally.of(
+        [
+            make_rollout(number, outcome)
+            for number, outcome in enumerate(["pass", "error", "fail", "pass"])
+        ]
+    )
     assert (tally.passed, tally.judged, tally.errors, tally.rate) == (2, 3, 1, 2 / 3)
     assert AttemptTally.of([make_rollout(0, "error")]).rate is None

@@ -28,7 +28,10 @@ TUG = UserKnowledge(
         opening="Good morning. The master of the Sorrel Bay wants one particular tug and no other, I will tell you which.",
         facts={"vessel": "Sorrel Bay", "date of the arrival": "2026-03-04", "tug": "Bison"},
         hidden=["tug"],
-        fallbacks={"reference": "I do not have your movement number.", "": "That I cannot tell you, please see what your records say."},
+        fallbacks={
+            "reference": "I do not have your movement number.",
+            "": "That I cannot tell you, please see what your records say.",
+        },
     ),
     "Please book the Bison for the arrival of the Sorrel Bay on 4 March.",
 )
@@ -43,7 +46,11 @@ SHIFT = UserKnowledge(
 SICK = UserKnowledge(
     UserContract(
         opening="Ingrid Solberg is out, one of the others takes her Tuesday job and another one hers on Wednesday.",
-        facts={"sick pilot": "Ingrid Solberg", "pilot for Tuesday": "Arne Vik", "pilot for Wednesday": "Kari Dahl"},
+        facts={
+            "sick pilot": "Ingrid Solberg",
+            "pilot for Tuesday": "Arne Vik",
+            "pilot for Wednesday": "Kari Dahl",
+        },
         hidden=["pilot for Tuesday", "pilot for Wednesday"],
     ),
     "Arne Vik takes her Tuesday job and Kari Dahl hers on Wednesday.",
@@ -51,7 +58,13 @@ SICK = UserKnowledge(
 HIVES = UserKnowledge(
     UserContract(
         opening="Edwin Marsh here. I went through hive H-07 and took 14 kg of honey off it, 5 kg go to a fellow member.",
-        facts={"member": "Edwin Marsh", "hive": "H-07", "inspection day": 128, "receiver": "Farah Haddad", "honey shared": 5},
+        facts={
+            "member": "Edwin Marsh",
+            "hive": "H-07",
+            "inspection day": 128,
+            "receiver": "Farah Haddad",
+            "honey shared": 5,
+        },
         hidden=["inspection day", "receiver"],
         fallbacks={"": "I'm afraid I don't know that."},
     ),
@@ -61,11 +74,18 @@ HIVES = UserKnowledge(
 
 async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
     """What the user says to the last of these messages."""
-    user, dialogue, answer = ScriptedUser(knowledge), [Utterance("user", knowledge.contract.opening)], UserAnswer("")
+    user, dialogue, answer = (
+        ScriptedUser(knowledge),
+        [Utterance("user", knowledge.contract.opening)],
+        UserAnswer(""),
+    )
     for message in messages:
         dialogue.append(Utterance("agent", message))
         answer = await user.answer(dialogue)
-        assert (find_misstep(knowledge, dialogue, answer), list_suspicions(knowledge, dialogue, answer)) == ("", [])
+        assert (
+            find_misstep(knowledge, dialogue, answer),
+            list_suspicions(knowledge, dialogue, answer),
+        ) == ("", [])
         dialogue.append(Utterance("user", answer.text))
     return answer
 
@@ -121,10 +141,22 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
             id="a berth of several",
         ),
         pytest.param(
-            HANDOVER, "At which hour shall she come?", ["As early as the water lets her"], ["Q2", "2026"], id="what it does not know"
+            HANDOVER,
+            "At which hour shall she come?",
+            ["As early as the water lets her"],
+            ["Q2", "2026"],
+            id="what it does not know",
         ),
-        pytest.param(HANDOVER, "Which tug shall I book for the Alma?", ["Leave the tugs"], ["Q2", "2026"], id="a thing it does not know"),
-        pytest.param(HANDOVER, "Tell me everything you know.", [], ["Q2", "2026-03-05"], id="everything"),
+        pytest.param(
+            HANDOVER,
+            "Which tug shall I book for the Alma?",
+            ["Leave the tugs"],
+            ["Q2", "2026"],
+            id="a thing it does not know",
+        ),
+        pytest.param(
+            HANDOVER, "Tell me everything you know.", [], ["Q2", "2026-03-05"], id="everything"
+        ),
         pytest.param(
             TUG,
             "Good morning, Ms Brandt. I have the Sorrel Bay's arrival in front of me: M-0006, Wednesday 4 March at 14:00, with no "
@@ -145,10 +177,30 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
             ["Yes"],
             id="which of three",
         ),
-        pytest.param(TUG, "Is it the Bittern or the Bison?", ["Bison"], ["Yes"], id="one or the other"),
-        pytest.param(TUG, "I still need the name of the tug before I can book anything.", ["Bison"], [], id="a statement of need"),
-        pytest.param(TUG, "Which berth does she lie at?", ["I cannot tell you"], ["Bison"], id="something else"),
-        pytest.param(TUG, "Shall I go ahead with the arrival?", ["Yes, please."], ["Bison"], id="consent alone"),
+        pytest.param(
+            TUG, "Is it the Bittern or the Bison?", ["Bison"], ["Yes"], id="one or the other"
+        ),
+        pytest.param(
+            TUG,
+            "I still need the name of the tug before I can book anything.",
+            ["Bison"],
+            [],
+            id="a statement of need",
+        ),
+        pytest.param(
+            TUG,
+            "Which berth does she lie at?",
+            ["I cannot tell you"],
+            ["Bison"],
+            id="something else",
+        ),
+        pytest.param(
+            TUG,
+            "Shall I go ahead with the arrival?",
+            ["Yes, please."],
+            ["Bison"],
+            id="consent alone",
+        ),
         pytest.param(
             SHIFT,
             "For the Queen of Skagen (MV-0309, Thursday 5 March, now 10:00 for 4 hours) I need two things before I change "
@@ -168,12 +220,28 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
             [],
             id="two people in one sentence",
         ),
-        pytest.param(SICK, "Who takes the Tuesday job?", ["Arne Vik"], ["Kari Dahl"], id="one of two people"),
-        pytest.param(HIVES, "On which day did you inspect the hive?", ["128"], ["Farah"], id="a day that is a number"),
-        pytest.param(HIVES, "Who receives the 5 kg of honey?", ["Farah Haddad"], ["128"], id="by the root of its name"),
+        pytest.param(
+            SICK, "Who takes the Tuesday job?", ["Arne Vik"], ["Kari Dahl"], id="one of two people"
+        ),
+        pytest.param(
+            HIVES,
+            "On which day did you inspect the hive?",
+            ["128"],
+            ["Farah"],
+            id="a day that is a number",
+        ),
+        pytest.param(
+            HIVES,
+            "Who receives the 5 kg of honey?",
+            ["Farah Haddad"],
+            ["128"],
+            id="by the root of its name",
+        ),
     ],
 )
-async def test_a_fact_is_told_to_whoever_asks_for_it(knowledge: UserKnowledge, message: str, told: list[str], kept: list[str]) -> None:
+async def test_a_fact_is_told_to_whoever_asks_for_it(
+    knowledge: UserKnowledge, message: str, told: list[str], kept: list[str]
+) -> None:
     answer = await hear(knowledge, message)
     assert answer.end == ""
     assert [one for one in told if one not in answer.text] == []
@@ -196,5 +264,10 @@ async def test_an_agent_that_speaks_of_what_is_hidden_gets_a_second_chance() -> 
 
 
 async def test_a_talkative_person_tells_all_they_have() -> None:
-    chatty = TUG.contract.model_copy(update={"persona": "A chatty agent who volunteers more than she is asked."})
-    assert "Bison" in (await hear(UserKnowledge(chatty, TUG.request), "Could you give me more details?")).text
+    chatty = TUG.contract.model_copy(
+        update={"persona": "A chatty agent who volunteers more than she is asked."}
+    )
+    assert (
+        "Bison"
+        in (await hear(UserKnowledge(chatty, TUG.request), "Could you give me more details?")).text
+    )

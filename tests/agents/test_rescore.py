@@ -20,7 +20,9 @@ from tests.specimens import LEND, PROGRAM, STATE, VERIFIER, make_environment, ma
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHED = make_environment()
-LOOKED = Predicate(name="the drill was looked at", op="seen", call=CallPattern(name=""), shows=["T1", "drill"])
+LOOKED = Predicate(
+    name="the drill was looked at", op="seen", call=CallPattern(name=""), shows=["T1", "drill"]
+)
 QUIET = Predicate(name="no reading up", op="forbidden", call=CallPattern(name="get_member"))
 TOLD = Fact(name="who has it", kind="text", value="Ada has the drill")
 SAID = "Done. Ada has the drill."
@@ -61,16 +63,29 @@ LIST, ADA = Call(name="list_tools"), Call(name="get_member", arguments={"member_
         pytest.param((LIST, Say(SAID)), {"goals"}, id="without doing"),
         pytest.param((LIST, ADA, LEND, Say(SAID)), {"harm"}, id="with harm"),
         pytest.param((LIST, Wait(60.0), LEND, Say(SAID)), set[str](), id="with patience"),
-        pytest.param((LIST, LEND.model_copy(update={"actor": "stranger"}), LEND, Say(SAID)), set[str](), id="a call refused"),
+        pytest.param(
+            (LIST, LEND.model_copy(update={"actor": "stranger"}), LEND, Say(SAID)),
+            set[str](),
+            id="a call refused",
+        ),
     ],
 )
-async def test_a_stored_rollout_is_judged_again_as_it_was(sandbox: Sandbox, moves: Any, failing: set[str]) -> None:
+async def test_a_stored_rollout_is_judged_again_as_it_was(
+    sandbox: Sandbox, moves: Any, failing: set[str]
+) -> None:
     rollout = await play_scenario(Moves(*moves), PICKY, SHED, sandbox, "probe", 0)
-    assert {row["component"] for row in rollout.evidence} == failing == {name for name, value in rollout.components.items() if value < 1}
+    assert (
+        {row["component"] for row in rollout.evidence}
+        == failing
+        == {name for name, value in rollout.components.items() if value < 1}
+    )
     stored = Rollout.model_validate_json(rollout.model_dump_json())
     again = await rescore(stored, PICKY, SHED, sandbox)
     assert (again.basis, again.changed) == ("changes", False)
-    assert (again.verdict.components, again.verdict.evidence) == (rollout.components, rollout.evidence)
+    assert (again.verdict.components, again.verdict.evidence) == (
+        rollout.components,
+        rollout.evidence,
+    )
     replayed = await rescore(stored.model_copy(update={"changes": None}), PICKY, SHED, sandbox)
     assert (replayed.basis, replayed.changed) == ("replay", False)
 
@@ -87,7 +102,9 @@ async def test_generated_checks_are_heard_again_with_what_was_done(sandbox: Sand
     asked = "[one['name'] for one in rollout['calls']] == ['list_tools', 'lend'] and 'Ada' in rollout['said'][0]"
     source = f"def check(initial, final, rollout):\n    return {asked}\n"
     heard = Check(name="looked, then lent", op="generated", path=[], source=source)
-    scenario = PICKY.model_copy(update={"verifier": PICKY.verifier.model_copy(update={"goals": [*VERIFIER.goals, heard]})})
+    scenario = PICKY.model_copy(
+        update={"verifier": PICKY.verifier.model_copy(update={"goals": [*VERIFIER.goals, heard]})}
+    )
     rollout = await play_scenario(find_policy("reference"), scenario, SHED, sandbox, "probe", 0)
     assert rollout.outcome == "pass", rollout.reason
     assert not (await rescore(rollout, scenario, SHED, sandbox)).changed
@@ -97,13 +114,17 @@ async def test_generated_checks_are_heard_again_with_what_was_done(sandbox: Sand
     "damage",
     [
         pytest.param({"changes": []}, id="changes lost"),
-        pytest.param({"changes": [{"path": ["nowhere", "x"], "op": "remove"}]}, id="changes of another state"),
+        pytest.param(
+            {"changes": [{"path": ["nowhere", "x"], "op": "remove"}]}, id="changes of another state"
+        ),
         pytest.param({"changes": [{"path": "x"}]}, id="no changes"),
         pytest.param({"final_state_hash": "0" * 32}, id="another hash"),
         pytest.param({"changes": None, "final_state_hash": "0" * 32}, id="another hash, replayed"),
     ],
 )
-async def test_what_cannot_be_had_again_is_an_error_and_never_a_reward(sandbox: Sandbox, damage: dict[str, Any]) -> None:
+async def test_what_cannot_be_had_again_is_an_error_and_never_a_reward(
+    sandbox: Sandbox, damage: dict[str, Any]
+) -> None:
     rollout = await play_scenario(find_policy("reference"), PICKY, SHED, sandbox, "probe", 0)
     again = await rescore(rollout.model_copy(update=damage), PICKY, SHED, sandbox)
     assert (again.verdict.outcome, again.verdict.reward, again.changed) == ("error", None, True)
@@ -115,17 +136,38 @@ async def test_an_environment_that_broke_is_no_verdict_now_either(sandbox: Sandb
     scenario = make_scenario(broken)
     rollout = await play_scenario(find_policy("reference"), scenario, broken, sandbox, "probe", 0)
     again = await rescore(rollout, scenario, broken, sandbox)
-    assert (rollout.outcome, again.verdict.outcome, again.changed, again.basis) == ("error", "error", False, "none")
+    assert (rollout.outcome, again.verdict.outcome, again.changed, again.basis) == (
+        "error",
+        "error",
+        False,
+        "none",
+    )
 
 
 async def test_weather_actors_and_uses_are_stored_and_replay(sandbox: Sandbox) -> None:
-    rough = {"profile": [{"kind": "server_error", "rate": 0.9, "statuses": ["503 Service Unavailable"]}], "seed": 3}
+    rough = {
+        "profile": [{"kind": "server_error", "rate": 0.9, "statuses": ["503 Service Unavailable"]}],
+        "seed": 3,
+    }
     stranger = LEND.model_copy(update={"actor": "user"})
-    rollout = await play_scenario(Moves(LIST, LIST, stranger, LEND, Wait(5.0), Say(SAID)), PICKY, SHED, sandbox, "probe", 0, weather=rough)
+    rollout = await play_scenario(
+        Moves(LIST, LIST, stranger, LEND, Wait(5.0), Say(SAID)),
+        PICKY,
+        SHED,
+        sandbox,
+        "probe",
+        0,
+        weather=rough,
+    )
     moves = list(read_moves(rollout.transcript))
     assert rollout.weather == rough
     assert set(rollout.met) == {"server_error"}
-    assert [move.call.actor for move in moves if isinstance(move, StoredCall)] == ["agent", "agent", "user", "agent"]
+    assert [move.call.actor for move in moves if isinstance(move, StoredCall)] == [
+        "agent",
+        "agent",
+        "user",
+        "agent",
+    ]
     assert [move.seconds for move in moves if isinstance(move, StoredWait)] == [5.0]
     assert await replay_rollout(rollout, PICKY, SHED, sandbox) is None
     spoilt = rollout.model_copy(update={"weather": None})
@@ -149,14 +191,28 @@ async def test_a_trial_says_what_it_is_told_to_say(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("program", "state", "code"),
     [
-        pytest.param(PROGRAM.replace('key = new_id("loan")', "import os\n        os._exit(1)"), STATE, "killed", id="ends the process"),
-        pytest.param(PROGRAM.replace('key = new_id("loan")', "while True: pass"), STATE, "timeout", id="hangs"),
+        pytest.param(
+            PROGRAM.replace('key = new_id("loan")', "import os\n        os._exit(1)"),
+            STATE,
+            "killed",
+            id="ends the process",
+        ),
+        pytest.param(
+            PROGRAM.replace('key = new_id("loan")', "while True: pass"),
+            STATE,
+            "timeout",
+            id="hangs",
+        ),
         pytest.param(PROGRAM, {}, "KeyError", id="does not construct"),
     ],
 )
-async def test_a_breakdown_is_no_verdict_on_a_trial(sandbox: Sandbox, program: str, state: Any, code: str) -> None:
+async def test_a_breakdown_is_no_verdict_on_a_trial(
+    sandbox: Sandbox, program: str, state: Any, code: str
+) -> None:
     broken = make_environment(program)
-    trial = await try_calls(make_scenario(broken, initial_state=state), broken, sandbox, [LIST, LEND])
+    trial = await try_calls(
+        make_scenario(broken, initial_state=state), broken, sandbox, [LIST, LEND]
+    )
     assert (trial.verdict.outcome, trial.verdict.reward, trial.ending) == ("error", None, None)
     assert code in trial.verdict.reason
 

@@ -31,21 +31,48 @@ class Stubborn:
 @in_one_loop
 async def test_the_reference_policy_passes_and_its_transcript_says_how(sandbox: Sandbox) -> None:
     shed = make_environment()
-    rollout = await play_scenario(find_policy("reference"), make_scenario(shed), shed, sandbox, "probe", 0)
-    assert (rollout.outcome, rollout.reward, rollout.steps, rollout.termination) == ("pass", 1.0, 2, "done")
-    assert [message["role"] for message in rollout.transcript] == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
-    assert rollout.transcript[5]["state_hash"] == rollout.final_state_hash != rollout.transcript[3]["state_hash"]
+    rollout = await play_scenario(
+        find_policy("reference"), make_scenario(shed), shed, sandbox, "probe", 0
+    )
+    assert (rollout.outcome, rollout.reward, rollout.steps, rollout.termination) == (
+        "pass",
+        1.0,
+        2,
+        "done",
+    )
+    assert [message["role"] for message in rollout.transcript] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert (
+        rollout.transcript[5]["state_hash"]
+        == rollout.final_state_hash
+        != rollout.transcript[3]["state_hash"]
+    )
 
 
 @in_one_loop
 async def test_a_rejected_call_is_the_policys_affair_and_a_crash_is_not(sandbox: Sandbox) -> None:
     shed = make_environment()
-    refused = make_scenario(shed, oracle=[Call(name="lend", arguments={"tool_id": "T3", "member_id": "M1"})])
+    refused = make_scenario(
+        shed, oracle=[Call(name="lend", arguments={"tool_id": "T3", "member_id": "M1"})]
+    )
     rollout = await play_scenario(find_policy("reference"), refused, shed, sandbox, "probe", 0)
     assert (rollout.outcome, rollout.reward, rollout.termination) == ("fail", 0.0, "done")
     broken = make_environment(PROGRAM.replace('key = new_id("loan")', "key = 1 / 0"))
-    rollout = await play_scenario(find_policy("reference"), make_scenario(broken), broken, sandbox, "probe", 0)
-    assert (rollout.outcome, rollout.reward, rollout.termination) == ("error", None, "environment_error")
+    rollout = await play_scenario(
+        find_policy("reference"), make_scenario(broken), broken, sandbox, "probe", 0
+    )
+    assert (rollout.outcome, rollout.reward, rollout.termination) == (
+        "error",
+        None,
+        "environment_error",
+    )
 
 
 @in_one_loop
@@ -56,11 +83,19 @@ async def test_a_policy_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
 
 
 @in_one_loop
-async def test_the_careless_policy_slips_by_seed_and_the_same_seed_slips_the_same(sandbox: Sandbox) -> None:
+async def test_the_careless_policy_slips_by_seed_and_the_same_seed_slips_the_same(
+    sandbox: Sandbox,
+) -> None:
     shed = make_environment()
     scenario = make_scenario(shed)
-    first = [await play_scenario(find_policy("careless"), scenario, shed, sandbox, "probe", attempt) for attempt in range(24)]
-    again = [await play_scenario(find_policy("careless"), scenario, shed, sandbox, "probe", attempt) for attempt in range(24)]
+    first = [
+        await play_scenario(find_policy("careless"), scenario, shed, sandbox, "probe", attempt)
+        for attempt in range(24)
+    ]
+    again = [
+        await play_scenario(find_policy("careless"), scenario, shed, sandbox, "probe", attempt)
+        for attempt in range(24)
+    ]
     assert first == again
     assert {rollout.outcome for rollout in first} == {"pass", "fail"}
 

@@ -44,8 +44,14 @@ def test_the_same_seed_slips_the_same() -> None:
 
 
 def test_there_is_more_to_confuse_among_more_rows() -> None:
-    crowded = SCENARIO.initial_state | {"tools": {f"T{number}": STATE["tools"]["T1"] for number in range(200)}}
-    assert find_hazard(LEND, make_scenario(SHED, initial_state=crowded), False) > find_hazard(LEND, SCENARIO, False) > 0
+    crowded = SCENARIO.initial_state | {
+        "tools": {f"T{number}": STATE["tools"]["T1"] for number in range(200)}
+    }
+    assert (
+        find_hazard(LEND, make_scenario(SHED, initial_state=crowded), False)
+        > find_hazard(LEND, SCENARIO, False)
+        > 0
+    )
     assert find_hazard(LEND, SCENARIO, True) < find_hazard(LEND, SCENARIO, False)
     long = make_scenario(SHED, oracle=[LEND] * 20)
     assert find_hazard(LEND, long, False) < find_hazard(LEND, SCENARIO, False)
@@ -68,7 +74,9 @@ def test_policies_are_found_by_name(name: str) -> None:
     assert find_policy(name).name == name
 
 
-@pytest.mark.parametrize("name", ["skilled", "skilled@2", "skilled@x", "careless@0.5", "clever", ""])
+@pytest.mark.parametrize(
+    "name", ["skilled", "skilled@2", "skilled@x", "careless@0.5", "clever", ""]
+)
 def test_what_is_no_policy_is_told_so(name: str) -> None:
     with pytest.raises(SettingsError, match=r"skilled@0\.7"):
         find_policy(name)

@@ -27,7 +27,12 @@ DIALOGUE = [
     Utterance("agent", "I do not know which tool you want, so nothing is lent."),
     Utterance("user", "All right, then I leave it there."),
 ]
-SHOWN = {"fault": "withheld", "fact": "tool", "question": "Which one would you like to take?", "answer": "Yes, please."}
+SHOWN = {
+    "fault": "withheld",
+    "fact": "tool",
+    "question": "Which one would you like to take?",
+    "answer": "Yes, please.",
+}
 
 
 class Judge:
@@ -49,14 +54,20 @@ class Judge:
     [
         pytest.param({}, "withholds", id="both quotes stand there"),
         pytest.param({"fault": "none"}, "", id="nothing found"),
-        pytest.param({"question": "Which drill would you like?"}, "", id="a question that nobody asked"),
+        pytest.param(
+            {"question": "Which drill would you like?"}, "", id="a question that nobody asked"
+        ),
         pytest.param({"answer": "I do not know."}, "", id="an answer that nobody gave"),
         pytest.param({"question": "", "answer": ""}, "", id="no quotes"),
         pytest.param({"fact": "colour"}, "", id="a fact that there is not"),
-        pytest.param({"answer": "All right, then I leave it there."}, "", id="the answer to something else"),
+        pytest.param(
+            {"answer": "All right, then I leave it there."}, "", id="the answer to something else"
+        ),
     ],
 )
-async def test_a_fault_needs_two_quotes_that_bear_it_out(changes: dict[str, str], misstep: str) -> None:
+async def test_a_fault_needs_two_quotes_that_bear_it_out(
+    changes: dict[str, str], misstep: str
+) -> None:
     found = await find_user_fault(KNOWN, DIALOGUE, cast(ModelSession, Judge(SHOWN | changes)), 0)
     assert (found[0] if found else "") == misstep
 
@@ -86,12 +97,29 @@ class Asks:
 
 
 @pytest.mark.parametrize(("umpire", "outcome"), [(True, "error"), (False, "fail")])
-async def test_a_conversation_that_its_user_spoilt_is_an_error_and_no_failure(umpire: bool, outcome: str, sandbox: Sandbox) -> None:
-    judge = Judge({"fault": "withheld", "fact": "tool", "question": "Shall I lend it?", "answer": "Yes, please."})
-    more: dict[str, Any] = {"models": cast(ModelSession, judge), "form": "conversation", "umpire": umpire}
-    rollout = await play_on(RolloutSetup.of(TALK, SHED), cast(Any, Asks()), sandbox, "probe", 0, **more)
+async def test_a_conversation_that_its_user_spoilt_is_an_error_and_no_failure(
+    umpire: bool, outcome: str, sandbox: Sandbox
+) -> None:
+    judge = Judge(
+        {
+            "fault": "withheld",
+            "fact": "tool",
+            "question": "Shall I lend it?",
+            "answer": "Yes, please.",
+        }
+    )
+    more: dict[str, Any] = {
+        "models": cast(ModelSession, judge),
+        "form": "conversation",
+        "umpire": umpire,
+    }
+    rollout = await play_on(
+        RolloutSetup.of(TALK, SHED), cast(Any, Asks()), sandbox, "probe", 0, **more
+    )
     assert (rollout.outcome, rollout.reward is None) == (outcome, umpire)
-    assert (rollout.termination, rollout.misstep) == (("user_fault", "withholds") if umpire else ("user_stopped", ""))
+    assert (rollout.termination, rollout.misstep) == (
+        ("user_fault", "withholds") if umpire else ("user_stopped", "")
+    )
     assert judge.asked == umpire
 
 

@@ -28,14 +28,22 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 
 SIDEWAYS: frozenset[tuple[str, str]] = frozenset(
     {
-        ("envmill.models", "envmill.lake"),  # the door returns a reply only after the journal has it
-        ("envmill.recipes", "envmill.interop"),  # documents that describe tools are what one recipe starts from
+        (
+            "envmill.models",
+            "envmill.lake",
+        ),  # the door returns a reply only after the journal has it
+        (
+            "envmill.recipes",
+            "envmill.interop",
+        ),  # documents that describe tools are what one recipe starts from
         ("envmill.settings", "envmill.errors"),  # a wrong setting is an error of ours
     }
 )
 """Arrows allowed between two rooms of one floor."""
 
-FORBIDDEN: frozenset[tuple[str, str]] = frozenset({("quality", "envmill"), ("envmill.runtime", "schemas")})
+FORBIDDEN: frozenset[tuple[str, str]] = frozenset(
+    {("quality", "envmill"), ("envmill.runtime", "schemas")}
+)
 """Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is copied into exports alone."""
 
 ROOT, OFFERED = "envmill", ("envmill.front", "envmill.version")
@@ -73,7 +81,11 @@ def _is_allowed(module: str, target: str) -> bool:
     if module == ROOT:
         return any(_is_within(target, room) for room in OFFERED)
     start, end = find_room(module), find_room(target)
-    return start == end != "" or (start, end) in SIDEWAYS or (bool(end) and HEIGHT.get(start, 0) > HEIGHT[end])
+    return (
+        start == end != ""
+        or (start, end) in SIDEWAYS
+        or (bool(end) and HEIGHT.get(start, 0) > HEIGHT[end])
+    )
 
 
 def _is_within(name: str, package: str) -> bool:

@@ -13,7 +13,11 @@ Imports = Mapping[str, frozenset[str]]
 
 def read_imports(root: Path, packages: tuple[str, ...]) -> Imports:
     """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count like any other place."""
-    files = {_module_name(root, path): path for package in packages for path in sorted((root / package).rglob("*.py"))}
+    files = {
+        _module_name(root, path): path
+        for package in packages
+        for path in sorted((root / package).rglob("*.py"))
+    }
     return {module: frozenset(_find_imports(module, path, files)) for module, path in files.items()}
 
 
@@ -50,8 +54,14 @@ def _resolve_from(source: str, node: ast.ImportFrom, files: Mapping[str, Path]) 
 
 def _resolve_call(node: ast.Call) -> Iterator[str]:
     """`import_module("a.b")` and `__import__("a.b")` are imports too; a computed name cannot be seen."""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if called in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+    called = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    )
+    if (
+        called in ("import_module", "__import__")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ):
         yield str(node.args[0].value)
 
 

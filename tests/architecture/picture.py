@@ -54,7 +54,11 @@ def reduce_arrows(arrows: Arrows) -> Arrows:
     for room in sorted(arrows, key=count_floors(arrows).__getitem__):
         below[room] = arrows[room].union(*(below[target] for target in arrows[room]))
     return {
-        room: frozenset(target for target in targets if not any(target in below[other] for other in targets - {target}))
+        room: frozenset(
+            target
+            for target in targets
+            if not any(target in below[other] for other in targets - {target})
+        )
         for room, targets in arrows.items()
     }
 
@@ -78,7 +82,9 @@ def render_page(root: Path) -> str:
     floors, total = count_floors(arrows), sum(map(len, arrows.values()))
     table = ["| floor | package | holds |", "|---|---|---|"]
     for room in sorted(arrows, key=lambda name: (-floors[name], name)):
-        table.append(f"| {floors[room]} | `{room.replace('.', '/')}` | {_read_sentence(root, room)} |")
+        table.append(
+            f"| {floors[room]} | `{room.replace('.', '/')}` | {_read_sentence(root, room)} |"
+        )
     return "\n".join(
         [
             "# Architecture",
@@ -100,7 +106,9 @@ def render_page(root: Path) -> str:
 def _read_sentence(root: Path, room: str) -> str:
     """The first sentence of the package's or module's docstring."""
     place = root / room.replace(".", "/")
-    path = next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    path = next(
+        (path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None
+    )
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path else None
     return " ".join(_until_stop((docstring or "").split("\n\n")[0]).split())
 

@@ -29,24 +29,54 @@ def test_no_circle(imports: Imports) -> None:
 
 def test_runtime_imports_only_the_standard_library(imports: Imports) -> None:
     """It is copied into exports, where nothing else is installed."""
-    targets = {target for module, found in imports.items() if module.startswith("envmill.runtime") for target in found}
-    assert {name for name in targets if name.split(".")[0] not in STDLIB and not name.startswith("envmill.runtime")} == set()
+    targets = {
+        target
+        for module, found in imports.items()
+        if module.startswith("envmill.runtime")
+        for target in found
+    }
+    assert {
+        name
+        for name in targets
+        if name.split(".")[0] not in STDLIB and not name.startswith("envmill.runtime")
+    } == set()
 
 
-def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(imports: Imports) -> None:
+def test_what_an_exported_folder_opens_by_imports_only_the_standard_library(
+    imports: Imports,
+) -> None:
     """But for ours that it carries: the jail's client, what an agent is told first, the MCP server, and what the judge loads by name."""
     house = "envmill.interop.bundles.envrun"
-    own = {module: found for module, found in imports.items() if f"{module}.".startswith(f"{house}.")}
+    own = {
+        module: found for module, found in imports.items() if f"{module}.".startswith(f"{house}.")
+    }
     strangers = {
-        name for found in own.values() for name in found if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
+        name
+        for found in own.values()
+        for name in found
+        if name.split(".")[0] not in STDLIB and not f"{name}.".startswith(f"{house}.")
     }
     assert own
-    assert strangers == {"envmill.runtime.jail.client", "envmill.runtime.mcp", "envmill.runtime.briefing", "schemas.environment"}
+    assert strangers == {
+        "envmill.runtime.jail.client",
+        "envmill.runtime.mcp",
+        "envmill.runtime.briefing",
+        "schemas.environment",
+    }
 
 
 def test_engine_knows_nothing_of_prefect_or_terminals(imports: Imports) -> None:
-    below = {module: found for module, found in imports.items() if module.split(".")[0] in ("envmill", "offline", "schemas")}
-    assert [(m, name) for m, found in below.items() for name in found if name.split(".")[0] in ENGINE_WITHOUT] == []
+    below = {
+        module: found
+        for module, found in imports.items()
+        if module.split(".")[0] in ("envmill", "offline", "schemas")
+    }
+    assert [
+        (m, name)
+        for m, found in below.items()
+        for name in found
+        if name.split(".")[0] in ENGINE_WITHOUT
+    ] == []
 
 
 def _read_tree(root: Path, files: dict[str, str]) -> Imports:
@@ -68,25 +98,78 @@ RIGHT = {
 @pytest.mark.parametrize(
     ("name", "text", "arrow"),
     [
-        pytest.param("envmill/errors.py", "import envmill.lake.lake\n", "envmill.errors -> envmill.lake.lake", id="upward"),
-        pytest.param("schemas/seed.py", "from envmill import errors\n", "schemas.seed -> envmill.errors", id="upward-from"),
-        pytest.param("schemas/seed.py", "def f():\n    import tasks.build\n", "schemas.seed -> tasks.build", id="in-a-function"),
+        pytest.param(
+            "envmill/errors.py",
+            "import envmill.lake.lake\n",
+            "envmill.errors -> envmill.lake.lake",
+            id="upward",
+        ),
+        pytest.param(
+            "schemas/seed.py",
+            "from envmill import errors\n",
+            "schemas.seed -> envmill.errors",
+            id="upward-from",
+        ),
+        pytest.param(
+            "schemas/seed.py",
+            "def f():\n    import tasks.build\n",
+            "schemas.seed -> tasks.build",
+            id="in-a-function",
+        ),
         pytest.param(
             "envmill/errors.py",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from envmill.lake.lake import Lake\n",
             "envmill.errors -> envmill.lake.lake",
             id="type-checking",
         ),
-        pytest.param("envmill/errors.py", "import_module('flows.factory')\n", "envmill.errors -> flows.factory", id="by-name"),
-        pytest.param("envmill/errors.py", "from .lake import lake\n", "envmill.errors -> envmill.lake.lake", id="relative"),
-        pytest.param("envmill/sandbox/jail.py", "import envmill.lake.lake\n", "envmill.sandbox.jail -> envmill.lake.lake", id="sideways"),
-        pytest.param("quality/suite.py", "import envmill.errors\n", "quality.suite -> envmill.errors", id="quality-to-engine"),
         pytest.param(
-            "envmill/runtime/session.py", "import schemas.seed\n", "envmill.runtime.session -> schemas.seed", id="runtime-to-schemas"
+            "envmill/errors.py",
+            "import_module('flows.factory')\n",
+            "envmill.errors -> flows.factory",
+            id="by-name",
         ),
-        pytest.param("flows/factory.py", "import flows.cli.run\n", "flows.factory -> flows.cli.run", id="flow-to-command-line"),
-        pytest.param("envmill/stray.py", "", "envmill.stray: on no floor; give it one in floors.py", id="unlisted"),
-        pytest.param("envmill/__init__.py", "import envmill.errors\n", "envmill -> envmill.errors", id="package-root"),
+        pytest.param(
+            "envmill/errors.py",
+            "from .lake import lake\n",
+            "envmill.errors -> envmill.lake.lake",
+            id="relative",
+        ),
+        pytest.param(
+            "envmill/sandbox/jail.py",
+            "import envmill.lake.lake\n",
+            "envmill.sandbox.jail -> envmill.lake.lake",
+            id="sideways",
+        ),
+        pytest.param(
+            "quality/suite.py",
+            "import envmill.errors\n",
+            "quality.suite -> envmill.errors",
+            id="quality-to-engine",
+        ),
+        pytest.param(
+            "envmill/runtime/session.py",
+            "import schemas.seed\n",
+            "envmill.runtime.session -> schemas.seed",
+            id="runtime-to-schemas",
+        ),
+        pytest.param(
+            "flows/factory.py",
+            "import flows.cli.run\n",
+            "flows.factory -> flows.cli.run",
+            id="flow-to-command-line",
+        ),
+        pytest.param(
+            "envmill/stray.py",
+            "",
+            "envmill.stray: on no floor; give it one in floors.py",
+            id="unlisted",
+        ),
+        pytest.param(
+            "envmill/__init__.py",
+            "import envmill.errors\n",
+            "envmill -> envmill.errors",
+            id="package-root",
+        ),
     ],
 )
 def test_a_wrong_arrow_is_seen(tmp_path: Path, name: str, text: str, arrow: str) -> None:
@@ -96,7 +179,15 @@ def test_a_wrong_arrow_is_seen(tmp_path: Path, name: str, text: str, arrow: str)
 
 def test_a_circle_is_seen(tmp_path: Path) -> None:
     """Within one room no arrow is wrong, so only the circle tells."""
-    circle = {f"envmill/lake/{a}.py": f"def f():\n    from envmill.lake import {b}\n" for a, b in ("xy", "yz", "zx")}
+    circle = {
+        f"envmill/lake/{a}.py": f"def f():\n    from envmill.lake import {b}\n"
+        for a, b in ("xy", "yz", "zx")
+    }
     imports = _read_tree(tmp_path, RIGHT | {"envmill/lake/__init__.py": ""} | circle)
     assert list(find_wrong_arrows(imports)) == []
-    assert find_cycle(imports) == ["envmill.lake.x", "envmill.lake.y", "envmill.lake.z", "envmill.lake.x"]
+    assert find_cycle(imports) == [
+        "envmill.lake.x",
+        "envmill.lake.y",
+        "envmill.lake.z",
+        "envmill.lake.x",
+    ]

@@ -5,7 +5,19 @@ import sys
 
 from envmill.settings import ROOT
 
-HEAVY = {"prefect", "pandas", "numpy", "pyarrow", "duckdb", "anthropic", "openai", "docker", "great_expectations", "fastapi", "sqlalchemy"}
+HEAVY = {
+    "prefect",
+    "pandas",
+    "numpy",
+    "pyarrow",
+    "duckdb",
+    "anthropic",
+    "openai",
+    "docker",
+    "great_expectations",
+    "fastapi",
+    "sqlalchemy",
+}
 
 PROBE = """
 import sys
@@ -19,7 +31,14 @@ finally:
 
 
 def _modules_after(*arguments: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", PROBE, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert "Usage" in done.stdout
     return set(done.stderr.splitlines()[-1].split())
 
@@ -34,5 +53,12 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
 
 def test_the_probe_sees_an_import() -> None:
     code = PROBE.replace("from flows.cli import main", "import duckdb; from flows.cli import main")
-    done = subprocess.run([sys.executable, "-c", code, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert "duckdb" in done.stderr.splitlines()[-1].split()

@@ -23,11 +23,21 @@ def find_branches(root: Path) -> Iterator[str]:
         for path in sorted((root / package).rglob("*.py")):
             name, tree = str(path.relative_to(root)), ast.parse(path.read_text(encoding="utf-8"))
             if not name.startswith(HOMES):
-                yield from (f"{name}:{node.lineno}" for node in ast.walk(tree) if isinstance(node, ast.expr) and _compares(node))
+                yield from (
+                    f"{name}:{node.lineno}"
+                    for node in ast.walk(tree)
+                    if isinstance(node, ast.expr) and _compares(node)
+                )
                 yield from (f"{name}:{line}" for line in _find_matches(tree))
-                yield from (f"{name}:{node.lineno}" for node in _find_tests(tree) if _is_tables(node))
+                yield from (
+                    f"{name}:{node.lineno}" for node in _find_tests(tree) if _is_tables(node)
+                )
             if not name.startswith(OPENING):
-                yield from (f"{name}:{node.lineno}" for node in ast.walk(tree) if isinstance(node, ast.expr) and _opens(node))
+                yield from (
+                    f"{name}:{node.lineno}"
+                    for node in ast.walk(tree)
+                    if isinstance(node, ast.expr) and _opens(node)
+                )
 
 
 def _compares(node: ast.expr) -> bool:
@@ -35,7 +45,9 @@ def _compares(node: ast.expr) -> bool:
     if not isinstance(node, ast.Compare):
         return False
     parts = [node.left, *node.comparators]
-    names = {each.value for part in parts for each in ast.walk(part) if isinstance(each, ast.Constant)}
+    names = {
+        each.value for part in parts for each in ast.walk(part) if isinstance(each, ast.Constant)
+    }
     subject = {_name(part) for part in parts}
     marked = isinstance(node.ops[0], ast.In | ast.NotIn) and _name(node.left) in _MARKS
     return marked or ("kind" in subject and not names.isdisjoint(KINDS))
@@ -44,7 +56,12 @@ def _compares(node: ast.expr) -> bool:
 def _find_matches(tree: ast.AST) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Match) and _name(node.subject) == "kind":
-            values = {each.value for case in node.cases for each in ast.walk(case.pattern) if isinstance(each, ast.Constant)}
+            values = {
+                each.value
+                for case in node.cases
+                for each in ast.walk(case.pattern)
+                if isinstance(each, ast.Constant)
+            }
             if not values.isdisjoint(KINDS):
                 yield node.lineno
 
@@ -69,11 +86,19 @@ def _is_tables(node: ast.expr) -> bool:
 
 
 def _opens(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "open" and _name(node.value) == "Sandbox"
+    return (
+        isinstance(node, ast.Attribute) and node.attr == "open" and _name(node.value) == "Sandbox"
+    )
 
 
 def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )
 
 
 def test_only_kinds_tell_kinds_apart() -> None:
@@ -93,7 +118,10 @@ def test_only_kinds_tell_kinds_apart() -> None:
         pytest.param("if environment.tables:\n    pass\n", id="tables"),
         pytest.param("x = wanted and not environment.tables\n", id="no tables"),
         pytest.param("x = bool(environment.tables)\n", id="tables as bool"),
-        pytest.param("async with Sandbox.open(settings) as sandbox:\n    pass\n", id="a sandbox without hosts"),
+        pytest.param(
+            "async with Sandbox.open(settings) as sandbox:\n    pass\n",
+            id="a sandbox without hosts",
+        ),
     ],
 )
 def test_a_branch_is_seen(tmp_path: Path, text: str) -> None:

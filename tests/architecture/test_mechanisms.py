@@ -13,7 +13,10 @@ from schemas.run import RunConfig
 PAGE = ROOT / "docs/recipes/README.md"
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in PAGE.read_text(encoding="utf-8").partition("## Mechanisms")[2].partition("\n## ")[0].splitlines()
+    for line in PAGE.read_text(encoding="utf-8")
+    .partition("## Mechanisms")[2]
+    .partition("\n## ")[0]
+    .splitlines()
     if line.startswith("|") and "::" in line
 ]
 
@@ -21,7 +24,11 @@ ROWS = [
 @cache
 def list_functions(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def find_switch_fault(told: str) -> str:

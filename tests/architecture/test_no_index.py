@@ -19,15 +19,25 @@ ADDRESS = re.compile(
 
 
 def _tracked() -> list[Path]:
-    found = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
+    found = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30
+    )
     if found.returncode:
         pytest.skip("not a git checkout")
-    return [path for name in found.stdout.split("\0") if name and (path := ROOT / name).is_file() and path != Path(__file__)]
+    return [
+        path
+        for name in found.stdout.split("\0")
+        if name and (path := ROOT / name).is_file() and path != Path(__file__)
+    ]
 
 
 def test_no_index_address_is_tracked() -> None:
     texts = {path: path.read_text(encoding="utf-8", errors="ignore") for path in _tracked()}
-    assert [f"{path.relative_to(ROOT)}: {found[0]}" for path, text in texts.items() if (found := ADDRESS.search(text))] == []
+    assert [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path, text in texts.items()
+        if (found := ADDRESS.search(text))
+    ] == []
 
 
 INDEX, SIMPLE = "index", "simple"  # apart, or this very file would be found
@@ -49,11 +59,17 @@ def test_an_address_is_seen(text: str) -> None:
 
 
 def test_refusing_to_write_addresses_is_no_address() -> None:
-    assert not ADDRESS.search("pip-compile --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file x")
+    assert not ADDRESS.search(
+        "pip-compile --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file x"
+    )
 
 
 def test_lock_pins_and_hashes_everything() -> None:
     lines = (ROOT / "requirements.lock").read_text().splitlines()
     pins = [(line, after) for line, after in pairwise(lines) if line and line[0] not in " #"]
     assert len(pins) > 100
-    assert [line for line, after in pins if not re.match(r"[\w.-]+==[\w.]+ \\$", line) or "--hash=sha256:" not in after] == []
+    assert [
+        line
+        for line, after in pins
+        if not re.match(r"[\w.-]+==[\w.]+ \\$", line) or "--hash=sha256:" not in after
+    ] == []

@@ -9,7 +9,9 @@ MOST_ROOMS, MOST_ARROWS = 30, 180
 
 
 def test_the_page_shows_the_code() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render_page(ROOT), "renew it: python -m tests.architecture.picture"
+    assert PAGE.read_text(encoding="utf-8") == render_page(ROOT), (
+        "renew it: python -m tests.architecture.picture"
+    )
 
 
 def test_every_package_says_what_it_holds() -> None:
@@ -38,5 +40,10 @@ def test_rooms_and_arrows_are_those_of_the_imports() -> None:
         "flows": {"envmill.stages", "envmill.lake"},
         "schemas": set(),
     }
-    assert count_floors(arrows) == {"schemas": 1, "envmill.lake": 2, "envmill.stages": 3, "flows": 4}
+    assert count_floors(arrows) == {
+        "schemas": 1,
+        "envmill.lake": 2,
+        "envmill.stages": 3,
+        "flows": 4,
+    }
     assert reduce_arrows(arrows)["flows"] == {"envmill.stages"}

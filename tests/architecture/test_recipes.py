@@ -54,7 +54,9 @@ def find_subclasses(root: Path) -> Iterator[str]:
     """Classes in `recipes/` that build on one of ours."""
     for path in sorted((root / HOME).glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} - {"Protocol"}:
+            if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} - {
+                "Protocol"
+            }:
                 yield f"{path.name}: {node.name}"
 
 
@@ -71,25 +73,50 @@ def test_the_form_of_a_run_lists_every_recipe() -> None:
 
 
 def test_every_exception_is_needed() -> None:
-    texts = {name: [path for path in [ROOT / name, *(ROOT / name).rglob("*.py")] if path.is_file()] for name in NAMED}
-    assert [name for name, paths in texts.items() if not any(_NAME.search(path.read_text(encoding="utf-8")) for path in paths)] == []
+    texts = {
+        name: [path for path in [ROOT / name, *(ROOT / name).rglob("*.py")] if path.is_file()]
+        for name in NAMED
+    }
+    assert [
+        name
+        for name, paths in texts.items()
+        if not any(_NAME.search(path.read_text(encoding="utf-8")) for path in paths)
+    ] == []
 
 
 OTHER = "from envmill.recipes import scaleenv\n"
 BREACHES = {
-    "name-in-a-stage": ("envmill/stages/collect.py", "SIFTED = {'awm'}\n", "envmill/stages/collect.py:1"),
+    "name-in-a-stage": (
+        "envmill/stages/collect.py",
+        "SIFTED = {'awm'}\n",
+        "envmill/stages/collect.py:1",
+    ),
     "name-in-a-docstring": ("schemas/seed.py", "'''Seeds of envscaler.'''\n", "schemas/seed.py:1"),
-    "path": ("envmill/gates/w4.py", "HERE = ROOT / 'recipes' / 'prompts'\n", "envmill/gates/w4.py:1"),
+    "path": (
+        "envmill/gates/w4.py",
+        "HERE = ROOT / 'recipes' / 'prompts'\n",
+        "envmill/gates/w4.py:1",
+    ),
     "recipe": ("envmill/recipes/awm.py", OTHER, "envmill.recipes.awm -> envmill.recipes.scaleenv"),
-    "shared": ("envmill/recipes/tables.py", OTHER, "envmill.recipes.tables -> envmill.recipes.scaleenv"),
-    "outside": ("envmill/stages/context.py", OTHER, "envmill.stages.context -> envmill.recipes.scaleenv"),
+    "shared": (
+        "envmill/recipes/tables.py",
+        OTHER,
+        "envmill.recipes.tables -> envmill.recipes.scaleenv",
+    ),
+    "outside": (
+        "envmill/stages/context.py",
+        OTHER,
+        "envmill.stages.context -> envmill.recipes.scaleenv",
+    ),
     "subclass": ("envmill/recipes/awm.py", "class Awm(Base): ...\n", "awm.py: Awm"),
 }
 
 
 @pytest.mark.parametrize(("name", "text", "breach"), BREACHES.values(), ids=BREACHES)
 def test_a_breach_is_seen(tmp_path: Path, name: str, text: str, breach: str) -> None:
-    files = {f"envmill/recipes/{one}.py": "from envmill.recipes.base import Recipe\n" for one in RECIPES}
+    files = {
+        f"envmill/recipes/{one}.py": "from envmill.recipes.base import Recipe\n" for one in RECIPES
+    }
     honest = {
         "envmill/stages/collect.py": "'''Perturbs and drawn maps of several recipes.'''\n",
         "envmill/recipes/base.py": "class Recipe: ...\n",

@@ -41,4 +41,8 @@ def test_every_entrypoint_of_prefect_yaml_is_a_flow_file() -> None:
 
 
 def test_a_clash_is_seen() -> None:
-    assert find_clashes({"schemas", "json", "pydantic", "factory"}) == {"schemas", "json", "pydantic"}
+    assert find_clashes({"schemas", "json", "pydantic", "factory"}) == {
+        "schemas",
+        "json",
+        "pydantic",
+    }

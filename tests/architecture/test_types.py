@@ -19,7 +19,9 @@ def find_loose(root: Path) -> Iterator[str]:
         for path in sorted((root / package).rglob("*.py")):
             name = str(path.relative_to(root))
             if name not in _PLACES:
-                yield from (f"{name}: {found}" for found in LOOSE.findall(path.read_text(encoding="utf-8")))
+                yield from (
+                    f"{name}: {found}" for found in LOOSE.findall(path.read_text(encoding="utf-8"))
+                )
 
 
 def test_subjects_are_typed_and_the_number_of_a_run_is_resolved_once() -> None:

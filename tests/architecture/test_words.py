@@ -60,7 +60,10 @@ def find_long(root: Path) -> Iterator[str]:
         if text.count("\n") > FILE_LINES:
             yield name
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES:
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES
+            ):
                 yield f"{name}:{node.name}"
 
 
@@ -68,16 +71,30 @@ def find_metaphors(root: Path) -> Iterator[str]:
     for name, text in _sources(root):
         if not name.startswith("tests/"):
             for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.strip("_").split("_")[0] in VERBS:
+                if (
+                    isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and node.name.strip("_").split("_")[0] in VERBS
+                ):
                     yield f"{name}:{node.name}"
 
 
 def find_environment_reads(root: Path) -> Iterator[str]:
     """The engine is handed its settings. Flows and the command line read the process's environment once, at the top."""
     for name, text in _sources(root):
-        if name.startswith(("envmill", "offline", "schemas", "tasks", "quality")) and name not in TOPS:
-            reads = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")]
-            yield from (f"{name}:{node.lineno}" for node in reads if isinstance(node.value, ast.Name) and node.value.id == "os")
+        if (
+            name.startswith(("envmill", "offline", "schemas", "tasks", "quality"))
+            and name not in TOPS
+        ):
+            reads = [
+                node
+                for node in ast.walk(ast.parse(text))
+                if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+            ]
+            yield from (
+                f"{name}:{node.lineno}"
+                for node in reads
+                if isinstance(node.value, ast.Name) and node.value.id == "os"
+            )
 
 
 def test_no_module_is_named_after_nothing() -> None:
@@ -101,13 +118,27 @@ def test_only_the_top_reads_the_environment() -> None:
     [
         pytest.param("envmill/utils/a.py", "", "envmill/utils/a.py", id="banned"),
         pytest.param("tasks/a.py", "\n" * 401, "tasks/a.py", id="long-file"),
-        pytest.param("flows/a.py", "def f():\n" + "    pass\n" * 40, "flows/a.py:f", id="long-function"),
-        pytest.param("schemas/a.py", "class A:\n    def _tell_row(self): ...\n", "schemas/a.py:_tell_row", id="metaphor"),
-        pytest.param("envmill/a.py", "import os\nx = os.environ['X']\n", "envmill/a.py:2", id="environment"),
+        pytest.param(
+            "flows/a.py", "def f():\n" + "    pass\n" * 40, "flows/a.py:f", id="long-function"
+        ),
+        pytest.param(
+            "schemas/a.py",
+            "class A:\n    def _tell_row(self): ...\n",
+            "schemas/a.py:_tell_row",
+            id="metaphor",
+        ),
+        pytest.param(
+            "envmill/a.py", "import os\nx = os.environ['X']\n", "envmill/a.py:2", id="environment"
+        ),
     ],
 )
 def test_a_breach_is_seen(tmp_path: Path, name: str, text: str, found: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    assert found in [*find_banned(tmp_path), *find_long(tmp_path), *find_metaphors(tmp_path), *find_environment_reads(tmp_path)]
+    assert found in [
+        *find_banned(tmp_path),
+        *find_long(tmp_path),
+        *find_metaphors(tmp_path),
+        *find_environment_reads(tmp_path),
+    ]

@@ -80,10 +80,17 @@ def write_page(looked: Sequence[Looked]) -> Iterator[str]:
     for one in looked:
         yield from _write_release(one)
     named = {one.system for one in looked}
-    yield from (f"## {system}\n\n{RELEASES[system]} {OWN[system]}\n" for system in OWN if system not in named)
+    yield from (
+        f"## {system}\n\n{RELEASES[system]} {OWN[system]}\n"
+        for system in OWN
+        if system not in named
+    )
     absent = [system for system in RELEASES if system not in named and system not in OWN]
     yield "## What was not looked at\n"
-    yield from (f"- **{system}**: {RELEASES[system]} No folder of it was at hand when this page was made." for system in absent)
+    yield from (
+        f"- **{system}**: {RELEASES[system]} No folder of it was at hand when this page was made."
+        for system in absent
+    )
     yield UNSEEN
 
 
@@ -94,11 +101,22 @@ def _write_release(one: Looked) -> Iterator[str]:
     yield f"Mapped: {', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
     yield "| gate | asks | looked at | found | suspected | not measured | one of them |\n|---|---|---|---|---|---|---|"
     worst = pick_worst(one.entries)
-    for gate in sorted({entry.finding.gate for entry in worst}, key=lambda name: ("WSF".index(name[0]), int(name[1:]))):
+    for gate in sorted(
+        {entry.finding.gate for entry in worst},
+        key=lambda name: ("WSF".index(name[0]), int(name[1:])),
+    ):
         own = [entry for entry in worst if entry.finding.gate == gate]
         count = Counter(entry.finding.outcome for entry in own)
         seen = len(own) - count["not_measured"] - count["not_applicable"] - count["error"]
-        told = (gate, own[0].title, seen, count["dropped"], count["suspected"], count["not_measured"], _show_first(own, one))
+        told = (
+            gate,
+            own[0].title,
+            seen,
+            count["dropped"],
+            count["suspected"],
+            count["not_measured"],
+            _show_first(own, one),
+        )
         yield f"| {' | '.join(map(str, told))} |"
     yield ""
     flagged = sum(_holds_real_data(folder) for folder in one.harvest.folders.values())
@@ -107,23 +125,34 @@ def _write_release(one: Looked) -> Iterator[str]:
         f"{len(one.harvest.folders)}.\n"
     )
     remarks = Counter((remark.weight, remark.code) for remark in one.harvest.remarks)
-    told = ", ".join(f"`{code}` {times} ({weight})" for (weight, code), times in sorted(remarks.items()))
+    told = ", ".join(
+        f"`{code}` {times} ({weight})" for (weight, code), times in sorted(remarks.items())
+    )
     yield f"What was not mapped as it stood: {told or 'nothing'}.\n"
 
 
 def _holds_real_data(folder: Folder) -> bool:
-    return any(scan(row.model_dump(mode="json"), "MIT") for row in (folder.environment, *folder.scenarios))
+    return any(
+        scan(row.model_dump(mode="json"), "MIT") for row in (folder.environment, *folder.scenarios)
+    )
 
 
 def _show_first(entries: Sequence[AuditEntry], one: Looked) -> str:
     """A finding where there is one, else a suspicion: the subject, the reason, and the tools that it speaks of."""
-    found = (entry for outcome in ("dropped", "suspected") for entry in entries if entry.finding.outcome == outcome)
+    found = (
+        entry
+        for outcome in ("dropped", "suspected")
+        for entry in entries
+        if entry.finding.outcome == outcome
+    )
     entry = next(found, None)
     if entry is None:
         return ""
     names = {folder.environment.id: name for name, folder in one.harvest.folders.items()}
     cases = {case.id: case for folder in one.harvest.folders.values() for case in folder.scenarios}
-    place = names.get(entry.subject) or str(cases[entry.subject].features.get("released_as", entry.subject))
+    place = names.get(entry.subject) or str(
+        cases[entry.subject].features.get("released_as", entry.subject)
+    )
     tools = one.harvest.folders[place].environment.tools if place in one.harvest.folders else []
     words = set(re.findall(r"\w+", entry.finding.detail))
     spoken = ", ".join([f"`{tool.name}`" for tool in tools if tool.name in words][:2])

@@ -52,7 +52,9 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditE
         harvest = await IMPORTERS["envscaler"](root, sandbox)
         audited: list[Audited] = []
         for name, folder in sorted(harvest.folders.items()):
-            holding = {scenario.id: await find_holding(scenario, sandbox) for scenario in folder.scenarios}
+            holding = {
+                scenario.id: await find_holding(scenario, sandbox) for scenario in folder.scenarios
+            }
             entries = await audit_steadily(folder, sandbox)
             audited.append(Audited(name, folder, entries, await abuse(folder, sandbox), holding))
             sys.stderr.write(f"{name} audited\n")
@@ -77,7 +79,9 @@ async def find_holding(scenario: Scenario, sandbox: Sandbox) -> list[int]:
     return [number for number, said in enumerate(heard, 1) if said.holds]
 
 
-def write_page(harvest: Harvest, audited: Sequence[Audited], together: Sequence[AuditEntry]) -> Iterator[str]:
+def write_page(
+    harvest: Harvest, audited: Sequence[Audited], together: Sequence[AuditEntry]
+) -> Iterator[str]:
     yield from _write_head(harvest, audited)
     yield from _write_counts([*(entry for one in audited for entry in one.entries), *together])
     yield from _write_environments(audited)
@@ -119,7 +123,10 @@ def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
     for name in sorted(order, key=lambda gate: ("WSF".index(gate[0]), int(gate[1:]))):
         found = [entry for entry in pick_worst(entries) if entry.finding.gate == name]
         count = Counter(entry.finding.outcome for entry in found)
-        told = [f"{count[outcome]}{_spell_reasons(found, outcome)}" for outcome in ("dropped", "suspected", "corrected")]
+        told = [
+            f"{count[outcome]}{_spell_reasons(found, outcome)}"
+            for outcome in ("dropped", "suspected", "corrected")
+        ]
         rest = (count["not_measured"], count["not_applicable"], count["error"])
         yield f"| {name} | {found[0].title if found else ''} | {count['kept']} | {' | '.join([*told, *map(str, rest)])} |"
     yield ""
@@ -127,12 +134,18 @@ def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
 
 def _spell_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
     reasons = Counter(entry.finding.reason for entry in entries if entry.finding.outcome == outcome)
-    return f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})" if reasons else ""
+    return (
+        f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})"
+        if reasons
+        else ""
+    )
 
 
 def pick_worst(entries: Sequence[AuditEntry]) -> list[AuditEntry]:
     """One entry for each subject and gate, the worst of what the gate found."""
-    ranked = sorted(entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True)
+    ranked = sorted(
+        entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True
+    )
     return list({(entry.subject, entry.finding.gate): entry for entry in ranked}.values())
 
 
@@ -148,12 +161,18 @@ def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
 
 
 def spell_row(entries: Sequence[AuditEntry], subject: str, names: Sequence[str]) -> str:
-    found = {entry.finding.gate: SIGNS[entry.finding.outcome] for entry in pick_worst(entries) if entry.subject == subject}
+    found = {
+        entry.finding.gate: SIGNS[entry.finding.outcome]
+        for entry in pick_worst(entries)
+        if entry.subject == subject
+    }
     return " | ".join(found.get(name, " ") for name in names)
 
 
 def _class_name(one: Audited) -> str:
-    found = re.search(r"from program import (\w+) as Theirs", one.folder.environment.files["adapter.py"])
+    found = re.search(
+        r"from program import (\w+) as Theirs", one.folder.environment.files["adapter.py"]
+    )
     return found[1] if found else ""
 
 
@@ -161,25 +180,51 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
     yield "### What was found in them\n"
     for one in audited:
         environment = one.folder.environment
-        dropped = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "dropped"]
-        told = [f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in dropped]
-        doubted = [entry for entry in one.entries if entry.subject == environment.id and entry.finding.outcome == "suspected"]
-        told += [f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}" for entry in doubted]
+        dropped = [
+            entry
+            for entry in one.entries
+            if entry.subject == environment.id and entry.finding.outcome == "dropped"
+        ]
+        told = [
+            f"{entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}"
+            for entry in dropped
+        ]
+        doubted = [
+            entry
+            for entry in one.entries
+            if entry.subject == environment.id and entry.finding.outcome == "suspected"
+        ]
+        told += [
+            f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}"
+            for entry in doubted
+        ]
         yield f"- {one.name}: {'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
     yield ""
 
 
 def _tell_errors(one: Audited, subject: str) -> list[str]:
     """Gates that could not do their work."""
-    failed = [entry.finding for entry in one.entries if entry.subject == subject and entry.finding.outcome == "error"]
+    failed = [
+        entry.finding
+        for entry in one.entries
+        if entry.subject == subject and entry.finding.outcome == "error"
+    ]
     return [f"{finding.gate} could not look (`{finding.reason}`)" for finding in failed]
 
 
 def _name_tools(one: Audited, entry: AuditEntry) -> str:
     """Tools that the finding speaks of."""
     spoken = set(re.findall(r"\w+", entry.finding.detail + canonical_json(entry.finding.evidence)))
-    names = [tool.name for tool in one.folder.environment.tools if tool.name in spoken and tool.name in entry.finding.detail]
-    return f" ({', '.join(f'`{name}`' for name in names[:6])}{', …' if len(names) > 6 else ''})" if names else ""
+    names = [
+        tool.name
+        for tool in one.folder.environment.tools
+        if tool.name in spoken and tool.name in entry.finding.detail
+    ]
+    return (
+        f" ({', '.join(f'`{name}`' for name in names[:6])}{', …' if len(names) > 6 else ''})"
+        if names
+        else ""
+    )
 
 
 def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
@@ -196,12 +241,21 @@ def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
 
 def find_chance(source: str) -> Counter[str]:
     """Calls by which a program asks the machine."""
-    called = [ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return Counter(name for name in called if any(re.search(rf"(^|\.)({words})$", name) for words in _CHANCE.values()))
+    called = [
+        ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
+    ]
+    return Counter(
+        name
+        for name in called
+        if any(re.search(rf"(^|\.)({words})$", name) for words in _CHANCE.values())
+    )
 
 
 def _write_abuse(audited: Sequence[Audited]) -> Iterator[str]:
-    crashing, tools = sum(len(one.abuse.crashing) for one in audited), sum(one.abuse.tools for one in audited)
+    crashing, tools = (
+        sum(len(one.abuse.crashing) for one in audited),
+        sum(one.abuse.tools for one in audited),
+    )
     yield "## Wrong types\n"
     yield (
         f"Called with one argument of a wrong type and nothing to validate it, {crashing} of {tools} tools with parameters raise. In the "
@@ -228,7 +282,11 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
     yield "\n### What was found in them\n"
     for one in audited:
         for scenario in one.folder.scenarios:
-            dropped = [entry.finding for entry in one.entries if entry.subject == scenario.id and entry.finding.outcome == "dropped"]
+            dropped = [
+                entry.finding
+                for entry in one.entries
+                if entry.subject == scenario.id and entry.finding.outcome == "dropped"
+            ]
             told = [f"{finding.gate} `{finding.reason}`" for finding in dropped]
             yield f"- {scenario.features['released_as']}: {'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
     yield ""
@@ -237,7 +295,9 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
 def _write_remarks(harvest: Harvest) -> Iterator[str]:
     yield "## What was not mapped as it stood\n"
     yield "| subject | part | weight | reason |\n|---|---|---|---|"
-    yield from (f"| {one.subject} | {one.part} | {one.weight} | `{one.code}` |" for one in harvest.remarks)
+    yield from (
+        f"| {one.subject} | {one.part} | {one.weight} | `{one.code}` |" for one in harvest.remarks
+    )
 
 
 if __name__ == "__main__":

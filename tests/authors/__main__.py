@@ -32,7 +32,15 @@ from envmill.settings import Settings
 from schemas.base import digest
 from schemas.rollout import Rollout
 from tests.authors.attacks import Attack, attack, search
-from tests.authors.evidence import Evidence, Shown, Tokens, read_evidence, read_records, write_items, write_records
+from tests.authors.evidence import (
+    Evidence,
+    Shown,
+    Tokens,
+    read_evidence,
+    read_records,
+    write_items,
+    write_records,
+)
 from tests.authors.items import Item, list_items
 from tests.authors.ladder import climb, note
 from tests.authors.making import list_plan, make_runs, surround
@@ -79,7 +87,11 @@ class Measurement:
 
     def list_playable(self) -> list[Item]:
         """In an order that says nothing of them, so that the first few are a sample."""
-        found = [one for one in self.read().items if one.lap == "scenarios" and one.fate in ("clean", "suspected", "observed")]
+        found = [
+            one
+            for one in self.read().items
+            if one.lap == "scenarios" and one.fate in ("clean", "suspected", "observed")
+        ]
         return sorted(found, key=lambda one: digest([one.id, "sample"]))
 
     # Steps.
@@ -99,14 +111,20 @@ class Measurement:
 
     def draw(self, keeps: int) -> None:
         drawn = read_records(self.folder / "drawn.jsonl", Packet)
-        packets = draw_packets(self.read().items, self.lake, read_fairness_cases(FAIRNESS), keeps, drawn)
+        packets = draw_packets(
+            self.read().items, self.lake, read_fairness_cases(FAIRNESS), keeps, drawn
+        )
         write_records(self.folder / "drawn.jsonl", packets, add=True)
         shown = [Shown(**one.model_dump(include=set(Shown.model_fields))) for one in packets]
         write_records(self.folder / "packets.jsonl", shown, add=True)
 
     async def read_blind(self, reader: str, spec: str) -> None:
         known = {(one.packet, one.reader) for one in self.read().readings}
-        packets = [one for one in read_records(self.folder / "drawn.jsonl", Packet) if (one.id, reader) not in known]
+        packets = [
+            one
+            for one in read_records(self.folder / "drawn.jsonl", Packet)
+            if (one.id, reader) not in known
+        ]
         async with self.open_model("judge", spec) as models:
             for first in range(0, len(packets), BATCH):
                 found = await read_packets(packets[first : first + BATCH], reader, models)
@@ -117,7 +135,9 @@ class Measurement:
         cases = dict(list(self.list_cases().items())[:most])
         async with AsyncExitStack() as stack:
             sandbox = await stack.enter_async_context(open_sandbox(self.settings))
-            models: ModelSession | None = await stack.enter_async_context(self.open_model("policy", spec)) if spec else None
+            models: ModelSession | None = (
+                await stack.enter_async_context(self.open_model("policy", spec)) if spec else None
+            )
             for number in range(times):
                 left = {key: case for key, case in cases.items() if (key, number) not in done}
                 async for rollout in climb(left, policy, [number], sandbox, models):
@@ -127,7 +147,11 @@ class Measurement:
     async def search(self) -> None:
         """Programs over rows alone: a machine has no calls to draw."""
         done = {one.scenario for one in self.read().attacks if one.by == "search"}
-        cases = [case for key, case in self.list_cases().items() if key not in done and self.shelf.reads_rows(case.environment)]
+        cases = [
+            case
+            for key, case in self.list_cases().items()
+            if key not in done and self.shelf.reads_rows(case.environment)
+        ]
         async with open_sandbox(self.settings) as sandbox:
             async for found in search(cases, GateContext(sandbox, seed=1, episodes=EPISODES)):
                 write_records(self.folder / "attacks.jsonl", [found], add=True)
@@ -136,29 +160,45 @@ class Measurement:
         done = {one.scenario for one in self.read().attacks if one.by == "model"}
         cases = [case for key, case in list(self.list_cases().items())[:most] if key not in done]
         async with open_sandbox(self.settings) as sandbox, self.open_model("judge", spec) as models:
-            for task in asyncio.as_completed([attack(case, GateContext(sandbox), models) for case in cases]):
+            for task in asyncio.as_completed(
+                [attack(case, GateContext(sandbox), models) for case in cases]
+            ):
                 found: Attack = await task
                 write_records(self.folder / "attacks.jsonl", [found], add=True)
 
     async def second(self, spec: str, most: int | None) -> None:
         done = read_second(self.folder / "seconds.jsonl")
-        wanted = [case for case in self.list_cases().values() if self.shelf.reads_rows(case.environment)][:most]
+        wanted = [
+            case for case in self.list_cases().values() if self.shelf.reads_rows(case.environment)
+        ][:most]
         async with self.open_model("judge", spec) as models:
-            for task in asyncio.as_completed([write_second(case, models) for case in wanted if case.scenario.id not in done]):
+            for task in asyncio.as_completed(
+                [write_second(case, models) for case in wanted if case.scenario.id not in done]
+            ):
                 if found := await task:
                     write_records(self.folder / "seconds.jsonl", [found], add=True)
 
     async def ends(self) -> None:
         """Ends of policies, attackers, mutants and detours, judged by both verifiers."""
         cases, found = self.list_cases(), list[JudgedEnd]()
-        rollouts = [*read_records(self.folder / "rollouts.jsonl", Rollout), *self._list_own_rollouts()]
+        rollouts = [
+            *read_records(self.folder / "rollouts.jsonl", Rollout),
+            *self._list_own_rollouts(),
+        ]
         async with open_sandbox(self.settings) as sandbox:
             for key, verifier in read_second(self.folder / "seconds.jsonl").items():
                 case = cases[key]
-                reached = [("gates", ending, accepted) for ending, accepted in await list_ends(case, GateContext(sandbox))]
-                for rollout in (one for one in rollouts if one.scenario == key and one.outcome != "error"):
+                reached = [
+                    ("gates", ending, accepted)
+                    for ending, accepted in await list_ends(case, GateContext(sandbox))
+                ]
+                for rollout in (
+                    one for one in rollouts if one.scenario == key and one.outcome != "error"
+                ):
                     try:
-                        ending = await read_ending(rollout, case.scenario, case.environment, sandbox)
+                        ending = await read_ending(
+                            rollout, case.scenario, case.environment, sandbox
+                        )
                     except BuildError:
                         continue
                     reached.append((rollout.policy, ending, rollout.outcome == "pass"))
@@ -167,11 +207,18 @@ class Measurement:
 
     def _list_own_rollouts(self) -> list[Rollout]:
         """Of the runs themselves."""
-        return [one for run in sorted({item.run for item in self.read().items}) for one in self.lake.read(Rollout, run)]
+        return [
+            one
+            for run in sorted({item.run for item in self.read().items})
+            for one in self.lake.read(Rollout, run)
+        ]
 
     def describe(self, lines: list[str]) -> None:
         path = self.folder / "about.json"
-        path.write_text(json.dumps({**self.read().about, "lines": lines}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps({**self.read().about, "lines": lines}, ensure_ascii=False, indent=1) + "\n",
+            encoding="utf-8",
+        )
 
     def page(self) -> None:
         sys.stdout.write("\n".join(write_page(self.read())) + "\n")
@@ -179,18 +226,45 @@ class Measurement:
 
 def main(told: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.authors", description=__doc__)
-    parser.add_argument("step", choices=("all", "make", "items", "draw", "read", "climb", "search", "attack", "second", "ends", "page"))
+    parser.add_argument(
+        "step",
+        choices=(
+            "all",
+            "make",
+            "items",
+            "draw",
+            "read",
+            "climb",
+            "search",
+            "attack",
+            "second",
+            "ends",
+            "page",
+        ),
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", default="", help="the author, or who plays this step's part, as provider:model@server")
+    parser.add_argument(
+        "--model",
+        default="",
+        help="the author, or who plays this step's part, as provider:model@server",
+    )
     parser.add_argument("--name", default="", help="under which a reader or a policy is kept")
-    parser.add_argument("--policy", default="", help="who acts: of `climb` a script's name, else provider:model@server")
-    parser.add_argument("--hasty", default="", help="a weaker model for the ladder, as provider:model@server")
+    parser.add_argument(
+        "--policy",
+        default="",
+        help="who acts: of `climb` a script's name, else provider:model@server",
+    )
+    parser.add_argument(
+        "--hasty", default="", help="a weaker model for the ladder, as provider:model@server"
+    )
     parser.add_argument("--judge", default="")
     parser.add_argument("--reader", action="append", default=[])
     parser.add_argument("--times", type=int, default=SELDOM)
     parser.add_argument("--most", type=int)
     parser.add_argument("--keeps", type=int, default=KEEPS)
-    parser.add_argument("--writers", default="", help="model=name, separated by commas: who an author's model is")
+    parser.add_argument(
+        "--writers", default="", help="model=name, separated by commas: who an author's model is"
+    )
     asked = parser.parse_args(told)
     asyncio.run(_take(asked))
 
@@ -199,7 +273,9 @@ async def _take_all(measured: Measurement, asked: argparse.Namespace) -> None:
     """Every step after the runs. Where one model plays several parts, the page says so."""
     readers = asked.reader or [asked.judge or asked.model] * 2
     if len(readers) != 2:
-        raise SettingsError(f"Two readers read blind, and {len(readers)} were named: give READERS two models, or none.")
+        raise SettingsError(
+            f"Two readers read blind, and {len(readers)} were named: give READERS two models, or none."
+        )
     strong = asked.policy or asked.model
     measured.items({asked.model.partition(":")[2]: CAREFUL})
     measured.draw(KEEPS)
@@ -216,15 +292,27 @@ async def _take_all(measured: Measurement, asked: argparse.Namespace) -> None:
     await measured.second(readers[1], None)
     await measured.ends()
     parts = f"author {asked.model}, agent {strong}, readers {' and '.join(readers)}, judge {asked.judge or asked.model}"
-    measured.describe([f"Models: {parts}. Where one family of models wrote, judged and acted, its habits may agree with each other."])
-    (measured.folder / "page.md").write_text("\n".join(write_page(measured.read())) + "\n", encoding="utf-8")
+    measured.describe(
+        [
+            f"Models: {parts}. Where one family of models wrote, judged and acted, its habits may agree with each other."
+        ]
+    )
+    (measured.folder / "page.md").write_text(
+        "\n".join(write_page(measured.read())) + "\n", encoding="utf-8"
+    )
     sys.stderr.write(f"written to {measured.folder / 'page.md'}\n")
 
 
 async def _take(asked: argparse.Namespace) -> None:
     folder: Path = asked.folder
     if asked.step in ("all", "make"):
-        make_runs(list(list_plan(folder, CUSTOMER)), folder, asked.model, asked.judge or asked.model, asked.policy or asked.model)
+        make_runs(
+            list(list_plan(folder, CUSTOMER)),
+            folder,
+            asked.model,
+            asked.judge or asked.model,
+            asked.policy or asked.model,
+        )
     own = asked.step == "all" or (folder / "lake").exists()
     measured = Measurement(folder, Settings.read(surround(folder) if own else os.environ))
     writers = dict(one.split("=") for one in asked.writers.split(",") if one)
@@ -240,7 +328,13 @@ async def _take(asked: argparse.Namespace) -> None:
         case "read":
             await measured.read_blind(asked.name, asked.model)
         case "climb":
-            await measured.climb(asked.name or asked.policy, asked.policy or "model", asked.model, asked.times, asked.most)
+            await measured.climb(
+                asked.name or asked.policy,
+                asked.policy or "model",
+                asked.model,
+                asked.times,
+                asked.most,
+            )
         case "search":
             await measured.search()
         case "attack":

@@ -93,9 +93,21 @@ async def search(cases: Sequence[ScenarioCase], means: GateContext) -> AsyncIter
         tally = await hunt.search("blind", hunt.episodes)
         wrong = [one for one in tally.catches if one.exploit]
         shown: list[Json] = [
-            {"calls": [call.model_dump() for call in one.calls], "said": list(one.said), "manner": one.manner} for one in wrong[:3]
+            {
+                "calls": [call.model_dump() for call in one.calls],
+                "said": list(one.said),
+                "manner": one.manner,
+            }
+            for one in wrong[:3]
         ]
-        yield Attack(scenario=case.scenario.id, by="search", tries=tally.episodes, paid=tally.passes, wrong=len(wrong), shown=shown)
+        yield Attack(
+            scenario=case.scenario.id,
+            by="search",
+            tries=tally.episodes,
+            paid=tally.passes,
+            wrong=len(wrong),
+            shown=shown,
+        )
 
 
 async def attack(case: ScenarioCase, means: GateContext, models: ModelSession) -> Attack:
@@ -106,23 +118,55 @@ async def attack(case: ScenarioCase, means: GateContext, models: ModelSession) -
     paid, shown, words = 0, list[Json](), list[str]()
     for number in range(ROUNDS):
         try:
-            reply = await models.ask(ATTACKER, _show(case, told), AttackReply, role="judge", sample=number)
+            reply = await models.ask(
+                ATTACKER, _show(case, told), AttackReply, role="judge", sample=number
+            )
         except BadReply:
             break
-        attempts = [Attempt(f"try {len(told) + place}", tuple(one.calls), (one.words,)) for place, one in enumerate(reply.tries)]
+        attempts = [
+            Attempt(f"try {len(told) + place}", tuple(one.calls), (one.words,))
+            for place, one in enumerate(reply.tries)
+        ]
         for one, trial in zip(reply.tries, await trials.play(attempts), strict=True):
-            told.append(TriedTry(calls=_render(one, trial.replies), words=one.words, reward=trial.verdict.reward or 0.0))
+            told.append(
+                TriedTry(
+                    calls=_render(one, trial.replies),
+                    words=one.words,
+                    reward=trial.verdict.reward or 0.0,
+                )
+            )
             if trial.verdict.outcome == "pass" and trial.ending:
                 paid += 1
-                words += [one.words] if case.scenario.verifier.facts and one.words not in words else []
+                words += (
+                    [one.words] if case.scenario.verifier.facts and one.words not in words else []
+                )
                 if right is None or not _is_right(case, right, trial.ending):
-                    changes: Json = [change.model_dump() for change in diff_states(trial.ending.initial, trial.ending.final)][:20]
-                    shown.append({"calls": [call.model_dump() for call in one.calls], "said": one.words, "changes": changes})
-    return Attack(scenario=case.scenario.id, by="model", tries=len(told), paid=paid, wrong=len(shown), shown=shown[:5], words=words)
+                    changes: Json = [
+                        change.model_dump()
+                        for change in diff_states(trial.ending.initial, trial.ending.final)
+                    ][:20]
+                    shown.append(
+                        {
+                            "calls": [call.model_dump() for call in one.calls],
+                            "said": one.words,
+                            "changes": changes,
+                        }
+                    )
+    return Attack(
+        scenario=case.scenario.id,
+        by="model",
+        tries=len(told),
+        paid=paid,
+        wrong=len(shown),
+        shown=shown[:5],
+        words=words,
+    )
 
 
 def _is_right(case: ScenarioCase, right: Ending, reached: Ending) -> bool:
-    return is_same_end(right.initial, right.final, reached.final, case.environment.tables, case.scenario.verifier)
+    return is_same_end(
+        right.initial, right.final, reached.final, case.environment.tables, case.scenario.verifier
+    )
 
 
 def _show(case: ScenarioCase, told: list[TriedTry]) -> AttackInput:
@@ -140,6 +184,11 @@ def _show(case: ScenarioCase, told: list[TriedTry]) -> AttackInput:
 
 def _render(one: Try, replies: Sequence[object]) -> list[Json]:
     return [
-        {"name": call.name, "arguments": call.arguments, "ended": str(getattr(seen, "outcome", "")), "code": str(getattr(seen, "code", ""))}
+        {
+            "name": call.name,
+            "arguments": call.arguments,
+            "ended": str(getattr(seen, "outcome", "")),
+            "code": str(getattr(seen, "code", "")),
+        }
         for call, seen in zip(one.calls, replies, strict=False)
     ]

@@ -104,7 +104,11 @@ def read_evidence(folder: Path) -> Evidence:
         packets=read_records(folder / "packets.jsonl", Shown),
         readings=read_records(folder / "readings.jsonl", Reading),
         decided=read_records(folder / "decided.jsonl", Decided),
-        ladder=[one for name in ("natural", "ladder") for one in read_records(folder / f"{name}.jsonl", LadderAttempt)],
+        ladder=[
+            one
+            for name in ("natural", "ladder")
+            for one in read_records(folder / f"{name}.jsonl", LadderAttempt)
+        ],
         attacks=read_records(folder / "attacks.jsonl", Attack),
         ends=read_records(folder / "ends.jsonl", JudgedEnd),
         omissions=read_records(folder / "omissions.jsonl", Flaw),
@@ -126,7 +130,10 @@ def write_records(path: Path, records: Iterable[Contract], *, add: bool = False)
 
 def write_items(path: Path, items: Iterable[Item]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(one.describe(), ensure_ascii=False)}\n" for one in items), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(one.describe(), ensure_ascii=False)}\n" for one in items),
+        encoding="utf-8",
+    )
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:

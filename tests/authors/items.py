@@ -66,14 +66,26 @@ class Item:
 
 
 def parse_item(told: dict[str, Any]) -> Item:
-    return Item(**{**told, "found": tuple(Found(**one) for one in told["found"]), "levers": tuple(told.get("levers", ()))})
+    return Item(
+        **{
+            **told,
+            "found": tuple(Found(**one) for one in told["found"]),
+            "levers": tuple(told.get("levers", ())),
+        }
+    )
 
 
 def list_items(lake: Lake, writers: dict[str, str]) -> list[Item]:
     """All items of finished runs. `writers` says who an author's model is."""
     with open_views(lake) as views:
-        runs = views.execute("select run, recipe, config->>'model' from runs where state = 'finished' order by started").fetchall()
-        return [item for run, recipe, model in runs for item in _Run(views, run, recipe, writers.get(model) or str(model)).list_items()]
+        runs = views.execute(
+            "select run, recipe, config->>'model' from runs where state = 'finished' order by started"
+        ).fetchall()
+        return [
+            item
+            for run, recipe, model in runs
+            for item in _Run(views, run, recipe, writers.get(model) or str(model)).list_items()
+        ]
 
 
 class _Run:
@@ -86,16 +98,30 @@ class _Run:
             return views.execute(question, [run]).fetchall()
 
         self.exits = {
-            (lap, stage, subject): (outcome, reason or "", detail or "", stopped or "", parent or "")
+            (lap, stage, subject): (
+                outcome,
+                reason or "",
+                detail or "",
+                stopped or "",
+                parent or "",
+            )
             for lap, stage, subject, outcome, reason, detail, stopped, parent in ask(
                 "select lap, stage, subject, outcome, reason, detail, stopped_by, parent from exits where run = ?"
             )
         }
         self.tiers = dict(ask("select subject, tier from tiers where run = ?"))
-        self.environments = ask("select id, blueprint, name from environments where run = ? order by id")
-        self.drafts = {(one[1], one[2]): one[0] for one in ask("select id, environment, number from drafts where run = ?")}
+        self.environments = ask(
+            "select id, blueprint, name from environments where run = ? order by id"
+        )
+        self.drafts = {
+            (one[1], one[2]): one[0]
+            for one in ask("select id, environment, number from drafts where run = ?")
+        }
         self.scenarios = {
-            one[0]: one for one in ask("select draft, id, polarity, len(oracle::json[]), request from scenarios where run = ?")
+            one[0]: one
+            for one in ask(
+                "select draft, id, polarity, len(oracle::json[]), request from scenarios where run = ?"
+            )
         }
         self.parents = {
             (environment, number): (parent, tuple(json.loads(levers)))
@@ -104,7 +130,9 @@ class _Run:
             )
         }
         self.repairs: dict[str, int] = defaultdict(int)
-        for subject, repair in ask("select subject, max(repair) from builds where run = ? group by subject"):
+        for subject, repair in ask(
+            "select subject, max(repair) from builds where run = ? group by subject"
+        ):
             self.repairs[subject] = int(repair)
         self.found: dict[str, list[Found]] = defaultdict(list)
         for subject, gate, reason, outcome, detail in ask(
@@ -117,19 +145,36 @@ class _Run:
     def list_items(self) -> Iterator[Item]:
         yield from self._list_lost_seeds()
         for environment, blueprint, name in self.environments:
-            yield self._follow("environments", environment, "", name, self.repairs[blueprint], 0, "")
+            yield self._follow(
+                "environments", environment, "", name, self.repairs[blueprint], 0, ""
+            )
             yield from self._list_scenarios(environment)
 
     def _list_lost_seeds(self) -> Iterator[Item]:
         """Seeds and blueprints that no environment came of. A seed that the run's quota left out was never a candidate."""
         made = {blueprint for _, blueprint, _ in self.environments}
         for (lap, stage, subject), (outcome, reason, detail, stopped, _) in self.exits.items():
-            if lap != "environments" or stage not in ("generate", "build") or outcome == "kept" or stopped == "choice" or subject in made:
+            if (
+                lap != "environments"
+                or stage not in ("generate", "build")
+                or outcome == "kept"
+                or stopped == "choice"
+                or subject in made
+            ):
                 continue
-            yield self._lose("environments", subject, "", stage, outcome, Found(stopped, reason, outcome, detail[:SAYS]))
+            yield self._lose(
+                "environments",
+                subject,
+                "",
+                stage,
+                outcome,
+                Found(stopped, reason, outcome, detail[:SAYS]),
+            )
 
     def _list_scenarios(self, environment: str) -> Iterator[Item]:
-        for (lap, stage, subject), (outcome, reason, detail, stopped, parent) in sorted(self.exits.items()):
+        for (lap, stage, subject), (outcome, reason, detail, stopped, parent) in sorted(
+            self.exits.items()
+        ):
             if (lap, stage, parent) != ("scenarios", "generate", environment):
                 continue
             said = Found(stopped, reason, outcome, detail[:SAYS])
@@ -139,15 +184,39 @@ class _Run:
                 yield self._lose("scenarios", subject, environment, "generate", outcome, said)
             elif told is None:
                 ended = self.exits.get(("scenarios", "build", draft), ("error", "", "", "", ""))
-                yield self._lose("scenarios", subject, environment, "build", ended[0], Found(ended[3], ended[1], ended[0], ended[2][:SAYS]))
+                yield self._lose(
+                    "scenarios",
+                    subject,
+                    environment,
+                    "build",
+                    ended[0],
+                    Found(ended[3], ended[1], ended[0], ended[2][:SAYS]),
+                )
             else:
                 _, scenario, polarity, calls, request = told
-                item = self._follow("scenarios", scenario, environment, request, self.repairs[subject], calls, polarity)
-                parent, levers = self.parents.get((environment, int(subject.rpartition(":")[2])), ("", ()))
+                item = self._follow(
+                    "scenarios",
+                    scenario,
+                    environment,
+                    request,
+                    self.repairs[subject],
+                    calls,
+                    polarity,
+                )
+                parent, levers = self.parents.get(
+                    (environment, int(subject.rpartition(":")[2])), ("", ())
+                )
                 yield replace(item, parent=parent, levers=levers)
 
     def _follow(
-        self, lap: Literal["environments", "scenarios"], subject: str, environment: str, name: str, repairs: int, calls: int, polarity: str
+        self,
+        lap: Literal["environments", "scenarios"],
+        subject: str,
+        environment: str,
+        name: str,
+        repairs: int,
+        calls: int,
+        polarity: str,
     ) -> Item:
         stage, fate = "verify", "error"
         for passed in ("verify", "filter"):
@@ -157,14 +226,45 @@ class _Run:
         tier = self.tiers.get(subject)
         found = tuple(self.found[subject])
         return Item(
-            self.writer, self.run, self.recipe, lap, subject, environment, name, tier or fate, stage, found, repairs, calls, polarity
+            self.writer,
+            self.run,
+            self.recipe,
+            lap,
+            subject,
+            environment,
+            name,
+            tier or fate,
+            stage,
+            found,
+            repairs,
+            calls,
+            polarity,
         )
 
     def _lose(
-        self, lap: Literal["environments", "scenarios"], subject: str, environment: str, stage: str, outcome: str, said: Found
+        self,
+        lap: Literal["environments", "scenarios"],
+        subject: str,
+        environment: str,
+        stage: str,
+        outcome: str,
+        said: Found,
     ) -> Item:
         fate: Fate = "error" if outcome == "error" else "lost"
-        return Item(self.writer, self.run, self.recipe, lap, subject, environment, "", fate, stage, (said,), self.repairs[subject], 0)
+        return Item(
+            self.writer,
+            self.run,
+            self.recipe,
+            lap,
+            subject,
+            environment,
+            "",
+            fate,
+            stage,
+            (said,),
+            self.repairs[subject],
+            0,
+        )
 
 
 def pick(items: Sequence[Item], lap: str, *, writer: str = "") -> list[Item]:

@@ -45,7 +45,11 @@ class LadderAttempt(Contract):
 
 
 async def climb(
-    cases: Mapping[str, ScenarioCase], policy: str, numbers: Sequence[int], sandbox: Sandbox, models: ModelSession | None
+    cases: Mapping[str, ScenarioCase],
+    policy: str,
+    numbers: Sequence[int],
+    sandbox: Sandbox,
+    models: ModelSession | None,
 ) -> AsyncIterator[Rollout]:
     """Attempts of one policy at each scenario, as they end. A policy `model` is asked through `models`."""
     gate = asyncio.Semaphore(AT_ONCE)
@@ -53,16 +57,22 @@ async def climb(
     async def play(case: ScenarioCase, number: int) -> Rollout:
         async with gate:
             ground = RolloutSetup.of(case.scenario, case.environment)
-            return await play_on(ground, find_policy(policy), sandbox, "ladder", number, models=models)
+            return await play_on(
+                ground, find_policy(policy), sandbox, "ladder", number, models=models
+            )
 
-    tasks = [asyncio.ensure_future(play(case, number)) for case in cases.values() for number in numbers]
+    tasks = [
+        asyncio.ensure_future(play(case, number)) for case in cases.values() for number in numbers
+    ]
     for task in asyncio.as_completed(tasks):
         yield await task
 
 
 def note(rollout: Rollout, policy: str) -> LadderAttempt:
     calls: Json = [
-        [move.deed.call.name, move.deed.call.arguments] for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)
+        [move.deed.call.name, move.deed.call.arguments]
+        for move in read_moves(rollout.transcript)
+        if isinstance(move, StoredCall)
     ]
     return LadderAttempt(
         scenario=rollout.scenario,
@@ -108,9 +118,15 @@ def pair_rates(items: Sequence[Item], attempts: Sequence[LadderAttempt]) -> Iter
                 yield RatedPair(one, policy, easy, harder)
 
 
-def list_between(rates: Mapping[tuple[str, str], tuple[int, int]], low: float = 0.1, high: float = 0.9) -> set[str]:
+def list_between(
+    rates: Mapping[tuple[str, str], tuple[int, int]], low: float = 0.1, high: float = 0.9
+) -> set[str]:
     """Scenarios that some policy passes neither always nor never."""
-    return {scenario for (scenario, _), (passed, played) in rates.items() if low <= passed / played <= high}
+    return {
+        scenario
+        for (scenario, _), (passed, played) in rates.items()
+        if low <= passed / played <= high
+    }
 
 
 def tabulate_ladder(
@@ -121,8 +137,21 @@ def tabulate_ladder(
     policies = sorted({policy for _, policy in rates})
     for name in sorted({group[scenario] for scenario, _ in rates if scenario in group}):
         for policy in policies:
-            own = [told for (scenario, played), told in rates.items() if played == policy and group.get(scenario) == name]
+            own = [
+                told
+                for (scenario, played), told in rates.items()
+                if played == policy and group.get(scenario) == name
+            ]
             if own:
                 shares = [passed / played for passed, played in own]
-                histogram = [sum(min(int(share * 5), 4) == place for share in shares) for place in range(5)]
-                yield name, policy, len(own), sum(played for _, played in own), mean(shares), histogram
+                histogram = [
+                    sum(min(int(share * 5), 4) == place for share in shares) for place in range(5)
+                ]
+                yield (
+                    name,
+                    policy,
+                    len(own),
+                    sum(played for _, played in own),
+                    mean(shares),
+                    histogram,
+                )

@@ -37,9 +37,13 @@ def list_plan(folder: Path, shares: Mapping[str, tuple[int, int]]) -> Iterator[P
             continue
         own = [one for one in texts if one["recipe"] == recipe][:environments]
         if len(own) < environments:
-            sys.exit(f"{TEXTS} holds {len(own)} texts for {recipe}, and {environments} are wanted: add some.")
+            sys.exit(
+                f"{TEXTS} holds {len(own)} texts for {recipe}, and {environments} are wanted: add some."
+            )
         for told in own:
-            yield PlannedRun(f"{recipe}-{told['id']}", recipe, scenarios, tuple(_point_at(told, folder)))
+            yield PlannedRun(
+                f"{recipe}-{told['id']}", recipe, scenarios, tuple(_point_at(told, folder))
+            )
 
 
 def _point_at(told: dict[str, Any], folder: Path) -> Iterator[str]:
@@ -49,11 +53,16 @@ def _point_at(told: dict[str, Any], folder: Path) -> Iterator[str]:
         return
     corpus = folder / "texts" / f"{told['id']}.jsonl"
     corpus.parent.mkdir(parents=True, exist_ok=True)
-    corpus.write_text(json.dumps({"id": told["id"], "text": told["text"], "licence": "Apache-2.0"}) + "\n", encoding="utf-8")
+    corpus.write_text(
+        json.dumps({"id": told["id"], "text": told["text"], "licence": "Apache-2.0"}) + "\n",
+        encoding="utf-8",
+    )
     yield from ("--corpus", str(corpus), "--score", "1")
 
 
-def make_runs(plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, policy: str) -> None:
+def make_runs(
+    plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, policy: str
+) -> None:
     """Every run of the plan that has not ended yet. A run that fails is told, and the next one begins."""
     surroundings = surround(folder)
     done = folder / "done.txt"
@@ -65,7 +74,16 @@ def make_runs(plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, 
         for number, one in enumerate(plan):
             if one.name in ended:
                 continue
-            options = ["--recipe", one.recipe, "--environments", one.environments, "--scenarios", one.scenarios, "--seed", 100 + number]
+            options = [
+                "--recipe",
+                one.recipe,
+                "--environments",
+                one.environments,
+                "--scenarios",
+                one.scenarios,
+                "--seed",
+                100 + number,
+            ]
             options += [
                 "--provider",
                 provider,
@@ -80,17 +98,26 @@ def make_runs(plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, 
                 "single",
             ]
             options += ["--observe", "--holdout", "validation=0,test=0", *one.extra]
-            code = subprocess.run([*envmill, "run", *map(str, options)], env=surroundings, check=False).returncode
+            code = subprocess.run(
+                [*envmill, "run", *map(str, options)], env=surroundings, check=False
+            ).returncode
             if code == 0:
                 with done.open("a", encoding="utf-8") as file:
                     file.write(f"{one.name}\n")
             else:
-                sys.stderr.write(f"{one.name} ended with {code}. It is tried again when this command is.\n")
+                sys.stderr.write(
+                    f"{one.name} ended with {code}. It is tried again when this command is.\n"
+                )
     finally:
         subprocess.run([*envmill, "down"], env=surroundings, check=False)
 
 
 def surround(folder: Path) -> dict[str, str]:
     """The environment of the runs: a home, a lake and bundles inside the folder."""
-    own = {"ENVMILL_HOME": folder / "home", "ENVMILL_LAKE": folder / "lake", "ENVMILL_BUNDLES": folder / "bundles", "ENVMILL_PORT": PORT}
+    own = {
+        "ENVMILL_HOME": folder / "home",
+        "ENVMILL_LAKE": folder / "lake",
+        "ENVMILL_BUNDLES": folder / "bundles",
+        "ENVMILL_PORT": PORT,
+    }
     return {**os.environ, **{name: str(value) for name, value in own.items()}}

@@ -29,7 +29,10 @@ def write_page(kept: Evidence) -> Iterator[str]:
     yield from _write_ends(kept)
     yield from _write_flaws("What the hasty writer left out on purpose", kept.omissions)
     if kept.later:
-        yield from _write_flaws("What a hasty writer left out of programs and tests of other worlds, with today's code", kept.later)
+        yield from _write_flaws(
+            "What a hasty writer left out of programs and tests of other worlds, with today's code",
+            kept.later,
+        )
     yield from _write_flaws("What first drafts were sent back for", kept.bugs)
     yield from _write_drops(kept)
     if kept.again:
@@ -50,7 +53,9 @@ def _write_again(kept: Evidence) -> Iterator[str]:
 def summarise(kept: Evidence) -> Iterator[str]:
     """The targets alone, for a place where the whole page is too long."""
     yield _head("what", "measured", "bound", "target", "")
-    yield from (_row(one.what, one.measured, one.bound, one.target, one.says) for one in list_targets(kept))
+    yield from (
+        _row(one.what, one.measured, one.bound, one.target, one.says) for one in list_targets(kept)
+    )
 
 
 def _head(*names: str) -> str:
@@ -80,7 +85,20 @@ def _write_yield(kept: Evidence) -> Iterator[str]:
         "or its environment (the runs observe, so it was played all the same). Share: clean of built.\n"
     )
     yield _head(
-        *("writer", "recipe", "environments", "lost", "clean", "scenarios", "lost", "built", "would drop", "suspected", "clean", "share"),
+        *(
+            "writer",
+            "recipe",
+            "environments",
+            "lost",
+            "clean",
+            "scenarios",
+            "lost",
+            "built",
+            "would drop",
+            "suspected",
+            "clean",
+            "share",
+        ),
         *("repairs", "tokens per clean scenario"),
     )
     groups = sorted({(one.writer, one.recipe) for one in kept.items})
@@ -94,7 +112,11 @@ def _write_group(kept: Evidence, writer: str, recipe: str) -> str:
     homes, scenarios = pick(own, "environments"), pick(own, "scenarios")
     fates, places = Counter(one.fate for one in scenarios), Counter(one.fate for one in homes)
     built = [one for one in scenarios if one.built]
-    spent = sum(one.read + one.written for one in kept.tokens if (one.writer, one.recipe) == (writer, recipe) and one.role != "policy")
+    spent = sum(
+        one.read + one.written
+        for one in kept.tokens
+        if (one.writer, one.recipe) == (writer, recipe) and one.role != "policy"
+    )
     clean = fates["clean"]
     cells = [
         writer, recipe, len(homes), places["lost"] + places["error"], places["clean"], len(scenarios), fates["lost"] + fates["error"],
@@ -106,13 +128,24 @@ def _write_group(kept: Evidence, writer: str, recipe: str) -> str:
 
 def _write_gates(kept: Evidence) -> Iterator[str]:
     yield "## What gates said\n"
-    yield _head("gate", "reason", "would drop", "undecided suspicion", "cleared by the judge", "corrected")
+    yield _head(
+        "gate", "reason", "would drop", "undecided suspicion", "cleared by the judge", "corrected"
+    )
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for one in kept.items:
-        for gate, reason, outcome in {(found.gate, found.reason, found.outcome) for found in one.found}:
+        for gate, reason, outcome in {
+            (found.gate, found.reason, found.outcome) for found in one.found
+        }:
             counts[gate, reason][outcome] += 1
     for (gate, reason), told in sorted(counts.items()):
-        yield _row(gate, f"`{reason}`", told["observed"] + told["dropped"], told["suspected"], told["cleared"], told["corrected"])
+        yield _row(
+            gate,
+            f"`{reason}`",
+            told["observed"] + told["dropped"],
+            told["suspected"],
+            told["cleared"],
+            told["corrected"],
+        )
     yield ""
 
 
@@ -122,7 +155,9 @@ def _write_gates(kept: Evidence) -> Iterator[str]:
 def _write_readings(kept: Evidence) -> Iterator[str]:
     yield "## Blind reading\n"
     both = [(packet, said) for packet, said in pair_readings(kept) if len(said) == 2]
-    kappa = measure_agreement([(said[0].verdict in GOOD, said[1].verdict in GOOD) for _, said in both])
+    kappa = measure_agreement(
+        [(said[0].verdict in GOOD, said[1].verdict in GOOD) for _, said in both]
+    )
     yield (
         f"Two readers read {len(both)} packets: drops, keeps and decoys in one order. They knew neither gate, author nor sort. "
         f"Their agreement on good or not good: κ = {kappa:.2f}. Where they differ, and where a drop rests on something that was executed, "
@@ -135,7 +170,11 @@ def _write_readings(kept: Evidence) -> Iterator[str]:
         ("drop", "", "what gates would drop"),
         ("keep", "", "what was kept"),
     ):
-        own = [said for packet, said in both if packet.sort == sort and truth in ("", "good" if packet.truth in GOOD else "bad")]
+        own = [
+            said
+            for packet, said in both
+            if packet.sort == sort and truth in ("", "good" if packet.truth in GOOD else "bad")
+        ]
         goods = [sum(one.verdict in GOOD for one in said) for said in own]
         yield _row(name, len(own), goods.count(2), goods.count(0), goods.count(1))
     yield ""
@@ -152,7 +191,9 @@ def _write_repaired(kept: Evidence) -> Iterator[str]:
     yield _head("kept scenarios by repairs", "read", "good")
     for repairs in range(_MOST + 1):
         yield _row(
-            repairs if repairs < _MOST else f"{_MOST} and more", counts[repairs, True] + counts[repairs, False], counts[repairs, True]
+            repairs if repairs < _MOST else f"{_MOST} and more",
+            counts[repairs, True] + counts[repairs, False],
+            counts[repairs, True],
         )
     yield ""
 
@@ -173,10 +214,17 @@ def _write_drops(kept: Evidence) -> Iterator[str]:
         )
         words = "; ".join(f"{one.verdict}: {one.why[:200]}" for one in said)
         ruled = decided.get(packet.subject)
-        says = f"{'wrong' if good else 'right'} {packet.sort}" if packet.sort == "drop" else "kept wrongly"
+        says = (
+            f"{'wrong' if good else 'right'} {packet.sort}"
+            if packet.sort == "drop"
+            else "kept wrongly"
+        )
         says = "undecided" if good is None else says
         yield _row(
-            f"{item.recipe} {item.lap[:-1]} {item.id[:10]}: {item.name[:90]}", gates, words, f"{says}{f': {ruled.why}' if ruled else ''}"
+            f"{item.recipe} {item.lap[:-1]} {item.id[:10]}: {item.name[:90]}",
+            gates,
+            words,
+            f"{says}{f': {ruled.why}' if ruled else ''}",
         )
     yield ""
 
@@ -194,9 +242,16 @@ def _write_ladder(kept: Evidence) -> Iterator[str]:
         "rates are plumbing.\n"
     )
     scenarios = [one for one in kept.items if one.lap == "scenarios"]
-    for title, key in (("recipe", lambda one: one.recipe), ("calls of the reference path", _name_length)):
-        yield _head(title, "policy", "scenarios", "attempts", "mean", "0–0.2", "–0.4", "–0.6", "–0.8", "–1")
-        for group, policy, count, attempts, rated, histogram in tabulate_ladder(scenarios, kept.ladder, key):
+    for title, key in (
+        ("recipe", lambda one: one.recipe),
+        ("calls of the reference path", _name_length),
+    ):
+        yield _head(
+            title, "policy", "scenarios", "attempts", "mean", "0–0.2", "–0.4", "–0.6", "–0.8", "–1"
+        )
+        for group, policy, count, attempts, rated, histogram in tabulate_ladder(
+            scenarios, kept.ladder, key
+        ):
             yield _row(group, policy, count, attempts, f"{rated:.2f}", *histogram)
         yield ""
     yield from _write_failures(kept)
@@ -213,32 +268,78 @@ def _write_harder(kept: Evidence) -> Iterator[str]:
         f"{len(built)} were built, {fates['clean']} are clean. The pass rates of both, where a policy played both:\n"
     )
     yield _head(
-        "policy", "pairs", "mean of the easy ones", "mean of the harder ones", "harder ones with a lower rate", "with 0.1 ≤ p ≤ 0.9"
+        "policy",
+        "pairs",
+        "mean of the easy ones",
+        "mean of the harder ones",
+        "harder ones with a lower rate",
+        "with 0.1 ≤ p ≤ 0.9",
     )
     for policy in sorted({one.policy for one in pairs}):
         own = [one for one in pairs if one.policy == policy]
-        lower, between = (sum(one.harder_rate < one.easy_rate for one in own), sum(0.1 <= one.harder_rate <= 0.9 for one in own))
-        means = (f"{mean(one.easy_rate for one in own):.2f}", f"{mean(one.harder_rate for one in own):.2f}")
+        lower, between = (
+            sum(one.harder_rate < one.easy_rate for one in own),
+            sum(0.1 <= one.harder_rate <= 0.9 for one in own),
+        )
+        means = (
+            f"{mean(one.easy_rate for one in own):.2f}",
+            f"{mean(one.harder_rate for one in own):.2f}",
+        )
         yield _row(policy, len(own), *means, lower, between)
     yield ""
-    calls, policies = {one.id: one.calls for one in kept.items}, sorted({one.policy for one in pairs if not is_scripted(one.policy)})
-    yield _head("harder scenario", "levers", "calls of both paths", "fate", *(f"{policy}, easy and harder" for policy in policies))
+    calls, policies = (
+        {one.id: one.calls for one in kept.items},
+        sorted({one.policy for one in pairs if not is_scripted(one.policy)}),
+    )
+    yield _head(
+        "harder scenario",
+        "levers",
+        "calls of both paths",
+        "fate",
+        *(f"{policy}, easy and harder" for policy in policies),
+    )
     for child in built:
-        rates = {one.policy: f"{one.easy_rate:.2f}, {one.harder_rate:.2f}" for one in pairs if one.harder is child}
+        rates = {
+            one.policy: f"{one.easy_rate:.2f}, {one.harder_rate:.2f}"
+            for one in pairs
+            if one.harder is child
+        }
         paths = f"{calls.get(child.parent, '?')}, {child.calls}"
-        told = (f"{child.recipe} {child.id[:10]}: {child.name[:90]}", ", ".join(child.levers), paths, child.fate)
+        told = (
+            f"{child.recipe} {child.id[:10]}: {child.name[:90]}",
+            ", ".join(child.levers),
+            paths,
+            child.fate,
+        )
         yield _row(*told, *(rates.get(policy, "–") for policy in policies))
     yield ""
 
 
 def _name_length(item: Item) -> str:
-    return "1 to 3" if item.calls < 4 else "4 to 6" if item.calls < 7 else "7 to 9" if item.calls < 10 else "10 and more"
+    return (
+        "1 to 3"
+        if item.calls < 4
+        else "4 to 6"
+        if item.calls < 7
+        else "7 to 9"
+        if item.calls < 10
+        else "10 and more"
+    )
 
 
 def _write_failures(kept: Evidence) -> Iterator[str]:
     fates = {one.id: one.fate for one in kept.items}
-    for name, wanted in (("clean", {"clean"}), ("suspected or observed", {"suspected", "observed"})):
-        own = [one for one in kept.ladder if not is_scripted(one.policy) and fates.get(one.scenario) in wanted and one.outcome != "error"]
+    for name, wanted in (
+        ("clean", {"clean"}),
+        ("suspected or observed", {"suspected", "observed"}),
+    ):
+        own = [
+            one
+            for one in kept.ladder
+            if not is_scripted(one.policy)
+            and fates.get(one.scenario) in wanted
+            and one.outcome != "error"
+        ]
         if own:
             yield f"Attempts of models at {name} scenarios: {len(own)}, passed {mean(one.outcome == 'pass' for one in own):.0%}."
     blamed = Counter(kept.about.get("blame", {}))
@@ -252,7 +353,13 @@ def _write_failures(kept: Evidence) -> Iterator[str]:
 
 def _write_attacks(kept: Evidence) -> Iterator[str]:
     yield "## Attacks\n"
-    yield _head("by", "scenarios", "tries", "paid tries", "scenarios with a paid end that differs from the reference path's")
+    yield _head(
+        "by",
+        "scenarios",
+        "tries",
+        "paid tries",
+        "scenarios with a paid end that differs from the reference path's",
+    )
     for by in ("search", "model"):
         own = [one for one in kept.attacks if one.by == by]
         paid, wrong = sum(one.paid for one in own), sum(one.wrong > 0 for one in own)

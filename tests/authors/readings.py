@@ -100,7 +100,11 @@ class Reading(Contract):
 
 
 def draw_packets(
-    items: Sequence[Item], lake: Lake, known: Sequence[FairnessCase], keeps: int, drawn: Sequence[Packet] = ()
+    items: Sequence[Item],
+    lake: Lake,
+    known: Sequence[FairnessCase],
+    keeps: int,
+    drawn: Sequence[Packet] = (),
 ) -> list[Packet]:
     """Packets that were not drawn before: every drop, kept scenarios until there are `keeps`, and decoys the first time.
 
@@ -110,13 +114,21 @@ def draw_packets(
     subjects = {one.subject for one in drawn}
     scenarios = [one for one in items if one.lap == "scenarios" and one.built]
     drops = [one for one in scenarios if one.fate in ("dropped", "observed") and has_own_drop(one)]
-    kept = sorted((one for one in scenarios if one.fate in ("clean", "suspected")), key=lambda one: digest([one.id, SEED]))
+    kept = sorted(
+        (one for one in scenarios if one.fate in ("clean", "suspected")),
+        key=lambda one: digest([one.id, SEED]),
+    )
     packets = [shelf.pack_scenario(one, "drop") for one in drops if one.id not in subjects]
     packets += [shelf.pack_scenario(one, "keep") for one in kept[:keeps] if one.id not in subjects]
     packets += _draw_programs([one for one in items if one.id not in subjects], shelf, dice)
     if not drawn:
-        fair, unfair = [one for one in known if not one.planted], [one for one in known if one.planted]
-        packets += [_pack_known(one) for one in (*dice.sample(fair, DECOYS), *dice.sample(unfair, DECOYS))]
+        fair, unfair = (
+            [one for one in known if not one.planted],
+            [one for one in known if one.planted],
+        )
+        packets += [
+            _pack_known(one) for one in (*dice.sample(fair, DECOYS), *dice.sample(unfair, DECOYS))
+        ]
     return sorted(packets, key=lambda one: one.id)
 
 
@@ -127,13 +139,22 @@ def has_own_drop(item: Item) -> bool:
 
 def _draw_programs(items: Sequence[Item], shelf: "Shelf", dice: random.Random) -> list[Packet]:
     """Dropped programs, as many kept ones, and a few kept ones with a fault planted."""
-    built = [one for one in items if one.lap == "environments" and one.built and shelf.reads_rows(shelf.environment(one))]
+    built = [
+        one
+        for one in items
+        if one.lap == "environments" and one.built and shelf.reads_rows(shelf.environment(one))
+    ]
     drops = [one for one in built if one.fate in ("dropped", "observed")]
     kept = [one for one in built if one.fate in ("clean", "suspected")]
     shown = dice.sample(kept, min(len(kept) // 2, max(len(drops), SPOILT)))
     spoilt = [one for one in kept if one not in shown]
-    packets = [shelf.pack_program(one, "drop") for one in drops] + [shelf.pack_program(one, "keep") for one in shown]
-    return packets + [shelf.pack_program(one, "decoy", dice) for one in dice.sample(spoilt, min(len(spoilt), SPOILT))]
+    packets = [shelf.pack_program(one, "drop") for one in drops] + [
+        shelf.pack_program(one, "keep") for one in shown
+    ]
+    return packets + [
+        shelf.pack_program(one, "decoy", dice)
+        for one in dice.sample(spoilt, min(len(spoilt), SPOILT))
+    ]
 
 
 class Shelf:
@@ -164,15 +185,30 @@ class Shelf:
     def pack_scenario(self, item: Item, sort: Literal["drop", "keep"]) -> Packet:
         case = self.case(item)
         demands = list_demands(case)
-        shown = show_map(describe_item(case, " ".join(one.text for one in demands)), case.scenario.clock, demands)
-        return Packet(id=digest([item.id, "read"]), sort=sort, about="scenario", subject=item.id, scenario=shown)
+        shown = show_map(
+            describe_item(case, " ".join(one.text for one in demands)), case.scenario.clock, demands
+        )
+        return Packet(
+            id=digest([item.id, "read"]),
+            sort=sort,
+            about="scenario",
+            subject=item.id,
+            scenario=shown,
+        )
 
-    def pack_program(self, item: Item, sort: Literal["drop", "keep", "decoy"], dice: random.Random | None = None) -> Packet:
+    def pack_program(
+        self, item: Item, sort: Literal["drop", "keep", "decoy"], dice: random.Random | None = None
+    ) -> Packet:
         """With `dice` a fault is planted."""
         environment = self.environment(item)
         source = environment.files[f"{environment.entry.partition(':')[0]}.py"]
         if dice:
-            places = [one for family in ("guards", "writes", "signs") for one in list_places(source, family) if family in FAMILIES]
+            places = [
+                one
+                for family in ("guards", "writes", "signs")
+                for one in list_places(source, family)
+                if family in FAMILIES
+            ]
             place = next(one for one in dice.sample(places, len(places)) if is_sound(one, source))
             source = place.apply(source)
         shown = ProgramInput(
@@ -181,11 +217,22 @@ class Shelf:
             rules=environment.rules,
             policy=environment.policy_document,
             tools=show_tools(environment),
-            tables=[environment.files[name] for name in sorted(environment.files) if name.endswith(".sql")],
+            tables=[
+                environment.files[name]
+                for name in sorted(environment.files)
+                if name.endswith(".sql")
+            ],
             source=f"```python\n{source}\n```",
         )
         truth = "faulty" if dice else ""
-        return Packet(id=digest([item.id, source]), sort=sort, about="program", subject=item.id, truth=truth, program=shown)
+        return Packet(
+            id=digest([item.id, source]),
+            sort=sort,
+            about="program",
+            subject=item.id,
+            truth=truth,
+            program=shown,
+        )
 
     def _open(self, run: str) -> None:
         if run not in self._read:
@@ -198,10 +245,19 @@ def _pack_known(case: FairnessCase) -> Packet:
     shown = show_map(case.item, case.date, case.demands)
     name = digest([case.source, case.planted, case.item.request])
     truth = {"": "fair", "two_readings": "ambiguous"}.get(case.planted, "unfair")
-    return Packet(id=name, sort="decoy", about="scenario", subject=f"{case.source} {case.planted}".strip(), truth=truth, scenario=shown)
+    return Packet(
+        id=name,
+        sort="decoy",
+        about="scenario",
+        subject=f"{case.source} {case.planted}".strip(),
+        truth=truth,
+        scenario=shown,
+    )
 
 
-async def read_packets(packets: Sequence[Packet], reader: str, models: ModelSession) -> list[Reading]:
+async def read_packets(
+    packets: Sequence[Packet], reader: str, models: ModelSession
+) -> list[Reading]:
     """What one reader says of each; of what it gives no usable reply to, nothing."""
     found = await asyncio.gather(*(_read(one, reader, models) for one in packets))
     return [one for one in found if one]
@@ -210,16 +266,22 @@ async def read_packets(packets: Sequence[Packet], reader: str, models: ModelSess
 async def _read(packet: Packet, reader: str, models: ModelSession) -> Reading | None:
     try:
         if packet.scenario:
-            said: ScenarioReading | ProgramReading = await models.ask(SCENARIO, packet.scenario, ScenarioReading, role="judge")
+            said: ScenarioReading | ProgramReading = await models.ask(
+                SCENARIO, packet.scenario, ScenarioReading, role="judge"
+            )
         else:
             assert packet.program
             said = await models.ask(PROGRAM, packet.program, ProgramReading, role="judge")
     except BadReply:
         return None
-    return Reading(packet=packet.id, reader=reader, verdict=said.verdict, words=said.words, why=said.why)
+    return Reading(
+        packet=packet.id, reader=reader, verdict=said.verdict, words=said.words, why=said.why
+    )
 
 
-def pair_up(packets: Sequence[Packet], readings: Sequence[Reading]) -> Iterator[tuple[Packet, Mapping[str, Reading]]]:
+def pair_up(
+    packets: Sequence[Packet], readings: Sequence[Reading]
+) -> Iterator[tuple[Packet, Mapping[str, Reading]]]:
     """Each packet with its readings by reader."""
     by_packet: dict[str, dict[str, Reading]] = {}
     for one in readings:

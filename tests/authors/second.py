@@ -102,11 +102,19 @@ def list_distinct(ends: Sequence[ReachedEnd]) -> Iterator[ReachedEnd]:
             yield one
 
 
-async def judge_twice(case: ScenarioCase, verifier: SecondVerifier, ends: Sequence[ReachedEnd], sandbox: Sandbox) -> list[JudgedEnd]:
+async def judge_twice(
+    case: ScenarioCase, verifier: SecondVerifier, ends: Sequence[ReachedEnd], sandbox: Sandbox
+) -> list[JudgedEnd]:
     """What both verifiers say of each end."""
     found: list[JudgedEnd] = []
     for by, ending, first in ends:
-        asked = CheckSession([verifier.source], ending.initial, ending.final, case.scenario.clock, rollout=ending.describe())
+        asked = CheckSession(
+            [verifier.source],
+            ending.initial,
+            ending.final,
+            case.scenario.clock,
+            rollout=ending.describe(),
+        )
         said = (await sandbox.judge(asked))[0]
         found.append(
             JudgedEnd(
@@ -124,4 +132,7 @@ async def judge_twice(case: ScenarioCase, verifier: SecondVerifier, ends: Sequen
 
 def read_second(path: Path) -> Mapping[str, SecondVerifier]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else ()
-    return {one.scenario: one for one in (SecondVerifier.model_validate(json.loads(line)) for line in lines)}
+    return {
+        one.scenario: one
+        for one in (SecondVerifier.model_validate(json.loads(line)) for line in lines)
+    }

@@ -49,7 +49,10 @@ def list_targets(kept: Evidence) -> list[Target]:
 def _judge_yield(scenarios: Sequence[Item]) -> Iterator[Target]:
     homes = {one.environment for one in scenarios}
     clean = sum(one.fate == "clean" for one in scenarios)
-    share, low = clean / max(len(scenarios), 1), bound_below((one.environment, one.fate == "clean") for one in scenarios)
+    share, low = (
+        clean / max(len(scenarios), 1),
+        bound_below((one.environment, one.fate == "clean") for one in scenarios),
+    )
     enough = len(homes) >= 30 and len(scenarios) >= 120
     says = ("met" if share >= 0.7 and low >= 0.6 else "missed") if enough else "open"
     yield Target(
@@ -75,7 +78,9 @@ def _judge_reading(kept: Evidence) -> Iterator[Target]:
     read = judge_readings(kept)
     wrong = [one for one, good in read if one.sort == "drop" and good]
     right = [one for one, good in read if one.sort == "keep" and good]
-    unfair = [one for one, good in read if one.sort == "keep" and not good and one.about == "scenario"]
+    unfair = [
+        one for one, good in read if one.sort == "keep" and not good and one.about == "scenario"
+    ]
     honest = len(wrong) + len(right)
     above = bound_above(len(wrong), honest)
     yield Target(
@@ -92,7 +97,11 @@ def _judge_reading(kept: Evidence) -> Iterator[Target]:
         f"{len(unfair)} of {len(keeps)} read",
         f"at most {above:.1%}",
         "≤ 5 %, ≥ 124 read",
-        "met" if above <= 0.05 and len(keeps) >= 124 else "missed" if keeps and len(unfair) / len(keeps) > 0.05 else "open",
+        "met"
+        if above <= 0.05 and len(keeps) >= 124
+        else "missed"
+        if keeps and len(unfair) / len(keeps) > 0.05
+        else "open",
     )
 
 
@@ -112,17 +121,32 @@ def _judge_ladder(kept: Evidence) -> Iterator[Target]:
 
 
 def _judge_attacks(kept: Evidence) -> Iterator[Target]:
-    for by, what in (("search", "blind search at ten times its budget"), ("model", "a model attacker with 32 tries")):
+    for by, what in (
+        ("search", "blind search at ten times its budget"),
+        ("model", "a model attacker with 32 tries"),
+    ):
         tried = [one for one in kept.attacks if one.by == by]
         paid = sum(one.wrong > 0 for one in tried)
         above = bound_above(paid, len(tried))
         says = "met" if above <= WRONG else "missed" if paid else "open"
-        yield Target(f"scenarios for which a wrong state is paid: {what}", f"{paid} of {len(tried)}", f"at most {above:.1%}", "≤ 1 %", says)
+        yield Target(
+            f"scenarios for which a wrong state is paid: {what}",
+            f"{paid} of {len(tried)}",
+            f"at most {above:.1%}",
+            "≤ 1 %",
+            says,
+        )
     asked = [one for one in kept.attacks if one.by == "model"]
     misled = {one.subject for one in kept.decided if one.subject.endswith(WORDS) and not one.good}
     paid = sum(f"{one.scenario}{WORDS}" in misled for one in asked)
     share = f"{paid} of {len(asked)}"
-    yield Target("the same attacker: misleading last words are paid once the work is done", share, "", "reported", "–" if asked else "open")
+    yield Target(
+        "the same attacker: misleading last words are paid once the work is done",
+        share,
+        "",
+        "reported",
+        "–" if asked else "open",
+    )
 
 
 def _judge_ends(kept: Evidence) -> Iterator[Target]:
@@ -153,6 +177,18 @@ def _judge_flaws(kept: Evidence) -> Iterator[Target]:
         low = bound_below((str(place), bool(one.found)) for place, one in enumerate(flaws))
         says = "met" if share >= CAUGHT else "open" if not flaws else "missed"
         if flaws or flaws is kept.omissions:
-            yield Target(what, f"{found} of {len(flaws)} ({share:.0%})", f"at least {low:.0%}", "≥ 90 %", says)
+            yield Target(
+                what,
+                f"{found} of {len(flaws)} ({share:.0%})",
+                f"at least {low:.0%}",
+                "≥ 90 %",
+                says,
+            )
     bugs = sum(not one.note.startswith(NO_BUG) for one in kept.bugs)
-    yield Target("natural bugs of first drafts, listed with what found them", str(bugs), "", "≥ 30", "met" if bugs >= BUGS else "open")
+    yield Target(
+        "natural bugs of first drafts, listed with what found them",
+        str(bugs),
+        "",
+        "≥ 30",
+        "met" if bugs >= BUGS else "open",
+    )

@@ -33,13 +33,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     def run(command: list[str], **_: Any) -> Any:
         found.append(command)
-        return SimpleNamespace(returncode=int(sum("run" in one for one in found) == 2 and "run" in command))
+        return SimpleNamespace(
+            returncode=int(sum("run" in one for one in found) == 2 and "run" in command)
+        )
 
     monkeypatch.setattr(making.subprocess, "run", run)
     return found
 
 
-def test_a_run_that_failed_is_made_again_and_no_other(tmp_path: Path, asked: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_failed_is_made_again_and_no_other(
+    tmp_path: Path, asked: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
     plan = list(list_plan(tmp_path, {"awm": (2, 1), "endless_terminals": (1, 1)}))
     make_runs(plan, tmp_path, "openai:m@s", "openai:j@s", "openai:p@s")
     assert [one[3] for one in asked] == ["up", "run", "run", "run", "down"]
@@ -53,9 +57,17 @@ def test_a_run_that_failed_is_made_again_and_no_other(tmp_path: Path, asked: lis
 def test_the_command_line_takes_what_a_run_is_given(tmp_path: Path, asked: list[list[str]]) -> None:
     make_runs(list(list_plan(tmp_path, {"awm": (1, 1)})), tmp_path, "offline", "offline", "offline")
     command = [*next(one for one in asked if "run" in one), "--dry-run"]
-    home = {**os.environ, "ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake")}
+    home = {
+        **os.environ,
+        "ENVMILL_HOME": str(tmp_path / "home"),
+        "ENVMILL_LAKE": str(tmp_path / "lake"),
+    }
     told = subprocess.Popen(
-        [sys.executable, *command[1:]], env=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, *command[1:]],
+        env=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ).communicate()[0]
     assert "observe" in told, told
     assert "Usage" not in told, told

@@ -28,8 +28,13 @@ HEADINGS = ("area", "id", "what", "measured", "baseline", "ratio", "target", "ve
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the areas asked for, or all."""
     known = list_areas()
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure against the targets in tests/bench/targets.toml.")
-    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"one or more of: {', '.join(known)}")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Measure against the targets in tests/bench/targets.toml.",
+    )
+    parser.add_argument(
+        "areas", nargs="*", metavar="AREA", help=f"one or more of: {', '.join(known)}"
+    )
     asked = parser.parse_args(arguments).areas or known
     if unknown := [area for area in asked if area not in known]:
         parser.error(f"no area {', '.join(unknown)}; there are: {', '.join(known)}")
@@ -41,7 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def list_areas() -> list[str]:
     """Every module here with a function `rows` is an area."""
-    return [path.stem for path in sorted(FOLDER.glob("*.py")) if "\ndef rows(" in path.read_text(encoding="utf-8")]
+    return [
+        path.stem
+        for path in sorted(FOLDER.glob("*.py"))
+        if "\ndef rows(" in path.read_text(encoding="utf-8")
+    ]
 
 
 def _measure(area: str, targets: dict[str, Target]) -> None:
@@ -50,7 +59,18 @@ def _measure(area: str, targets: dict[str, Target]) -> None:
         target = targets.get(f"{area}.{found.id}")
         wanted, verdict = target.spell() if target else "none", judge(found, target)
         ratio = "" if found.ratio is None else f"{found.ratio:.3g}"
-        _say((area, found.id, found.what, found.spell(found.measured), found.spell(found.baseline), ratio, wanted, verdict))
+        _say(
+            (
+                area,
+                found.id,
+                found.what,
+                found.spell(found.measured),
+                found.spell(found.baseline),
+                ratio,
+                wanted,
+                verdict,
+            )
+        )
         _keep({"area": area, **row, "ratio": found.ratio, "target": wanted, "verdict": verdict})
 
 
@@ -69,7 +89,14 @@ def _keep(row: dict[str, object]) -> None:
 
 
 def _commit() -> str:
-    found = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=10)
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=10,
+    )
     return found.stdout.strip() or "unknown"
 
 

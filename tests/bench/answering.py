@@ -42,10 +42,19 @@ class Server:
 
     async def _meet_once(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        lengths = [line for line in head.decode().lower().split("\r\n") if line.startswith("content-length:")]
+        lengths = [
+            line
+            for line in head.decode().lower().split("\r\n")
+            if line.startswith("content-length:")
+        ]
         body = await reader.readexactly(int(lengths[0].split(":")[1])) if lengths else b""
-        sent = json.dumps(self._tell_flight() if head.startswith(b"GET") else await self._answer(body)).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(sent), sent))
+        sent = json.dumps(
+            self._tell_flight() if head.startswith(b"GET") else await self._answer(body)
+        ).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+            % (len(sent), sent)
+        )
         await writer.drain()
 
     async def _answer(self, body: bytes) -> dict[str, Any]:
@@ -54,9 +63,20 @@ class Server:
         await asyncio.sleep(self._seconds)
         text = self._replies[name_question(*_split(asked["messages"]))]
         self._flight.append((time.monotonic(), -1))
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": "stop",
+        }
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        return {"id": "c", "object": "chat.completion", "created": 1, "model": asked["model"], "choices": [choice], "usage": usage}
+        return {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 1,
+            "model": asked["model"],
+            "choices": [choice],
+            "usage": usage,
+        }
 
     def _tell_flight(self) -> list[tuple[float, int]]:
         flight, self._flight = self._flight, []
@@ -66,7 +86,9 @@ class Server:
 async def serve(file: str, seconds: float) -> None:
     """Until it is stopped."""
     replies = json.loads(await asyncio.to_thread(Path(file).read_text, "utf-8"))
-    listening = await asyncio.start_server(Server(replies, seconds).meet, "127.0.0.1", 0, limit=2**24)
+    listening = await asyncio.start_server(
+        Server(replies, seconds).meet, "127.0.0.1", 0, limit=2**24
+    )
     sys.stdout.write(f"{listening.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await listening.serve_forever()

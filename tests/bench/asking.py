@@ -25,7 +25,9 @@ def main(way: str, vendor: str, root: str, in_flight: int, calls: int) -> None:
         _ask_in_threads(root, in_flight, calls)
         seconds, cpu = time.perf_counter() - began, time.process_time() - spent
     else:
-        seconds, cpu = asyncio.run((_ask_bare if way == "bare" else _ask_door)(vendor, root, in_flight, calls))
+        seconds, cpu = asyncio.run(
+            (_ask_bare if way == "bare" else _ask_door)(vendor, root, in_flight, calls)
+        )
     sys.stdout.write(json.dumps({"rate": calls / seconds, "cpu": cpu / calls * 1000}))
 
 
@@ -62,20 +64,28 @@ async def _ask_bare(vendor: str, root: str, in_flight: int, calls: int) -> tuple
         import anthropic
 
         claude_http = anthropic.DefaultAsyncHttpxClient(limits=_limits(in_flight), trust_env=False)
-        async with anthropic.AsyncAnthropic(base_url=root, api_key="bench-key", max_retries=0, http_client=claude_http) as claude:
+        async with anthropic.AsyncAnthropic(
+            base_url=root, api_key="bench-key", max_retries=0, http_client=claude_http
+        ) as claude:
 
             async def ask_claude(number: int) -> str | None:
-                said = await claude.messages.create(model="loopback-large", max_tokens=1024, messages=_messages(number))
+                said = await claude.messages.create(
+                    model="loopback-large", max_tokens=1024, messages=_messages(number)
+                )
                 return said.content[0].text if said.content[0].type == "text" else None
 
             return await _time(ask_claude, in_flight, calls)
     import openai
 
     http = openai.DefaultAsyncHttpxClient(limits=_limits(in_flight), trust_env=False)
-    async with openai.AsyncOpenAI(base_url=f"{root}/v1", api_key="bench-key", max_retries=0, http_client=http) as client:
+    async with openai.AsyncOpenAI(
+        base_url=f"{root}/v1", api_key="bench-key", max_retries=0, http_client=http
+    ) as client:
 
         async def ask(number: int) -> str | None:
-            said = await client.chat.completions.create(model="loopback-large", messages=_messages(number))
+            said = await client.chat.completions.create(
+                model="loopback-large", messages=_messages(number)
+            )
             return said.choices[0].message.content
 
         return await _time(ask, in_flight, calls)
@@ -96,7 +106,13 @@ async def _ask_door(vendor: str, root: str, in_flight: int, calls: int) -> tuple
         async with open_door(vendor, root, Path(folder), in_flight=in_flight) as door:
 
             async def ask(number: int) -> str | None:
-                return str((await door.open_session("bench", f"s{number}").ask(PROMPT, _question(number), Answer)).length)
+                return str(
+                    (
+                        await door.open_session("bench", f"s{number}").ask(
+                            PROMPT, _question(number), Answer
+                        )
+                    ).length
+                )
 
             return await _time(ask, in_flight, calls)
 

@@ -31,11 +31,23 @@ def rows() -> Iterator[dict[str, Any]]:
     numbers = count_up()
     for _ in texts:
         _write_environment(texts, next(numbers))
-    yield _row("environments", "environments, blueprint and program", _rate(lambda: _write_environment(texts, next(numbers))), "1/s")
+    yield _row(
+        "environments",
+        "environments, blueprint and program",
+        _rate(lambda: _write_environment(texts, next(numbers))),
+        "1/s",
+    )
     yield _row("requests", "requests in words, wishes given", _measure_requests(texts), "1/s")
     domains = [_compose(texts, each) for each in range(len(texts))]
-    yield _row("scenarios", "scenarios with state, oracle and request", _rate(lambda: _write_scenario(domains, next(numbers))), "1/s")
-    yield _row("memory", f"growth of the process over {MANY} environments", _measure_growth(texts), "MB")
+    yield _row(
+        "scenarios",
+        "scenarios with state, oracle and request",
+        _rate(lambda: _write_scenario(domains, next(numbers))),
+        "1/s",
+    )
+    yield _row(
+        "memory", f"growth of the process over {MANY} environments", _measure_growth(texts), "MB"
+    )
 
 
 def _write_environment(texts: list[tuple[str, str]], number: int) -> int:
@@ -66,9 +78,17 @@ def _measure_requests(texts: list[tuple[str, str]]) -> float:
 
 def _draw_wishes(domain: Domain, number: int) -> tuple[list[WantedChange], Domain, Any]:
     world, dice = populate(domain, f"bench/{number}"), make_dice("wishes", number)
-    drawn = [(each, sample_permitted(each, world, world.state, dice)) for each in domain.changes if each.asks and each.tells]
+    drawn = [
+        (each, sample_permitted(each, world, world.state, dice))
+        for each in domain.changes
+        if each.asks and each.tells
+    ]
     wishes = [WantedChange(each, arguments) for each, arguments in drawn if arguments]
-    return [each for each in wishes if can_say(each, domain, world.state)][:WISHES], domain, world.state
+    return (
+        [each for each in wishes if can_say(each, domain, world.state)][:WISHES],
+        domain,
+        world.state,
+    )
 
 
 def _rate(work: Callable[[], int]) -> float:

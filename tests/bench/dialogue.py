@@ -45,7 +45,9 @@ async def _measure_proof(sandbox: Sandbox) -> dict[str, Any]:
         await finish(await prepare(draft, environment, sandbox), "binary", sandbox)
 
     took = await _time(prove)
-    return _row("prove", "a scenario composed of faults, played twice and its verifier proved", took) | {"baseline": _TAU2}
+    return _row(
+        "prove", "a scenario composed of faults, played twice and its verifier proved", took
+    ) | {"baseline": _TAU2}
 
 
 async def _measure_conversation(sandbox: Sandbox) -> list[dict[str, Any]]:
@@ -67,8 +69,16 @@ async def _measure_conversation(sandbox: Sandbox) -> list[dict[str, Any]]:
         judge(scenario.verifier, ending)
 
     return [
-        _row("conversation", f"20 turns of a scripted conversation, of one with {turns}", took * 20 / turns),
-        _row("verdict", f"the verdict on {turns} turns with {len(ending.deeds)} calls", await _time(decide)),
+        _row(
+            "conversation",
+            f"20 turns of a scripted conversation, of one with {turns}",
+            took * 20 / turns,
+        ),
+        _row(
+            "verdict",
+            f"the verdict on {turns} turns with {len(ending.deeds)} calls",
+            await _time(decide),
+        ),
     ]
 
 

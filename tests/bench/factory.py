@@ -27,16 +27,30 @@ def measure_factory(size: dict[str, int] = SIZE) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as place:
         plant = Plant.at(Path(place) / "plant")
         try:
-            yield {"id": "up", "what": "server, worker, watchdog and deployments up", "measured": _time(plant, "up"), "unit": "s"}
+            yield {
+                "id": "up",
+                "what": "server, worker, watchdog and deployments up",
+                "measured": _time(plant, "up"),
+                "unit": "s",
+            }
             yield from _measure_run(plant, size, what, _walk_bare(Path(place) / "bare", size))
         finally:
             plant.envmill("down")
 
 
-def _measure_run(plant: Plant, size: dict[str, int], what: str, bare: float) -> Iterator[dict[str, Any]]:
-    whole = _time(plant, "run", f"--seed={_SEED}", *(f"--{name}={value}" for name, value in size.items()))
+def _measure_run(
+    plant: Plant, size: dict[str, int], what: str, bare: float
+) -> Iterator[dict[str, Any]]:
+    whole = _time(
+        plant, "run", f"--seed={_SEED}", *(f"--{name}={value}" for name, value in size.items())
+    )
     ((run,),) = plant.ask("select run from runs")
-    yield {"id": "demo", "what": f"{what}, from the order to the end, after the server is up", "measured": whole, "unit": "s"}
+    yield {
+        "id": "demo",
+        "what": f"{what}, from the order to the end, after the server is up",
+        "measured": whole,
+        "unit": "s",
+    }
     yield {
         "id": "through_prefect",
         "what": f"{what}, first task's start to the last step's end, beside the line and its promises bare",
@@ -44,8 +58,18 @@ def _measure_run(plant: Plant, size: dict[str, int], what: str, bare: float) -> 
         "baseline": bare,
         "unit": "s",
     }
-    yield {"id": "report", "what": f"report of the {what}, every turn", "measured": _time(plant, "report", run), "unit": "s"}
-    yield {"id": "resume", "what": f"resuming the finished {what}", "measured": _time(plant, "run", f"--resume={run}"), "unit": "s"}
+    yield {
+        "id": "report",
+        "what": f"report of the {what}, every turn",
+        "measured": _time(plant, "report", run),
+        "unit": "s",
+    }
+    yield {
+        "id": "resume",
+        "what": f"resuming the finished {what}",
+        "measured": _time(plant, "run", f"--resume={run}"),
+        "unit": "s",
+    }
 
 
 def _time(plant: Plant, *words: str) -> float:
@@ -58,8 +82,12 @@ def _span(plant: Plant, run: str) -> float:
     """Of the tasks of steps; what holds the whole run to its promises comes after them, and imports for seconds."""
     with plant.api() as api:
         tasks = api.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}, "limit": 200})
-    times = [(task["start_time"], task["end_time"]) for task in tasks if task["name"] != "quality-of-run"]
-    return (_read(max(end for _, end in times)) - _read(min(start for start, _ in times))).total_seconds()
+    times = [
+        (task["start_time"], task["end_time"]) for task in tasks if task["name"] != "quality-of-run"
+    ]
+    return (
+        _read(max(end for _, end in times)) - _read(min(start for start, _ in times))
+    ).total_seconds()
 
 
 def _read(text: str) -> datetime:
@@ -70,11 +98,15 @@ def _walk_bare(folder: Path, size: dict[str, int]) -> float:
     settings = Plant.at(folder).home.settings
 
     async def walk_all() -> float:
-        async with open_walk("bare", RunConfig.model_validate({"seed": _SEED, **size}), settings) as walk:
+        async with open_walk(
+            "bare", RunConfig.model_validate({"seed": _SEED, **size}), settings
+        ) as walk:
             start = time.perf_counter()
             for step in STEPS:
                 await walk.walk((step,))
-                await hold_to_promises(walk, [step.name], {"attrition", "gate_evidence", *step.makes})
+                await hold_to_promises(
+                    walk, [step.name], {"attrition", "gate_evidence", *step.makes}
+                )
             return time.perf_counter() - start
 
     return asyncio.run(walk_all())

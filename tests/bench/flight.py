@@ -52,7 +52,10 @@ def measure_flight(items: int = ITEMS) -> Iterator[dict[str, Any]]:
     # The author is the only model that is measured: no reader of requests, who would be asked what was not learned.
     deep = RunConfig(environments=8, scenarios=items // 8, seed=1, mistakes=0.0, suspicions="keep")
     fast, slow = LATENCIES
-    yield from measure_steps(wide, {fast: ("environments-generate",), slow: ("environments-generate", "environments-build")})
+    yield from measure_steps(
+        wide,
+        {fast: ("environments-generate",), slow: ("environments-generate", "environments-build")},
+    )
     yield from measure_steps(deep, {slow: ("scenarios-generate",)})
     yield from measure_sdk(2 * items)
 
@@ -65,35 +68,52 @@ def measure_sdk(calls: int) -> Iterator[dict[str, Any]]:
         for latency, suffix in LATENCIES.items():
             with _serve(replies, latency) as url:
                 asyncio.run(_ask_bare(f"{url}/v1", calls))
-                yield _row(f"sdk_flight{suffix}", "the bare SDK, and nothing else", latency, _read_flight(url))
+                yield _row(
+                    f"sdk_flight{suffix}",
+                    "the bare SDK, and nothing else",
+                    latency,
+                    _read_flight(url),
+                )
 
 
 async def _ask_bare(url: str, calls: int) -> None:
     left = iter(range(calls))
     limits = httpx2.Limits(max_connections=LIMIT, max_keepalive_connections=LIMIT)
     http = openai.DefaultAsyncHttpxClient(limits=limits, trust_env=False)
-    async with openai.AsyncOpenAI(base_url=url, api_key="bench-key", max_retries=0, http_client=http) as client:
+    async with openai.AsyncOpenAI(
+        base_url=url, api_key="bench-key", max_retries=0, http_client=http
+    ) as client:
 
         async def ask() -> None:
             for _ in left:
-                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": _PLAIN}])
+                await client.chat.completions.create(
+                    model="m", messages=[{"role": "user", "content": _PLAIN}]
+                )
 
         await asyncio.gather(*(ask() for _ in range(LIMIT)))
 
 
-def measure_steps(config: RunConfig, asked_of: Mapping[float, tuple[str, ...]]) -> Iterator[dict[str, Any]]:
+def measure_steps(
+    config: RunConfig, asked_of: Mapping[float, tuple[str, ...]]
+) -> Iterator[dict[str, Any]]:
     """One row for each latency and each of its steps, which are in the line's order."""
     longest = max(asked_of.values(), key=lambda steps: STEPS.index(STEP[steps[-1]]))
     with tempfile.TemporaryDirectory() as folder:
         replies = Path(folder) / "replies.json"
-        replies.write_text(json.dumps(asyncio.run(_learn(config, longest, Path(folder) / "learning"))), "utf-8")
+        replies.write_text(
+            json.dumps(asyncio.run(_learn(config, longest, Path(folder) / "learning"))), "utf-8"
+        )
         for latency, steps in asked_of.items():
             suffix = LATENCIES[latency]
             with _serve(replies, latency) as url:
                 asked = config.model_copy(update={"provider": "openai", "model": "m@box"})
                 found = asyncio.run(_walk(asked, steps, Path(folder) / f"asking{suffix}", url))
             for name, (flight, cores) in found.items():
-                row = name.replace("environments", "env").replace("scenarios", "scn").replace("-", "_")
+                row = (
+                    name.replace("environments", "env")
+                    .replace("scenarios", "scn")
+                    .replace("-", "_")
+                )
                 yield _row(f"{row}_flight{suffix}", name, latency, flight)
                 calls = mean_in_flight(flight) / LIMIT
                 what = f"share in use of the {LIMIT} calls ({calls:.2f}) or of the cores ({cores:.2f}), the higher one, in {name}"
@@ -103,7 +123,13 @@ def measure_steps(config: RunConfig, asked_of: Mapping[float, tuple[str, ...]]) 
 def _row(row: str, name: str, latency: float, flight: Flight) -> dict[str, Any]:
     calls = sum(change > 0 for _, change in flight)
     what = f"calls in flight over the middle of {name}, {calls} calls at {latency * 1000:.0f} ms"
-    return {"id": row, "what": what, "measured": mean_in_flight(flight), "baseline": float(LIMIT), "unit": "calls"}
+    return {
+        "id": row,
+        "what": what,
+        "measured": mean_in_flight(flight),
+        "baseline": float(LIMIT),
+        "unit": "calls",
+    }
 
 
 def mean_in_flight(flight: Flight) -> float:
@@ -129,7 +155,9 @@ async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dic
         rendered[_name(self.name, inputs.model_dump(mode="json"))] = text
         return text
 
-    def answer(prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    def answer(
+        prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
+    ) -> str:
         text = author.answer(prompt, inputs, seed, sample, mistakes, talk)
         replies[name_question(rendered[_name(prompt, inputs)], talk)] = text
         return text
@@ -143,7 +171,9 @@ async def _learn(config: RunConfig, steps: tuple[str, ...], folder: Path) -> dic
     return replies
 
 
-async def _walk(config: RunConfig, steps: tuple[str, ...], folder: Path, url: str) -> dict[str, tuple[Flight, float]]:
+async def _walk(
+    config: RunConfig, steps: tuple[str, ...], folder: Path, url: str
+) -> dict[str, tuple[Flight, float]]:
     """Step → calls, and the share of all cores that was busy."""
     found: dict[str, tuple[Flight, float]] = {}
     async with open_walk(_RUN, config, _settle(folder, f"{url}/v1")) as walk:
@@ -174,7 +204,10 @@ def _name(prompt: str, inputs: Json) -> str:
 
 def _settle(folder: Path, url: str) -> Settings:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    told = {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0", "ENVMILL_IN_FLIGHT": str(LIMIT)}
+    told = {key: str(folder / name) for key, name in names.items()} | {
+        "ENVMILL_PORT": "0",
+        "ENVMILL_IN_FLIGHT": str(LIMIT),
+    }
     return Settings.read(told | ({"ENVMILL_ENDPOINT_BOX": url} if url else {}))
 
 

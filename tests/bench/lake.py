@@ -28,7 +28,10 @@ from envmill.settings import ROOT
 from schemas.ledger import Attrition, ModelCall
 
 BATCH, ROUNDS = 5_000, 7
-RUNS, RUN_ROWS = 4, 100_000  # `settled(place, 100)` is the ten million of the target and takes ten minutes to write
+RUNS, RUN_ROWS = (
+    4,
+    100_000,
+)  # `settled(place, 100)` is the ten million of the target and takes ten minutes to write
 FRESH_FILES, IN_FLIGHT = 400, 64
 
 
@@ -49,17 +52,35 @@ def _writing() -> list[dict[str, Any]]:
     table = to_arrow(Attrition, records, _stamp("r"))
     ours = _median(lambda: encode(to_arrow(Attrition, records, _stamp("r"))))
     bare = _median(lambda: pq.write_table(table, pa.BufferOutputStream(), compression="zstd"))
-    size, call_size = len(encode(table)) / BATCH, len(encode(to_arrow(ModelCall, [_call(n) for n in range(BATCH)], _stamp("r")))) / BATCH
+    size, call_size = (
+        len(encode(table)) / BATCH,
+        len(encode(to_arrow(ModelCall, [_call(n) for n in range(BATCH)], _stamp("r")))) / BATCH,
+    )
     return [
-        _row("write", "attrition rows to Parquet, batches of 5,000, beside pyarrow's write_table", BATCH / ours, BATCH / bare, "rows/s"),
+        _row(
+            "write",
+            "attrition rows to Parquet, batches of 5,000, beside pyarrow's write_table",
+            BATCH / ours,
+            BATCH / bare,
+            "rows/s",
+        ),
         _row("attrition_bytes", "bytes of an attrition row on disk", size, None, "B"),
-        _row("call_bytes", "bytes of a model call on disk, its reply of 600 characters included", call_size, None, "B"),
+        _row(
+            "call_bytes",
+            "bytes of a model call on disk, its reply of 600 characters included",
+            call_size,
+            None,
+            "B",
+        ),
     ]
 
 
 def _publishing(place: Path) -> list[dict[str, Any]]:
     """One file published, beside a bare write and fsync of the same bytes."""
-    store, content = Lake(place / "publish").store, encode(to_arrow(Attrition, [_gate_row(n) for n in range(64)], _stamp("r")))
+    store, content = (
+        Lake(place / "publish").store,
+        encode(to_arrow(Attrition, [_gate_row(n) for n in range(64)], _stamp("r"))),
+    )
     numbers = iter(range(10_000))
     (place / "bare").mkdir()
 
@@ -70,7 +91,15 @@ def _publishing(place: Path) -> list[dict[str, Any]]:
             os.fsync(file.fileno())
 
     ours = _median(lambda: store.put_if_absent(f"t/run=r/{next(numbers)}.parquet", content), 50)
-    return [_row("publish", "a file published, beside a bare write and fsync", ours * 1e3, _median(write_bare, 50) * 1e3, "ms")]
+    return [
+        _row(
+            "publish",
+            "a file published, beside a bare write and fsync",
+            ours * 1e3,
+            _median(write_bare, 50) * 1e3,
+            "ms",
+        )
+    ]
 
 
 def _journal(place: Path) -> list[dict[str, Any]]:
@@ -86,7 +115,15 @@ def _journal(place: Path) -> list[dict[str, Any]]:
 
     bare = _median(append_bare, 200)
     os.close(handle)
-    return [_row("journal", "durable appends, 64 in flight, beside bare write and fsync", ours, 1 / bare, "/s")]
+    return [
+        _row(
+            "journal",
+            "durable appends, 64 in flight, beside bare write and fsync",
+            ours,
+            1 / bare,
+            "/s",
+        )
+    ]
 
 
 async def _append_all(folder: Path, calls: Sequence[ModelCall]) -> float:
@@ -111,14 +148,30 @@ def settled(place: Path, runs: int) -> list[dict[str, Any]]:
         compact(lake, f"r{number:04d}")
     opened = _median(lambda: open_views(lake, question="from funnel").close(), 3)
     with open_views(lake) as connection:
-        seconds = {view: _median(lambda view=view: connection.execute(_ask(view)).fetchall(), 3) for view in VIEWS}
-        counted = _median(lambda: connection.execute("select count(*), sum(cost) from attrition").fetchall(), 3)
+        seconds = {
+            view: _median(lambda view=view: connection.execute(_ask(view)).fetchall(), 3)
+            for view in VIEWS
+        }
+        counted = _median(
+            lambda: connection.execute("select count(*), sum(cost) from attrition").fetchall(), 3
+        )
     slowest = max(seconds, key=lambda view: seconds[view])
     rows = f"{runs * RUN_ROWS:,} attrition rows of {runs} settled runs"
     return [
-        _row("settled", f"slowest view ({slowest}) over {rows}, beside a sum over the table", seconds[slowest], counted, "s"),
+        _row(
+            "settled",
+            f"slowest view ({slowest}) over {rows}, beside a sum over the table",
+            seconds[slowest],
+            counted,
+            "s",
+        ),
         _row("settled_open", f"opening for one view over {rows}", opened, None, "s"),
-        _row("cold", f"a new process to its first answer over {rows}, beside a bare interpreter", *_first_answer(place), "s"),
+        _row(
+            "cold",
+            f"a new process to its first answer over {rows}, beside a bare interpreter",
+            *_first_answer(place),
+            "s",
+        ),
     ]
 
 
@@ -136,12 +189,20 @@ def _fresh(place: Path) -> list[dict[str, Any]]:
 
     def sum_bare() -> None:
         with duckdb.connect() as connection:
-            connection.execute(f"select sum(cost) from read_parquet([{files}], hive_partitioning = false)").fetchall()
+            connection.execute(
+                f"select sum(cost) from read_parquet([{files}], hive_partitioning = false)"
+            ).fetchall()
 
     bare = _median(sum_bare)
     what = f"slowest view ({slowest}) over a fresh run of 400 files"
     return [
-        _row("fresh", f"{what}, asked again, beside one sum in bare DuckDB, opening included", again, bare, "s"),
+        _row(
+            "fresh",
+            f"{what}, asked again, beside one sum in bare DuckDB, opening included",
+            again,
+            bare,
+            "s",
+        ),
         _row("fresh_open", f"opening for {slowest}", opened, bare, "s"),
         _row("fresh_first", f"{what}, from opening to first answer", opened + first, bare, "s"),
     ]
@@ -158,7 +219,9 @@ def _ask_afresh(lake: Lake, run: str, question: str) -> tuple[float, float, floa
             answered = time.perf_counter()
             connection.execute(question).fetchall()
             rounds.append((opened - began, answered - opened, time.perf_counter() - answered))
-    opening, first, again = (statistics.median(seconds) for seconds in zip(*rounds[1:], strict=True))
+    opening, first, again = (
+        statistics.median(seconds) for seconds in zip(*rounds[1:], strict=True)
+    )
     return opening, first, again
 
 
@@ -167,13 +230,19 @@ def fill_run(lake: Lake, run: str, rows: int) -> None:
     note(lake, run, "started", {})
     size = rows // 40
     for bucket in range(40):
-        lake.publish([], [_gate_row(bucket * size + number) for number in range(size)], _stamp(run, bucket))
+        lake.publish(
+            [], [_gate_row(bucket * size + number) for number in range(size)], _stamp(run, bucket)
+        )
     note(lake, run, "finished", {})
 
 
 def _ask(view: str) -> str:
     """All of a view; of `exits`, which has a row per subject, what one asks of it."""
-    return "select run, outcome, count(*) from exits group by all" if view == "exits" else f'select * from "{view}"'
+    return (
+        "select run, outcome, count(*) from exits group by all"
+        if view == "exits"
+        else f'select * from "{view}"'
+    )
 
 
 def _first_answer(place: Path) -> tuple[float, float]:
@@ -181,7 +250,9 @@ def _first_answer(place: Path) -> tuple[float, float]:
         "import sys; from envmill.lake.lake import Lake; from envmill.lake.sql import fetch; "
         "fetch(Lake(sys.argv[1]), 'select * from funnel')"
     )
-    run = lambda *arguments: subprocess.run([sys.executable, "-c", *arguments], cwd=ROOT, check=True)  # noqa: E731
+    run = lambda *arguments: subprocess.run(
+        [sys.executable, "-c", *arguments], cwd=ROOT, check=True
+    )  # noqa: E731
     return _median(lambda: run(ask, str(place)), 3), _median(lambda: run("pass"), 3)
 
 
@@ -200,7 +271,9 @@ def _row(id: str, what: str, measured: float, baseline: float | None, unit: str)
 
 
 def _stamp(run: str, bucket: int = 0, attempt: int = 1) -> Stamp:
-    return Stamp(run, "scenarios-verify", "f" * 20, bucket, attempt, "0.1.0", "2026-01-01T00:00:00+00:00")
+    return Stamp(
+        run, "scenarios-verify", "f" * 20, bucket, attempt, "0.1.0", "2026-01-01T00:00:00+00:00"
+    )
 
 
 def _gate_row(number: int) -> Attrition:

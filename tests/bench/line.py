@@ -30,22 +30,39 @@ def rows() -> Iterator[dict[str, Any]]:
     yield from measure_scenarios()
 
 
-def measure_scenarios(scenarios: int = SCENARIOS, environments: int = ENVIRONMENTS) -> Iterator[dict[str, Any]]:
+def measure_scenarios(
+    scenarios: int = SCENARIOS, environments: int = ENVIRONMENTS
+) -> Iterator[dict[str, Any]]:
     """Verify, filter and collect of scenarios that were built before, on a machine that does nothing else.
 
     The machine's own count of busy time: of a jailed process that outlives who forked it, no parent is ever told what it took.
     """
-    config = RunConfig(environments=environments, scenarios=scenarios // environments, seed=1, mistakes=0.0, attempts=8)
+    config = RunConfig(
+        environments=environments,
+        scenarios=scenarios // environments,
+        seed=1,
+        mistakes=0.0,
+        attempts=8,
+    )
     with tempfile.TemporaryDirectory() as folder:
         settings = _settle(Path(folder))
         first = STEPS.index(STEP["scenarios-verify"])
         asyncio.run(_walk(settings, config, STEPS[:first]))
         before, spent_before, began = time.process_time(), count_busy(), time.monotonic()
         asyncio.run(_walk(settings, config, STEPS[first : first + 3]))
-        own, spent, wall = time.process_time() - before, count_busy() - spent_before, time.monotonic() - began
+        own, spent, wall = (
+            time.process_time() - before,
+            count_busy() - spent_before,
+            time.monotonic() - began,
+        )
         entered = len(Lake(settings.lake).read(Scenario, _RUN))
     what = f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} cores"
-    yield {"id": "scenarios_cpu", "what": f"processor time of {what}", "measured": spent, "unit": "s"}
+    yield {
+        "id": "scenarios_cpu",
+        "what": f"processor time of {what}",
+        "measured": spent,
+        "unit": "s",
+    }
     yield {
         "id": "own_share",
         "what": f"share of the process that walks in it, which has one core at most, with {what}",
@@ -68,4 +85,6 @@ async def _walk(settings: Settings, config: RunConfig, steps: tuple[PipelineStep
 
 def _settle(folder: Path) -> Settings:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    return Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    return Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )

@@ -47,7 +47,10 @@ def rows() -> Iterator[dict[str, Any]]:
 async def _replay_all() -> list[tuple[ScenarioCase, float]]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         posed = [await pose_long(calls, sandbox) for calls in CALLS]
-        return [(one, median([await _spend_replays(one, sandbox) for _ in range(TIMES)])) for one in posed]
+        return [
+            (one, median([await _spend_replays(one, sandbox) for _ in range(TIMES)]))
+            for one in posed
+        ]
 
 
 async def _spend_replays(posed: ScenarioCase, sandbox: Sandbox) -> float:
@@ -76,7 +79,10 @@ async def replay(posed: ScenarioCase, sandbox: Sandbox) -> None:
     hash after each call costs as much as the state is large."""
     scenario = posed.scenario
     seen = await sandbox.play(
-        Program.of(posed.environment), [start(scenario), *map(Invoke, scenario.oracle), Look()], hashes="last", fresh=True
+        Program.of(posed.environment),
+        [start(scenario), *map(Invoke, scenario.oracle), Look()],
+        hashes="last",
+        fresh=True,
     )
     ending = Ending(scenario.initial_state, seen[-1].state, (), [scenario.say])
     assert (await decide(sandbox, scenario.verifier, ending, scenario.clock)).reward == 1.0
@@ -94,7 +100,10 @@ async def measure_gates(calls: int) -> dict[str, Any]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         posed = await pose_long(calls, sandbox)
         await replay(posed, sandbox)
-        found: dict[str, Any] = {"calls": len(posed.scenario.oracle), "replay": await _spend_replays(posed, sandbox)}
+        found: dict[str, Any] = {
+            "calls": len(posed.scenario.oracle),
+            "replay": await _spend_replays(posed, sandbox),
+        }
         for gate in SCENARIO_GATES:
             said: list[str] = []
 

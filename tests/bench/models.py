@@ -36,19 +36,39 @@ def rows() -> Iterator[dict[str, Any]]:
         first = _rate_and_cpu(vendors, "openai", 64)
         rate = first[0]["measured"]
         yield from first
-        yield _row("reference", "openai calls through the door, 64 in flight", rate, None, "calls/s")
+        yield _row(
+            "reference", "openai calls through the door, 64 in flight", rate, None, "calls/s"
+        )
         yield from _rate_and_cpu(vendors, "anthropic", 64)
         bare, door = _take_turns(vendors, "openai", 256)
-        yield _row("crowd", "model calls, 256 in flight, beside the bare SDK with 256", door.rate, bare.rate, "calls/s")
+        yield _row(
+            "crowd",
+            "model calls, 256 in flight, beside the bare SDK with 256",
+            door.rate,
+            bare.rate,
+            "calls/s",
+        )
         threads = _measure(vendors, "threads", "openai", 3, THREADED)
-        yield _row("threads", "one client a call in 3 threads, beside the door with 64", threads.rate, rate, "calls/s")
+        yield _row(
+            "threads",
+            "one client a call in 3 threads, beside the door with 64",
+            threads.rate,
+            rate,
+            "calls/s",
+        )
 
 
 def _rate_and_cpu(vendors: Loopback, vendor: str, in_flight: int) -> list[dict[str, Any]]:
     bare, door = _take_turns(vendors, vendor, in_flight)
     said = f"{in_flight} in flight, ledger and validation included, beside the bare SDK"
     return [
-        _row(f"{vendor}_rate", f"{vendor} calls at {LATENCY * 1000:.0f} ms, {said}", door.rate, bare.rate, "calls/s"),
+        _row(
+            f"{vendor}_rate",
+            f"{vendor} calls at {LATENCY * 1000:.0f} ms, {said}",
+            door.rate,
+            bare.rate,
+            "calls/s",
+        ),
         _row(f"{vendor}_cpu", f"CPU of a {vendor} call, {said}", door.cpu, bare.cpu, "ms"),
     ]
 
@@ -63,14 +83,30 @@ def _take_turns(vendors: Loopback, vendor: str, in_flight: int) -> tuple[Side, S
 
 
 def _middle(sides: list[Side]) -> Side:
-    return Side(statistics.median(side.rate for side in sides), statistics.median(side.cpu for side in sides))
+    return Side(
+        statistics.median(side.rate for side in sides),
+        statistics.median(side.cpu for side in sides),
+    )
 
 
 def _measure(vendors: Loopback, way: str, vendor: str, in_flight: int, calls: int) -> Side:
-    command = [sys.executable, "-m", "tests.bench.asking", way, vendor, vendors.root, str(in_flight), str(calls)]
-    found = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.bench.asking",
+        way,
+        vendor,
+        vendors.root,
+        str(in_flight),
+        str(calls),
+    ]
+    found = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=300
+    )
     return Side(**json.loads(found.stdout))
 
 
-def _row(name: str, what: str, measured: float, baseline: float | None, unit: str) -> dict[str, Any]:
+def _row(
+    name: str, what: str, measured: float, baseline: float | None, unit: str
+) -> dict[str, Any]:
     return {"id": name, "what": what, "measured": measured, "baseline": baseline, "unit": unit}

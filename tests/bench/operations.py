@@ -32,6 +32,12 @@ def _median_seconds(arguments: Sequence[str]) -> float:
     seconds: list[float] = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, check=True, timeout=60)
+        subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            check=True,
+            timeout=60,
+        )
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])

@@ -29,13 +29,17 @@ def measure_attempts(scenarios: int = 6, repeats: int = REPEATS) -> Iterator[dic
     """The median over scenarios of each one's best time: the machine has other things to do as well."""
     with tempfile.TemporaryDirectory() as folder:
         names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-        settings = Settings.read({key: str(Path(folder) / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+        settings = Settings.read(
+            {key: str(Path(folder) / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+        )
         yield from asyncio.run(_measure(settings, scenarios, repeats))
 
 
 async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dict[str, Any]]:
     built = STEPS[: STEPS.index(STEP["scenarios-verify"])]
-    async with open_walk(_RUN, RunConfig(environments=3, scenarios=scenarios, seed=1, mistakes=0.0), settings) as walk:
+    async with open_walk(
+        _RUN, RunConfig(environments=3, scenarios=scenarios, seed=1, mistakes=0.0), settings
+    ) as walk:
         await walk.walk(built)
         lake = Lake(settings.lake)
         homes = {one.id: one for one in lake.read(Environment, _RUN)}
@@ -44,16 +48,41 @@ async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dic
         for form, found in times.items():
             for one in posed:
                 models, config = walk.context.door.open_session("", one.id), RunConfig(form=form)
-                play = make_player(find_policy(_POLICY), one, homes[one.environment], walk.context.sandbox, "probe", models, config)
+                play = make_player(
+                    find_policy(_POLICY),
+                    one,
+                    homes[one.environment],
+                    walk.context.sandbox,
+                    "probe",
+                    models,
+                    config,
+                )
                 found.append(min([await _time(play) for _ in range(repeats)]))
     calls = statistics.median(len(one.oracle) for one in posed)
     what = f"{ATTEMPTS} attempts by {_POLICY} at one scenario of {calls:g} calls, median of {len(posed)} scenarios"
-    single, talks = ([statistics.median(column) for column in zip(*times[form], strict=True)] for form in times)
+    single, talks = (
+        [statistics.median(column) for column in zip(*times[form], strict=True)] for form in times
+    )
     return [
         {"id": "attempts", "what": what, "measured": single[0], "unit": "ms"},
-        {"id": "attempts_cpu", "what": f"processor time of the flow process for {what}", "measured": single[1], "unit": "ms"},
-        {"id": "conversations", "what": f"{what}, in conversation", "measured": talks[0], "unit": "ms"},
-        {"id": "conversations_cpu", "what": f"processor time of the same for {what}, in conversation", "measured": talks[1], "unit": "ms"},
+        {
+            "id": "attempts_cpu",
+            "what": f"processor time of the flow process for {what}",
+            "measured": single[1],
+            "unit": "ms",
+        },
+        {
+            "id": "conversations",
+            "what": f"{what}, in conversation",
+            "measured": talks[0],
+            "unit": "ms",
+        },
+        {
+            "id": "conversations_cpu",
+            "what": f"processor time of the same for {what}, in conversation",
+            "measured": talks[1],
+            "unit": "ms",
+        },
     ]
 
 

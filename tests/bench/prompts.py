@@ -18,8 +18,13 @@ def rows() -> Iterator[dict[str, Any]]:
     """Overall, then each prompt of each recipe."""
     tasks = read_sent()
     today = render_today(tasks)
-    assert not (missing := [task.id for task in tasks if task.id not in today]), f"not asked for today: {missing}"
-    before, after = weigh_runs(tasks, {task.id: Asked(task.text, task.schema) for task in tasks}), weigh_runs(tasks, today)
+    assert not (missing := [task.id for task in tasks if task.id not in today]), (
+        f"not asked for today: {missing}"
+    )
+    before, after = (
+        weigh_runs(tasks, {task.id: Asked(task.text, task.schema) for task in tasks}),
+        weigh_runs(tasks, today),
+    )
     yield _row("input", f"input of {len(tasks)} recorded tasks", before, after, tasks)
     for name in sorted({(task.recipe, task.kind) for task in tasks}):
         chosen = [task for task in tasks if (task.recipe, task.kind) == name]
@@ -31,7 +36,9 @@ def weigh_runs(tasks: Sequence[Sent], prompts: Mapping[str, Asked]) -> dict[str,
     found: dict[str, float] = {}
     for _, run in groupby(tasks, key=lambda task: task.recipe):
         sent = list(run)
-        texts = [_split_schema(prompts[task.id].schema) + split(prompts[task.id].text) for task in sent]
+        texts = [
+            _split_schema(prompts[task.id].schema) + split(prompts[task.id].text) for task in sent
+        ]
         found |= {task.id: cost for task, cost in zip(sent, weigh(texts), strict=True)}
     return found
 
@@ -40,6 +47,12 @@ def _split_schema(schema: Json) -> list[str]:
     return split(canonical_json(schema)) if schema else []
 
 
-def _row(name: str, what: str, before: Mapping[str, float], after: Mapping[str, float], tasks: Sequence[Sent]) -> dict[str, Any]:
+def _row(
+    name: str,
+    what: str,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    tasks: Sequence[Sent],
+) -> dict[str, Any]:
     measured, baseline = (sum(side[task.id] for task in tasks) for side in (after, before))
     return {"id": name, "what": what, "measured": measured, "baseline": baseline, "unit": "tokens"}

@@ -48,9 +48,18 @@ _REFERENCES = {
 """Columns that name a row; each copy names its own."""
 
 _TEXTS = {
-    ("blueprints", "origin"): """regexp_replace(origin, '"seed":"([a-z0-9_]+)"', '"seed":"\\1-' || k || '"')""",
-    ("rollouts", "transcript"): """'["' || repeat(md5(k::varchar), 60) || '"]'""",  # 2 KB, as a short rollout has
-    ("trajectories", "messages"): """'["' || repeat(md5(k::varchar), 30) || '","' || repeat(md5(k::varchar), 30) || '"]'""",
+    (
+        "blueprints",
+        "origin",
+    ): """regexp_replace(origin, '"seed":"([a-z0-9_]+)"', '"seed":"\\1-' || k || '"')""",
+    (
+        "rollouts",
+        "transcript",
+    ): """'["' || repeat(md5(k::varchar), 60) || '"]'""",  # 2 KB, as a short rollout has
+    (
+        "trajectories",
+        "messages",
+    ): """'["' || repeat(md5(k::varchar), 30) || '","' || repeat(md5(k::varchar), 30) || '"]'""",
 }
 """Columns that differ in each copy."""
 
@@ -71,9 +80,19 @@ def rows() -> list[dict[str, Any]]:
         bare = _median(lambda: _read_keys(small))
         what = f"every promise over {count:,} rows"
         return [
-            _row("million_rows", f"{what}, suites included, beside counting every key", sql + suites, keys),
+            _row(
+                "million_rows",
+                f"{what}, suites included, beside counting every key",
+                sql + suites,
+                keys,
+            ),
             _row("sql", f"{what}, SQL alone", sql, keys),
-            _row("suites", f"{len(found.tallies)} promises in {len(TABLES)} suites, after import", suites, None),
+            _row(
+                "suites",
+                f"{len(found.tallies)} promises in {len(TABLES)} suites, after import",
+                suites,
+                None,
+            ),
             _row("step", "a small step's own check, beside counting every key", step, bare),
             _row("night", _NIGHT, _judge_drawn_night(), _make_environments() * ENVIRONMENTS / MADE),
         ]
@@ -83,18 +102,26 @@ def rows() -> list[dict[str, Any]]:
 
 def _judge_drawn_night() -> float:
     """Processor seconds of a process of its own: imports are most of them."""
-    done = subprocess.run([sys.executable, "-c", _JUDGING], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _JUDGING], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return float(done.stdout.split()[-1])
 
 
 def _make_environments() -> float:
     """Processor seconds of a run of the embedded author, from seed to export. A model takes more."""
-    found = asyncio.run(measure_run(RunConfig(recipe="envfactory", seed=1, environments=MADE, scenarios=SCENARIOS)))
+    found = asyncio.run(
+        measure_run(RunConfig(recipe="envfactory", seed=1, environments=MADE, scenarios=SCENARIOS))
+    )
     return float(found["processor"])
 
 
 def look(lake: Lake, steps: list[str] | None = None) -> Survey:
-    tables = {"attrition", "gate_evidence", *(table for step in steps for table in STEP[step].makes)} if steps else None
+    tables = (
+        {"attrition", "gate_evidence", *(table for step in steps for table in STEP[step].makes)}
+        if steps
+        else None
+    )
     with open_rows(lake, "r1") as connection:
         return survey(connection, FINGERPRINTS, steps or list(STEP), tables)
 
@@ -113,8 +140,12 @@ def multiply_run(small: Lake, large: Lake, most: int = COPIES) -> int:
         folder = Path(large.url) / table / "run=r1"
         folder.mkdir(parents=True)
         copies = most if table in _REFERENCES else 1
-        replaced = [f"{_rename(column)} as {column}" for column in _REFERENCES.get(table, ())] or ["id as id"]
-        replaced += [f"{text} as {column}" for (where, column), text in _TEXTS.items() if where == table]
+        replaced = [f"{_rename(column)} as {column}" for column in _REFERENCES.get(table, ())] or [
+            "id as id"
+        ]
+        replaced += [
+            f"{text} as {column}" for (where, column), text in _TEXTS.items() if where == table
+        ]
         total += _copy(files, copies, ", ".join(replaced), table, folder / "all.parquet")
     return total
 
@@ -125,12 +156,18 @@ def _rename(column: str) -> str:
 
 
 def _copy(files: str, copies: int, replaced: str, table: str, target: Path) -> int:
-    once = "where k = 0 or step <> 'scenarios-export'" if table in ("attrition", "gate_evidence") else ""
+    once = (
+        "where k = 0 or step <> 'scenarios-export'"
+        if table in ("attrition", "gate_evidence")
+        else ""
+    )
     question = f"""select * exclude (k) replace ({replaced})
                    from read_parquet([{files}], hive_partitioning = false), range({copies}) copies(k) {once}"""
     with duckdb.connect() as connection:
         said = f"{{schema_version: '{version_of(TABLES[table])}', \"table\": '{table}'}}"
-        connection.execute(f"copy ({question}) to '{target}' (compression zstd, kv_metadata {said})")
+        connection.execute(
+            f"copy ({question}) to '{target}' (compression zstd, kv_metadata {said})"
+        )
         found = connection.execute(f"select count(*) from '{target}'").fetchone()
     return found[0] if found else 0
 

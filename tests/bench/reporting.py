@@ -32,10 +32,23 @@ def measure_report() -> Iterator[dict[str, Any]]:
         fill(Lake(folder / "lake"), TRAJECTORIES)
         start = time.process_time()
         asyncio.run(write_report(Lake(folder / "lake"), RUN, folder / "report", None))
-        spent, held = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        spent, held = (
+            time.process_time() - start,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        )
         what = f"report of {TRAJECTORIES:,} trajectories"
-        yield {"id": "report_write", "what": f"{what}: CPU a thousand", "measured": spent * 1000 / TRAJECTORIES, "unit": "s"}
-        yield {"id": "report_memory", "what": f"{what}: most memory, making them included", "measured": held, "unit": "GB"}
+        yield {
+            "id": "report_write",
+            "what": f"{what}: CPU a thousand",
+            "measured": spent * 1000 / TRAJECTORIES,
+            "unit": "s",
+        }
+        yield {
+            "id": "report_memory",
+            "what": f"{what}: most memory, making them included",
+            "measured": held,
+            "unit": "GB",
+        }
         if CHROMIUM.exists():
             (folder / "blank.html").write_text(BLANK, encoding="utf-8")
             yield from _measure_pages(folder, what)
@@ -46,8 +59,19 @@ def _measure_pages(folder: Path, what: str) -> Iterator[dict[str, Any]]:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
         paint = _median_paint(browser, folder / "report/index.html")
         blank = _median_paint(browser, folder / "blank.html")
-        yield {"id": "report_paint", "what": f"{what}: first paint, beside a blank page", "measured": paint, "baseline": blank, "unit": "s"}
-        yield {"id": "report_list", "what": f"{what}: list of all attempts", "measured": _open_list(browser, folder), "unit": "s"}
+        yield {
+            "id": "report_paint",
+            "what": f"{what}: first paint, beside a blank page",
+            "measured": paint,
+            "baseline": blank,
+            "unit": "s",
+        }
+        yield {
+            "id": "report_list",
+            "what": f"{what}: list of all attempts",
+            "measured": _open_list(browser, folder),
+            "unit": "s",
+        }
         browser.close()
 
 

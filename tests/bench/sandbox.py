@@ -18,5 +18,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _run(module: str) -> list[dict[str, Any]]:
-    done = subprocess.run([sys.executable, "-m", module], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400)
+    done = subprocess.run(
+        [sys.executable, "-m", module], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400
+    )
     return json.loads(done.stdout)

@@ -24,13 +24,24 @@ BACKENDS = {"sessions": ApswConnection, "triggers": Triggers}
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    done = subprocess.run([sys.executable, "-m", "tests.bench.plane.tables"], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=400)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.plane.tables"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=400,
+    )
     yield from json.loads(done.stdout)
     adopt_sessions("apsw")
     told = [row for size in SIZES for row in _change_sets(size)]
     yield from told
     small, *_, large = (row["measured"] for row in told if row["id"].startswith("changes_sessions"))
-    yield _row("changes_growth", f"change set of {CHANGED} rows of {SIZES[-1]:,}, beside the same number of {SIZES[0]:,}", large, small)
+    yield _row(
+        "changes_growth",
+        f"change set of {CHANGED} rows of {SIZES[-1]:,}, beside the same number of {SIZES[0]:,}",
+        large,
+        small,
+    )
     yield from _statements()
     yield from measure_graph()
 
@@ -40,13 +51,28 @@ def _change_sets(size: int) -> Iterator[dict[str, Any]]:
         database = _fill(Database(SCHEMA, backend), size)
         before = database.state()
         of = f"{CHANGED} rows changed of {size:,}"
-        Db(database).execute(f"update orders set total = total + 1 where id % {size // CHANGED} = 0")
-        asked, read = _median(database.changes), _median(lambda database=database, before=before: _compare(before, database.state()))
-        yield _row(f"changes_{name}_{size}", f"change set ({name}), {of}, beside reading and comparing every row", asked * 1e3, read * 1e3)
+        Db(database).execute(
+            f"update orders set total = total + 1 where id % {size // CHANGED} = 0"
+        )
+        asked, read = (
+            _median(database.changes),
+            _median(lambda database=database, before=before: _compare(before, database.state())),
+        )
+        yield _row(
+            f"changes_{name}_{size}",
+            f"change set ({name}), {of}, beside reading and comparing every row",
+            asked * 1e3,
+            read * 1e3,
+        )
         content = base64.b64decode(database.snapshot()["content"])
         reset = _median(lambda database=database: _write_and_reset(database))
         copied = _median(lambda content=content: sqlite3.connect(":memory:").deserialize(content))
-        yield _row(f"reset_{name}_{size}", f"two writes undone ({name}), {size:,} rows, beside a fresh copy", reset * 1e3, copied * 1e3)
+        yield _row(
+            f"reset_{name}_{size}",
+            f"two writes undone ({name}), {size:,} rows, beside a fresh copy",
+            reset * 1e3,
+            copied * 1e3,
+        )
         database.close()
 
 
@@ -54,11 +80,23 @@ def _statements() -> Iterator[dict[str, Any]]:
     bare = sqlite3.connect(":memory:", isolation_level=None)
     bare.execute(SCHEMA)
     bare.executemany("insert into orders values (?, ?, ?, ?)", _orders(1_000))
-    baseline = _each(lambda number: bare.execute("select * from orders where id = ?", (number % 1_000,)).fetchall())
+    baseline = _each(
+        lambda number: bare.execute(
+            "select * from orders where id = ?", (number % 1_000,)
+        ).fetchall()
+    )
     for name, backend in BACKENDS.items():
         db = Db(_fill(Database(SCHEMA, backend), 1_000))
-        ours = _each(lambda number, db=db: db.query("select * from orders where id = ?", (number % 1_000,)))
-        yield _row(f"query_{name}", f"one row by key through the facade ({name}), beside bare sqlite3", ours * 1e6, baseline * 1e6, "us")
+        ours = _each(
+            lambda number, db=db: db.query("select * from orders where id = ?", (number % 1_000,))
+        )
+        yield _row(
+            f"query_{name}",
+            f"one row by key through the facade ({name}), beside bare sqlite3",
+            ours * 1e6,
+            baseline * 1e6,
+            "us",
+        )
 
 
 def _fill(database: Database, size: int) -> Database:
@@ -72,7 +110,12 @@ def _orders(size: int) -> Iterator[tuple[int, str, float, str]]:
 
 
 def _compare(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    return [key for table, found in after.items() for key, row in found.items() if before[table].get(key) != row]
+    return [
+        key
+        for table, found in after.items()
+        for key, row in found.items()
+        if before[table].get(key) != row
+    ]
 
 
 def _write_and_reset(database: Database) -> None:

@@ -44,7 +44,11 @@ class Target:
 def read_targets(path: Path) -> dict[str, Target]:
     """`area.id` → target."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {f"{area}.{name}": Target(**target) for area, found in tables.items() for name, target in found.items()}
+    return {
+        f"{area}.{name}": Target(**target)
+        for area, found in tables.items()
+        for name, target in found.items()
+    }
 
 
 def judge(measurement: Measurement, target: Target | None) -> Verdict:

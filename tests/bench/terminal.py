@@ -57,14 +57,26 @@ async def _measure_boxes(settings: Settings, image: CachedImage) -> AsyncIterato
     async with lend(engine, image):  # the first one unpacks the image
         pass
     ready, down = await _ups(engine, image)
-    yield _row("box_ready", "a box that was kept ready, from asking for it to its shell's first answer", ready)
+    yield _row(
+        "box_ready",
+        "a box that was kept ready, from asking for it to its shell's first answer",
+        ready,
+    )
     yield _row("box_down", "a box taken down", down)
     await engine.empty()
     cold = await _median(lambda: _up_cold(engine, image), TIMES)
     yield _row("box_cold", "a box that was not ready, its first answer, and taken down", cold)
     async with lend(engine, image) as box:
-        command, process = await _median(lambda: box.shell(":"), COMMANDS), await _median(lambda: box.shell("/bin/true"), COMMANDS)
-        yield _row("box_command", "a command in a box's shell, beside one that starts a program", command, process)
+        command, process = (
+            await _median(lambda: box.shell(":"), COMMANDS),
+            await _median(lambda: box.shell("/bin/true"), COMMANDS),
+        )
+        yield _row(
+            "box_command",
+            "a command in a box's shell, beside one that starts a program",
+            command,
+            process,
+        )
         for size in (1, 20):
             yield _row(
                 f"box_branch_{size}",
@@ -73,7 +85,12 @@ async def _measure_boxes(settings: Settings, image: CachedImage) -> AsyncIterato
             )
     for name, hog in HOGS.items():
         calm, pressed = await _press(engine, image, hog)
-        yield _row(f"box_neighbour_{name}", f"a box's command beside a {name} hog, beside the same without", pressed, calm)
+        yield _row(
+            f"box_neighbour_{name}",
+            f"a box's command beside a {name} hog, beside the same without",
+            pressed,
+            calm,
+        )
     memory, disk = await _weigh(engine, image)
     yield _row("box_memory", f"memory of a live box, {LIVE} of them", memory, unit="MB")
     yield _row("box_disk", "files of a live box that has done nothing", disk, unit="KB")
@@ -87,22 +104,40 @@ async def _measure_gates() -> AsyncIterator[dict[str, Any]]:
     other = make_scenario(environment, break_system(operator="wrong_mode"), {"plans"})
     plan = [start(scenario), Look(), *map(Invoke, scenario.oracle), Look()]
     with tempfile.TemporaryDirectory() as folder:
-        async with open_sandbox(Settings.read({**os.environ, "ENVMILL_HOME": folder}), drivers=1) as sandbox:
+        async with open_sandbox(
+            Settings.read({**os.environ, "ENVMILL_HOME": folder}), drivers=1
+        ) as sandbox:
             program = Program.of(environment)
             await sandbox.play(program, plan, fresh=True)  # what is made once for all sessions
             bare = await _median(lambda: sandbox.play(program, plan, fresh=True), TIMES // 6)
             again = await _median(lambda: sandbox.play(program, plan), TIMES // 6)
             began = time.perf_counter()
             for name in (each for each in LOOKS if each.startswith("S")):
-                finding = await GATES[name].check(ScenarioCase(scenario, environment, (other,)), GateContext(sandbox))
+                finding = await GATES[name].check(
+                    ScenarioCase(scenario, environment, (other,)), GateContext(sandbox)
+                )
                 if finding.outcome != "kept":
-                    raise RuntimeError(f"{name} says {finding.outcome} of a right scenario: {finding.detail}")
+                    raise RuntimeError(
+                        f"{name} says {finding.outcome} of a right scenario: {finding.detail}"
+                    )
             took = time.perf_counter() - began
-    yield _row("iteration", "up, look, oracle, look and down, on a kept layer, beside a machine set up anew", again, bare)
-    yield _row("gates", "all gates of a scenario, beside one iteration on a machine set up anew", took, bare)
+    yield _row(
+        "iteration",
+        "up, look, oracle, look and down, on a kept layer, beside a machine set up anew",
+        again,
+        bare,
+    )
+    yield _row(
+        "gates",
+        "all gates of a scenario, beside one iteration on a machine set up anew",
+        took,
+        bare,
+    )
 
 
-async def _measure_docker(daemon: hostile.Engine, image: CachedImage) -> AsyncIterator[dict[str, Any]]:
+async def _measure_docker(
+    daemon: hostile.Engine, image: CachedImage
+) -> AsyncIterator[dict[str, Any]]:
     engine = await Docker.open(daemon.host)
     async with lend(engine, image) as container:
         await engine.settle()
@@ -118,7 +153,11 @@ async def _measure_docker(daemon: hostile.Engine, image: CachedImage) -> AsyncIt
         async with lend(engine, image) as container:
             await container.shell(":")
             ready.append(time.perf_counter() - began)
-    yield _row("docker_ready", "a container that was kept ready, to its shell's first answer", statistics.median(ready))
+    yield _row(
+        "docker_ready",
+        "a container that was kept ready, to its shell's first answer",
+        statistics.median(ready),
+    )
     await engine.close()
 
 
@@ -150,7 +189,9 @@ async def _up_cold(engine: Boxes, image: CachedImage) -> None:
 
 
 async def _branch(engine: Engine, image: CachedImage, box: Container, size: int) -> float:
-    await box.shell(f"rm -rf /dirty; mkdir /dirty; for i in $(seq 16); do head -c {size << 16} /dev/urandom > /dirty/$i; done")
+    await box.shell(
+        f"rm -rf /dirty; mkdir /dirty; for i in $(seq 16); do head -c {size << 16} /dev/urandom > /dirty/$i; done"
+    )
 
     async def branch() -> None:
         layer = await box.snapshot()
@@ -198,7 +239,11 @@ def _sum_shares() -> float:
         if folder.name.isdigit():
             try:
                 owner = int((folder / "status").read_text().split("Uid:")[1].split()[0])
-                total += int((folder / "smaps_rollup").read_text().split("Pss:")[1].split()[0]) if owner >= SHIFT else 0
+                total += (
+                    int((folder / "smaps_rollup").read_text().split("Pss:")[1].split()[0])
+                    if owner >= SHIFT
+                    else 0
+                )
             except (OSError, IndexError):
                 continue
     return total
@@ -213,6 +258,14 @@ async def _median(what: Callable[[], Awaitable[object]], times: int) -> float:
     return statistics.median(took)
 
 
-def _row(name: str, what: str, measured: float, baseline: float | None = None, unit: str = "ms") -> dict[str, Any]:
+def _row(
+    name: str, what: str, measured: float, baseline: float | None = None, unit: str = "ms"
+) -> dict[str, Any]:
     factor = 1e3 if unit == "ms" else 1
-    return {"id": name, "what": what, "measured": measured * factor, "baseline": baseline and baseline * factor, "unit": unit}
+    return {
+        "id": name,
+        "what": what,
+        "measured": measured * factor,
+        "baseline": baseline and baseline * factor,
+        "unit": unit,
+    }

@@ -35,14 +35,21 @@ def test_every_target_belongs_to_an_area() -> None:
     assert {name.split(".")[0] for name in targets} <= set(bench.list_areas())
 
 
-def test_an_area_prints_and_keeps_its_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_area_prints_and_keeps_its_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     area = ModuleType("tests.bench.sandbox")
-    area.__dict__["rows"] = lambda: [{"id": "call", "what": "a call", "measured": 14.0, "baseline": 2.0, "unit": "µs"}]
+    area.__dict__["rows"] = lambda: [
+        {"id": "call", "what": "a call", "measured": 14.0, "baseline": 2.0, "unit": "µs"}
+    ]
     monkeypatch.setitem(sys.modules, "tests.bench.sandbox", area)
     monkeypatch.setattr(bench, "list_areas", lambda: ["sandbox"])
     monkeypatch.setattr(bench, "HISTORY", tmp_path / "data/bench.jsonl")
     bench.main(["sandbox"])
-    assert capsys.readouterr().out.splitlines()[-1] == "sandbox | call | a call | 14 µs | 2 µs | 7 | ≤ 6× | short"
+    assert (
+        capsys.readouterr().out.splitlines()[-1]
+        == "sandbox | call | a call | 14 µs | 2 µs | 7 | ≤ 6× | short"
+    )
     kept = json.loads((tmp_path / "data/bench.jsonl").read_text())
     assert (kept["measured"], kept["verdict"], kept["area"]) == (14.0, "short", "sandbox")
 
@@ -58,4 +65,8 @@ def test_rows_of_change_sets_keep_their_names() -> None:
     """`make bench AREA=sql` looks its growth up by them, and stored rows are compared by them."""
     adopt_sessions("apsw")
     names = {row["id"] for row in sql._change_sets(100)}
-    assert names == {f"{what}_{backend}_100" for what in ("changes", "reset") for backend in ("sessions", "triggers")}
+    assert names == {
+        f"{what}_{backend}_100"
+        for what in ("changes", "reset")
+        for backend in ("sessions", "triggers")
+    }

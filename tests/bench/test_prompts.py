@@ -32,14 +32,20 @@ def test_a_text_is_split_by_the_rule_and_nothing_is_lost(text: str, tokens: list
 
 
 def test_the_longest_beginning_that_an_earlier_request_has_counts_a_tenth() -> None:
-    assert list(weigh([[*"abcd"], [*"abxy"], [*"abcz"], [*"zabc"]])) == pytest.approx([4, 2 + 0.2, 1 + 0.3, 4])
+    assert list(weigh([[*"abcd"], [*"abxy"], [*"abcz"], [*"zabc"]])) == pytest.approx(
+        [4, 2 + 0.2, 1 + 0.3, 4]
+    )
 
 
 def test_runs_share_nothing_and_an_enforced_schema_is_sent_before_the_text() -> None:
     tasks = [make_task("awm", 1), make_task("awm", 2), make_task("envscaler", 1)]
     plain = weigh_runs(tasks, {task.id: Asked("one two three", None) for task in tasks})
     assert list(plain.values()) == pytest.approx([3, 0.3, 3])
-    asked = [Asked("one two three", None), Asked("one two three", {"type": "object"}), Asked("one two three", None)]
+    asked = [
+        Asked("one two three", None),
+        Asked("one two three", {"type": "object"}),
+        Asked("one two three", None),
+    ]
     assert list(weigh_runs(tasks, dict(zip(plain, asked, strict=True))).values()) == pytest.approx(
         [3, 3 + len(split('{"type":"object"}')), 3]
     )
@@ -50,7 +56,9 @@ def test_every_recorded_task_is_one_of_the_corpus() -> None:
     assert len({task.id for task in tasks}) == len(tasks) == 164
     written = [task for task in tasks if task.item != "mined"]
     assert {f"{task.recipe}/{task.item}" for task in written} == set(items)
-    assert [task.id for task in written if items[f"{task.recipe}/{task.item}"].read(task.stem) is None] == []
+    assert [
+        task.id for task in written if items[f"{task.recipe}/{task.item}"].read(task.stem) is None
+    ] == []
 
 
 def test_what_was_asked_before_there_is_an_environment_is_asked_with_the_same_facts() -> None:

@@ -15,7 +15,12 @@ from tests.bench.loop.server import list_children, list_tree, read_pss
 
 
 @pytest.mark.parametrize(
-    ("share", "found"), [pytest.param(0.5, 50.0, id="p50"), pytest.param(0.99, 99.0, id="p99"), pytest.param(1, 100.0, id="most")]
+    ("share", "found"),
+    [
+        pytest.param(0.5, 50.0, id="p50"),
+        pytest.param(0.99, 99.0, id="p99"),
+        pytest.param(1, 100.0, id="most"),
+    ],
 )
 def test_a_quantile_is_the_nearest_rank(share: float, found: float) -> None:
     assert find_quantile([float(value) for value in range(100, 0, -1)], share) == found

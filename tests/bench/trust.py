@@ -36,7 +36,11 @@ def rows() -> Iterator[dict[str, Any]]:
     baseline = _time(lambda number: orjson.dumps(state))
     known = InitialState(state)
     for name, what, start in (
-        ("verdict", "end of 1 MB read and judged by 30 checks, one of many on a scenario", lambda: known),
+        (
+            "verdict",
+            "end of 1 MB read and judged by 30 checks, one of many on a scenario",
+            lambda: known,
+        ),
         ("first_verdict", "the same, the first on its scenario", lambda: InitialState(state)),
     ):
 
@@ -45,7 +49,13 @@ def rows() -> Iterator[dict[str, Any]]:
             return judge(verifier, Ending(state, start().read(text), deeds, SAID))
 
         assert all(decide(number).outcome == "pass" for number in range(8))
-        yield {"id": name, "what": f"{what}; beside spelling the state", "measured": _time(decide), "baseline": baseline, "unit": "ms"}
+        yield {
+            "id": name,
+            "what": f"{what}; beside spelling the state",
+            "measured": _time(decide),
+            "baseline": baseline,
+            "unit": "ms",
+        }
     yield asyncio.run(_search())
     yield _judge_environments()
     spent, jail = measure_scenario_gates()
@@ -58,7 +68,9 @@ async def _search() -> dict[str, Any]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         await s13.check(pose(), GateContext(sandbox, episodes=2))
         before = sum(os.times()[:4])
-        finding = await s13.check(pose(request="Please do it again."), GateContext(sandbox, episodes=2000))
+        finding = await s13.check(
+            pose(request="Please do it again."), GateContext(sandbox, episodes=2000)
+        )
         assert finding.outcome == "kept"
     spent = sum(os.times()[:4]) - before
     return {
@@ -84,21 +96,43 @@ def _judge_environments() -> dict[str, Any]:
 
 def _make_state() -> dict[str, Any]:
     """Most of it in one collection; keys sorted, as every state leaves the jail."""
-    row = {"amount": 12.5, "at": "2026-03-01T09:00:00+00:00", "free": True, "name": "a name", "note": "x" * 80, "owner": "mem_1"}
-    large = {f"row_{number:05d}": row | {"id": f"row_{number:05d}"} for number in range(BYTES // len(orjson.dumps(row)))}
-    small = {f"item_{number:02d}": {"free": True, "name": f"item {number}"} for number in range(CHECKS)}
+    row = {
+        "amount": 12.5,
+        "at": "2026-03-01T09:00:00+00:00",
+        "free": True,
+        "name": "a name",
+        "note": "x" * 80,
+        "owner": "mem_1",
+    }
+    large = {
+        f"row_{number:05d}": row | {"id": f"row_{number:05d}"}
+        for number in range(BYTES // len(orjson.dumps(row)))
+    }
+    small = {
+        f"item_{number:02d}": {"free": True, "name": f"item {number}"} for number in range(CHECKS)
+    }
     return orjson.loads(orjson.dumps({"items": small, "rows": large}, option=orjson.OPT_SORT_KEYS))
 
 
 def _make_verifier() -> Verifier:
     paths = [["items", f"item_{number:02d}", "free"] for number in range(CHECKS)]
-    checks = [Check(name=".".join(path), op="equals", path=path, value=number >= 3) for number, path in enumerate(paths)]
+    checks = [
+        Check(name=".".join(path), op="equals", path=path, value=number >= 3)
+        for number, path in enumerate(paths)
+    ]
     return Verifier(
         goals=checks[:3],
         guards=checks[3:],
         frame=paths[:3],
-        procedure=[Predicate(name="seen", op="seen", call=CallPattern(name=""), shows=["item_00", "item 0"])],
-        facts=[Fact(name="the day", kind="date", value="2026-03-14", rivals=["2026-03-15"]), Fact(name="fee", kind="number", value=12.5)],
+        procedure=[
+            Predicate(
+                name="seen", op="seen", call=CallPattern(name=""), shows=["item_00", "item 0"]
+            )
+        ],
+        facts=[
+            Fact(name="the day", kind="date", value="2026-03-14", rivals=["2026-03-15"]),
+            Fact(name="fee", kind="number", value=12.5),
+        ],
         harm=[Predicate(name="never", op="forbidden", call=CallPattern(name="wipe"))],
     )
 
@@ -108,7 +142,10 @@ def _play(state: dict[str, Any], number: int) -> tuple[str, list[CompletedCall]]
     for place in range(3):
         final["items"][f"item_{place:02d}"]["free"] = False
     part = {"type": "json", "value": {"id": "item_00", "name": "item 0", "number": number}}
-    deeds = [CompletedCall(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part]) for place in range(20)]
+    deeds = [
+        CompletedCall(Call(name="get", arguments={"id": f"item_{place:02d}"}), "ok", "", [part])
+        for place in range(20)
+    ]
     return orjson.dumps(final, option=orjson.OPT_SORT_KEYS).decode(), deeds
 
 

@@ -32,7 +32,9 @@ async def measure_run(config: RunConfig) -> dict[str, Any]:
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-        settings = Settings.read({key: str(Path(folder) / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+        settings = Settings.read(
+            {key: str(Path(folder) / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+        )
         clock = time.monotonic()
         async with open_walk(_RUN, config, settings) as walk:
             for step in STEPS:
@@ -41,8 +43,16 @@ async def measure_run(config: RunConfig) -> dict[str, Any]:
                 seconds[step.name] = round(time.process_time() + read_children() - began, 2)
         clock = time.monotonic() - clock
         lake = Lake(settings.lake)
-        suspected = [f"{row.gate} {row.reason}" for row in lake.read(Attrition, _RUN) if row.outcome == "suspected"]
-        dropped = {row.subject: f"{row.gate} {row.reason}" for row in lake.read(Attrition, _RUN) if row.outcome == "dropped"}
+        suspected = [
+            f"{row.gate} {row.reason}"
+            for row in lake.read(Attrition, _RUN)
+            if row.outcome == "suspected"
+        ]
+        dropped = {
+            row.subject: f"{row.gate} {row.reason}"
+            for row in lake.read(Attrition, _RUN)
+            if row.outcome == "dropped"
+        }
         kept = [one for one in lake.read(Scenario, _RUN) if one.id not in dropped]
         rollouts = Counter(rollout.outcome for rollout in lake.read(Rollout, _RUN))
         exported = sum(bundle.rows for bundle in lake.read(Bundle, _RUN))
@@ -67,8 +77,16 @@ def main() -> None:
     parser.add_argument("calls", type=int)
     parser.add_argument("--visible", type=int)
     asked = parser.parse_args()
-    length: dict[str, Any] = {"calls": asked.calls, "steps": asked.calls * 3 // 2, "visible": asked.visible}
-    sizes: dict[str, Any] = {"environments": 1, "scenarios": SCENARIOS, "polarities": {"achieve": 1}}
+    length: dict[str, Any] = {
+        "calls": asked.calls,
+        "steps": asked.calls * 3 // 2,
+        "visible": asked.visible,
+    }
+    sizes: dict[str, Any] = {
+        "environments": 1,
+        "scenarios": SCENARIOS,
+        "polarities": {"achieve": 1},
+    }
     config = RunConfig(recipe=asked.recipe, seed=1, mistakes=0.0, **sizes, **length)
     sys.stdout.write(json.dumps(asyncio.run(measure_run(config))) + "\n")
 

@@ -53,7 +53,13 @@ def measure_wide() -> Iterator[dict[str, Any]]:
     """A call where 150 tools are shown, beside one where 20 are."""
     few, *_, many = asyncio.run(measure_costs())
     what = f"a call with {many.visible} tools shown, beside {few.visible}"
-    yield {"id": "wide_call", "what": what, "measured": many.call, "baseline": few.call, "unit": "µs"}
+    yield {
+        "id": "wide_call",
+        "what": what,
+        "measured": many.call,
+        "baseline": few.call,
+        "unit": "µs",
+    }
 
 
 async def measure_costs() -> list[WideCost]:
@@ -61,12 +67,23 @@ async def measure_costs() -> list[WideCost]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         scenario = await find_clean(Spot(THEME, 0, 0), sandbox)
         assert isinstance(scenario, Scenario)
-        environments = [show_siblings(make_environment(THEME, 0), RunConfig(visible=visible)) for visible in VISIBLE]
+        environments = [
+            show_siblings(make_environment(THEME, 0), RunConfig(visible=visible))
+            for visible in VISIBLE
+        ]
         firsts = [await _time_first(one, scenario, sandbox) for one in environments]
-        spent = [[await _measure(one, scenario, sandbox) for one in environments] for _ in range(ROUNDS)]
-    costs = [[median(column) for column in zip(*rounds, strict=True)] for rounds in zip(*spent, strict=True)]
+        spent = [
+            [await _measure(one, scenario, sandbox) for one in environments] for _ in range(ROUNDS)
+        ]
+    costs = [
+        [median(column) for column in zip(*rounds, strict=True)]
+        for rounds in zip(*spent, strict=True)
+    ]
     sizes = [len(canonical_json(list_tools(one))) for one in environments]
-    return [WideCost(wide, size, first, *cost) for wide, size, first, cost in zip(VISIBLE, sizes, firsts, costs, strict=True)]
+    return [
+        WideCost(wide, size, first, *cost)
+        for wide, size, first, cost in zip(VISIBLE, sizes, firsts, costs, strict=True)
+    ]
 
 
 async def _time_first(environment: Environment, scenario: Scenario, sandbox: Sandbox) -> float:
@@ -75,7 +92,9 @@ async def _time_first(environment: Environment, scenario: Scenario, sandbox: San
     return (time.perf_counter() - began) * 1e3
 
 
-async def _measure(environment: Environment, scenario: Scenario, sandbox: Sandbox) -> tuple[float, float, float]:
+async def _measure(
+    environment: Environment, scenario: Scenario, sandbox: Sandbox
+) -> tuple[float, float, float]:
     """A session, a call and a verdict."""
     program, reset, read = Program.shown(environment), start(scenario), _find_read(environment)
     began = _count_spent()
@@ -95,7 +114,13 @@ async def _measure(environment: Environment, scenario: Scenario, sandbox: Sandbo
 
 def _find_read(environment: Environment) -> Call:
     """A look-up of the environment's own that takes nothing."""
-    return Call(name=next(tool.name for tool in environment.tools if tool.effect == "query" and not tool.parameters.get("required")))
+    return Call(
+        name=next(
+            tool.name
+            for tool in environment.tools
+            if tool.effect == "query" and not tool.parameters.get("required")
+        )
+    )
 
 
 def _count_spent() -> float:
@@ -106,7 +131,9 @@ def _count_spent() -> float:
 def main() -> None:
     """One line of JSON for each number of tools."""
     for cost in asyncio.run(measure_costs()):
-        sys.stdout.write(json.dumps({name: round(value, 3) for name, value in vars(cost).items()}) + "\n")
+        sys.stdout.write(
+            json.dumps({name: round(value, 3) for name, value in vars(cost).items()}) + "\n"
+        )
 
 
 if __name__ == "__main__":

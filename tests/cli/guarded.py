@@ -16,7 +16,11 @@ from flows.local.guard import LINKS, LOGIN, Message, Receive, Send, ServerGuard
 from flows.local.private import make_headers
 
 AUTH = "envmill:s3cret-of-this-test"
-OPEN = [(b"access-control-allow-origin", b"*"), (b"access-control-allow-headers", b"*"), (b"content-type", b"text/html")]
+OPEN = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-headers", b"*"),
+    (b"content-type", b"text/html"),
+]
 BEARER = make_headers(AUTH)
 
 
@@ -59,7 +63,9 @@ class Guarded:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None) -> http.client.HTTPResponse:
+    def ask(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
+    ) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
@@ -89,7 +95,9 @@ def guard(*origins: str) -> Iterator[Guarded]:
     """Serve until the block is left."""
     reached, clock = Reached(), Clock()
     app: Any = ServerGuard(reached, AUTH, frozenset(origins), clock)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", proxy_headers=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="critical", lifespan="off", proxy_headers=False)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

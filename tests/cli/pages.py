@@ -41,7 +41,9 @@ later with its process. Tables and lines end after {rows:,} rows or 64 MB with a
 def render() -> str:
     """One section per command."""
     assert set(EXIT_CODES.values()) == {2, 3, 4}
-    return _HEAD.format(grace=GRACE, rows=MOST_ROWS) + "".join(f"\n{section}\n" for section in _sections())
+    return _HEAD.format(grace=GRACE, rows=MOST_ROWS) + "".join(
+        f"\n{section}\n" for section in _sections()
+    )
 
 
 def _sections() -> Iterator[str]:

@@ -12,7 +12,11 @@ from tests.gates.test_suspicions import make_case
 
 
 def invoke(home: Home, *arguments: str, folder: Path | None = None) -> Result:
-    environment = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    environment = {
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_PORT": "0",
+    }
     told = {"ENVMILL_CALIBRATIONS": str(folder)} if folder else {}
     return CliRunner().invoke(make_app(), list(arguments), env=environment | told)
 
@@ -20,10 +24,19 @@ def invoke(home: Home, *arguments: str, folder: Path | None = None) -> Result:
 def test_a_calibration_is_counted_stored_and_listed(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "calibrations"
     cases = tmp_path / "cases.jsonl"
-    cases.write_text("".join(f"{make_case(number, planted).model_dump_json()}\n" for number in range(3) for planted in (True, False)))
+    cases.write_text(
+        "".join(
+            f"{make_case(number, planted).model_dump_json()}\n"
+            for number in range(3)
+            for planted in (True, False)
+        )
+    )
     result = invoke(home, "calibrate", str(cases), folder=folder)
     assert result.exit_code == 0, result.exception
-    assert "S15\tambiguous_referent\toffline\t3\t0\t3\t3\t3 planted and 3 honest cases were read" in result.stdout
+    assert (
+        "S15\tambiguous_referent\toffline\t3\t0\t3\t3\t3 planted and 3 honest cases were read"
+        in result.stdout
+    )
     assert invoke(home, "calibrate", folder=folder).stdout == result.stdout
     assert invoke(home, "calibrate", str(cases), folder=folder).stdout == result.stdout
     assert len((folder / "offline.jsonl").read_text().splitlines()) == 1

@@ -27,8 +27,13 @@ STEPS = [f"environments-{stage}" for stage in ("generate", "build", "verify", "f
 STEPS += [f"scenarios-{stage}" for stage in ("generate", "build", "verify", "filter", "collect")]
 
 
-@pytest.mark.parametrize(("gone", "said"), [(0, "all 9 tasks"), (2, "lost 2 of 9 tasks of run crowd, environments-build-b00 among them")])
-def test_tasks_that_the_server_has_no_record_of_are_told(home: Home, monkeypatch: pytest.MonkeyPatch, gone: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [(0, "all 9 tasks"), (2, "lost 2 of 9 tasks of run crowd, environments-build-b00 among them")],
+)
+def test_tasks_that_the_server_has_no_record_of_are_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch, gone: int, said: str
+) -> None:
     fill(Lake(home.settings.lake), 90, buckets=1)
     monkeypatch.setattr("flows.local.checking._PAGE", 2)
     known = [f"{step}-b00" for step in STEPS]

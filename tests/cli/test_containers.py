@@ -26,14 +26,22 @@ def invoke(home: Home, *arguments: str) -> Result:
     return CliRunner().invoke(make_app(), arguments, env=environ)
 
 
-def test_doctor_says_which_engines_work_and_why_others_do_not(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_says_which_engines_work_and_why_others_do_not(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checks = {name: examination.CHECKS[name] for name in ("containers", "base")}
     monkeypatch.setattr(examination, "CHECKS", checks)
     told = invoke(home, "doctor").stdout
     assert re.search(
-        r"^ok     containers +box: .*; docker: not here\n +→ .*docker: No Docker daemon answers at unix:///nowhere", told, re.MULTILINE
+        r"^ok     containers +box: .*; docker: not here\n +→ .*docker: No Docker daemon answers at unix:///nowhere",
+        told,
+        re.MULTILINE,
     )
-    assert re.search(r"^ok     base +no image for terminal environments yet\n +→ .*`envmill base`", told, re.MULTILINE)
+    assert re.search(
+        r"^ok     base +no image for terminal environments yet\n +→ .*`envmill base`",
+        told,
+        re.MULTILINE,
+    )
 
 
 def test_a_base_that_is_there_is_not_made_again(home: Home, tmp_path: Path) -> None:
@@ -47,7 +55,9 @@ def test_what_cannot_be_fetched_says_what_to_do(home: Home) -> None:
         fetch.fetch_base(home.folder / "images", NOWHERE, "debian:bookworm")
 
 
-def test_whoever_cannot_make_one_is_told_what_it_takes(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_cannot_make_one_is_told_what_it_takes(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     done = invoke(home, "base")
     assert isinstance(done.exception, SandboxError)

@@ -19,7 +19,11 @@ def test_the_users_settings_do_not_reach_the_demo(tmp_path: Path) -> None:
         "PATH": "/bin",
     }
     home = demo.make_demo_home(mine, tmp_path)
-    assert (home.folder, home.settings.lake, home.settings.bundles) == (tmp_path, str(tmp_path / "lake"), tmp_path / "bundles")
+    assert (home.folder, home.settings.lake, home.settings.bundles) == (
+        tmp_path,
+        str(tmp_path / "lake"),
+        tmp_path / "bundles",
+    )
     assert (home.settings.port, home.settings.author_url) == (0, "")
     assert home.environ["PATH"] == "/bin"
     assert "PREFECT_API_URL" not in home.environ
@@ -35,7 +39,11 @@ def test_the_users_settings_do_not_reach_the_demo(tmp_path: Path) -> None:
     ],
 )
 def test_nothing_outlives_the_demo_unasked(
-    monkeypatch: pytest.MonkeyPatch, ending: bool | BaseException, options: list[str], code: int, stopped: bool
+    monkeypatch: pytest.MonkeyPatch,
+    ending: bool | BaseException,
+    options: list[str],
+    code: int,
+    stopped: bool,
 ) -> None:
     downs: list[Home] = []
 

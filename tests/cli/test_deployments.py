@@ -19,21 +19,35 @@ def test_factory_nightly_upkeep_and_every_step_are_deployed() -> None:
     found = dict(ENTRY.findall((ROOT / "prefect.yaml").read_text()))
     wanted = {step.name: f"flows/stages.py:{step.name.replace('-', '_')}" for step in STEP.values()}
     upkeep = {"reverify-weekly": "flows/upkeep.py:reverify", "compact": "flows/upkeep.py:compact"}
-    assert found == wanted | upkeep | {name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")}
+    assert found == wanted | upkeep | {
+        name: "flows/factory.py:factory" for name in ("factory", "factory-nightly")
+    }
 
 
 def test_every_entry_point_is_the_flow_of_its_step() -> None:
-    found = {name: getattr(stages, name).name for name in (step.name.replace("-", "_") for step in STEP.values())}
+    found = {
+        name: getattr(stages, name).name
+        for name in (step.name.replace("-", "_") for step in STEP.values())
+    }
     assert found == {name: name.replace("_", "-") for name in stages.FLOWS}
 
 
 def test_runs_can_be_told_apart_by_tag() -> None:
-    found = {name: set(tags.split(", ")) for name, tags in TAGGED.findall((ROOT / "prefect.yaml").read_text())}
+    found = {
+        name: set(tags.split(", "))
+        for name, tags in TAGGED.findall((ROOT / "prefect.yaml").read_text())
+    }
     assert {name for name, tags in found.items() if "nightly" in tags} == {"factory-nightly"}
-    assert {name: tags for name, tags in found.items() if "step" in tags} == {step.name: {"step", step.lap} for step in STEP.values()}
+    assert {name: tags for name, tags in found.items() if "step" in tags} == {
+        step.name: {"step", step.lap} for step in STEP.values()
+    }
 
 
 @pytest.mark.parametrize("form", [RunConfig, ReverifyConfig, CompactConfig])
 def test_every_field_of_a_form_is_named_and_explained(form: type[BaseModel]) -> None:
     fields = form.model_json_schema()["properties"]
-    assert [name for name, field in fields.items() if not (field.get("title") and field.get("description"))] == []
+    assert [
+        name
+        for name, field in fields.items()
+        if not (field.get("title") and field.get("description"))
+    ] == []

@@ -20,7 +20,16 @@ from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
 from tests.cli.conftest import start_run
 
-CONFIG = RunConfig(environments=1, scenarios=2, attempts=2, keep=1, seed=11, mistakes=0.0, polarities={"achieve": 1}, exporters=("sft",))
+CONFIG = RunConfig(
+    environments=1,
+    scenarios=2,
+    attempts=2,
+    keep=1,
+    seed=11,
+    mistakes=0.0,
+    polarities={"achieve": 1},
+    exporters=("sft",),
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,35 +55,58 @@ def test_the_step_exports_what_the_settings_name(finished: dict[str, str]) -> No
     assert {path.name for path in Path(finished["ENVMILL_BUNDLES"], "r1").iterdir()} == {"sft"}
 
 
-def test_by_hand_it_makes_the_same_bytes_and_a_copy_is_the_same_bundle(finished: dict[str, str]) -> None:
+def test_by_hand_it_makes_the_same_bytes_and_a_copy_is_the_same_bundle(
+    finished: dict[str, str],
+) -> None:
     told = [ask(finished, "r1", "--exporter", "sft").stdout for _ in range(2)]
     assert told[0] == told[1]
     by_hand = Path(told[0].split()[1])
     step = Path(finished["ENVMILL_BUNDLES"], "r1/sft")
-    assert {path.name: path.read_bytes() for path in by_hand.iterdir()} == {path.name: path.read_bytes() for path in step.iterdir()}
+    assert {path.name: path.read_bytes() for path in by_hand.iterdir()} == {
+        path.name: path.read_bytes() for path in step.iterdir()
+    }
     assert [row.path for row in Lake(finished["ENVMILL_LAKE"]).read(Bundle, "r1")] == ["r1/sft"]
 
 
-def test_everything_goes_to_a_folder_that_is_named_and_new(finished: dict[str, str], tmp_path: Path) -> None:
+def test_everything_goes_to_a_folder_that_is_named_and_new(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     done = ask(finished, "r1", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"sft", "rl", "dataset", "bundle"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "sft",
+        "rl",
+        "dataset",
+        "bundle",
+    }
     recorded = {row.exporter: row for row in Lake(finished["ENVMILL_LAKE"]).read(Bundle, "r1")}
-    assert (tmp_path / "out" / "bundle" / recorded["bundle"].environments[0] / "bundle.json").exists()
+    assert (
+        tmp_path / "out" / "bundle" / recorded["bundle"].environments[0] / "bundle.json"
+    ).exists()
     assert "exists already" in str(ask(finished, "r1", "--out", str(tmp_path / "out")).exception)
 
 
-def test_a_consumer_gets_its_folder_and_nothing_else_is_exported(finished: dict[str, str], tmp_path: Path) -> None:
+def test_a_consumer_gets_its_folder_and_nothing_else_is_exported(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     done = ask(finished, "r1", "--for", "verifiers", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["verifiers"]
-    recorded = [row for row in Lake(finished["ENVMILL_LAKE"]).read(Bundle, "r1") if row.exporter == "verifiers"]
+    recorded = [
+        row
+        for row in Lake(finished["ENVMILL_LAKE"]).read(Bundle, "r1")
+        if row.exporter == "verifiers"
+    ]
     assert [len(row.scenarios) for row in recorded] == [2]
-    both = ask(finished, "r1", "--for", "verifiers", "--exporter", "rl", "--out", str(tmp_path / "both"))
+    both = ask(
+        finished, "r1", "--for", "verifiers", "--exporter", "rl", "--out", str(tmp_path / "both")
+    )
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"verifiers", "rl"}, both.stderr
 
 
-def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(finished: dict[str, str], tmp_path: Path) -> None:
+def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
     from tests.interop.tokens.families import FAMILIES, read_template, write_folder
 
@@ -84,9 +116,26 @@ def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(finished
     assert {path.name for path in (tmp_path / "out").iterdir()} <= {"sft", "rl", "preferences"}
     manifest = json.loads((tmp_path / "out/sft/manifest.json").read_text())
     assert manifest["tokens"]["rows"] == sum(map(len, manifest["lines"].values())) > 0
-    (tmp_path / "own.jinja").write_text(read_template("chatml").replace("messages[0].role == 'system'", "system_role == 'never'"))
-    own = ["--chat-template", str(tmp_path / "own.jinja"), "--template-args", '{"system_role": "x"}']
-    other = ask(finished, "r1", "--tokenizer", str(folder), *own, "--exporter", "rl", "--out", str(tmp_path / "other"))
+    (tmp_path / "own.jinja").write_text(
+        read_template("chatml").replace("messages[0].role == 'system'", "system_role == 'never'")
+    )
+    own = [
+        "--chat-template",
+        str(tmp_path / "own.jinja"),
+        "--template-args",
+        '{"system_role": "x"}',
+    ]
+    other = ask(
+        finished,
+        "r1",
+        "--tokenizer",
+        str(folder),
+        *own,
+        "--exporter",
+        "rl",
+        "--out",
+        str(tmp_path / "other"),
+    )
     assert other.exit_code == 0, other.stderr
     given = json.loads((tmp_path / "other/rl/manifest.json").read_text())["tokens"]["tokenizer"]
     assert given["template_args"] == {"system_role": "x"}
@@ -97,17 +146,23 @@ def test_with_a_tokenizer_rows_have_token_ids_and_what_has_none_is_told(finished
     assert "kept nothing" in str(refused.exception)
 
 
-def test_environments_of_tools_leave_for_harbor_when_asked(finished: dict[str, str], tmp_path: Path) -> None:
+def test_environments_of_tools_leave_for_harbor_when_asked(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     """No package of a consumer's: a task for each scenario."""
     done = ask(finished, "r1", "--for", "harbor", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["harbor-worlds"]
     tasks = json.loads((tmp_path / "out/harbor-worlds/manifest.json").read_text())["tasks"]
     assert tasks
-    assert all((tmp_path / "out/harbor-worlds" / task / "tests/test.sh").is_file() for task in tasks)
+    assert all(
+        (tmp_path / "out/harbor-worlds" / task / "tests/test.sh").is_file() for task in tasks
+    )
 
 
-def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], tmp_path: Path) -> None:
+def test_parts_are_paid_in_a_consumer_s_folder_alone(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     """No verifier of this run pays in part, so none may, and all rows are binary."""
     done = ask(finished, "r1", "--for", "verifiers", "--partial", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
@@ -116,14 +171,26 @@ def test_parts_are_paid_in_a_consumer_s_folder_alone(finished: dict[str, str], t
     assert "Name one with --for" in str(ask(finished, "r1", "--partial").exception)
 
 
-def test_attempts_judged_by_two_versions_are_refused_until_they_are_judged_again(finished: dict[str, str], tmp_path: Path) -> None:
+def test_attempts_judged_by_two_versions_are_refused_until_they_are_judged_again(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     shutil.copytree(finished["ENVMILL_LAKE"], tmp_path / "lake")
     copied = finished | {"ENVMILL_LAKE": str(tmp_path / "lake")}
     lake = Lake(copied["ENVMILL_LAKE"])
     first = next(row for row in lake.read(Rollout, "r1") if row.rollout_group == "probe")
-    told: dict[str, Any] = {"subject": first.id, "outcome": first.outcome, "reward": first.reward, "reason": "", "gate": "verifier"}
-    other = Reverification.model_validate(told | {"judged_at": "2026-11-21T00:00:00+00:00", "verifier_version": "another"})
-    lake.put(Reverification, [other], "rescore-0", Stamp("r1", "rescore", "", 0, 1, "0", other.judged_at))
+    told: dict[str, Any] = {
+        "subject": first.id,
+        "outcome": first.outcome,
+        "reward": first.reward,
+        "reason": "",
+        "gate": "verifier",
+    }
+    other = Reverification.model_validate(
+        told | {"judged_at": "2026-11-21T00:00:00+00:00", "verifier_version": "another"}
+    )
+    lake.put(
+        Reverification, [other], "rescore-0", Stamp("r1", "rescore", "", 0, 1, "0", other.judged_at)
+    )
     refused = str(ask(copied, "r1", "--exporter", "rl").exception)
     assert "1 of another" in refused
     assert first.verifier_version in refused
@@ -132,7 +199,9 @@ def test_attempts_judged_by_two_versions_are_refused_until_they_are_judged_again
     done = ask(copied, "r1", "--exporter", "rl", "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.exception
     attempts = [one for row in read_lines(tmp_path / "out/rl") for one in row["attempts"]]
-    assert {(one["termination"], one["mask"], one["group"]) for one in attempts} == {("done", "", "probe")}
+    assert {(one["termination"], one["mask"], one["group"]) for one in attempts} == {
+        ("done", "", "probe")
+    }
     assert {one["attempt"] for one in attempts} == {0, 1}
 
 
@@ -145,13 +214,28 @@ def read_rate(surroundings: dict[str, str], policy: str) -> dict[str, float]:
     return {scenario: sum(passed) / len(passed) for scenario, passed in counted.items()}
 
 
-def test_scenarios_are_selected_by_what_a_policy_passes_and_every_form_says_so(finished: dict[str, str], tmp_path: Path) -> None:
+def test_scenarios_are_selected_by_what_a_policy_passes_and_every_form_says_so(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     rates = read_rate(finished, "reference")
     assert set(rates.values()) == {1.0}
-    done = ask(finished, "r1", "--for-policy", "reference", "--band", "0.5,1", "--out", str(tmp_path / "all"))
+    done = ask(
+        finished,
+        "r1",
+        "--for-policy",
+        "reference",
+        "--band",
+        "0.5,1",
+        "--out",
+        str(tmp_path / "all"),
+    )
     assert done.exit_code == 0, done.stderr
     told = {"policy": "reference", "pass_rate": [0.5, 1.0]}
-    manifests = [path for path in (tmp_path / "all").rglob("*.json") if path.name in ("manifest.json", "provenance.json")]
+    manifests = [
+        path
+        for path in (tmp_path / "all").rglob("*.json")
+        if path.name in ("manifest.json", "provenance.json")
+    ]
     tiers = {path.parent.name: json.loads(path.read_bytes()).get("tiers") for path in manifests}
     assert {"sft", "rl", "preferences", "dataset"} & set(tiers) >= {"sft", "rl", "dataset"}
     assert all(said["selected"] == told for said in tiers.values() if said is not None), tiers
@@ -163,19 +247,36 @@ def test_scenarios_are_selected_by_what_a_policy_passes_and_every_form_says_so(f
     assert "selected" not in json.loads((tmp_path / "plain/rl/manifest.json").read_bytes())["tiers"]
 
 
-def test_a_band_leaves_the_others_at_home_and_says_which(finished: dict[str, str], tmp_path: Path) -> None:
+def test_a_band_leaves_the_others_at_home_and_says_which(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     rates = read_rate(finished, "careless")
     assert rates
     least = min(rates.values())
-    done = ask(finished, "r1", "--exporter", "rl", "--band", f"{least},{least}", "--out", str(tmp_path / "least"))
+    done = ask(
+        finished,
+        "r1",
+        "--exporter",
+        "rl",
+        "--band",
+        f"{least},{least}",
+        "--out",
+        str(tmp_path / "least"),
+    )
     kept = {row["scenario"] for row in read_lines(tmp_path / "least/rl")}
     assert kept == {scenario for scenario, rate in rates.items() if rate == least}
     assert ("outside the band" in done.stderr) == (len(kept) < len(rates))
-    assert "passes no scenario in the band" in str(ask(finished, "r1", "--for-policy", "reference").exception), "it always passes"
+    assert "passes no scenario in the band" in str(
+        ask(finished, "r1", "--for-policy", "reference").exception
+    ), "it always passes"
 
 
 def read_lines(folder: Path) -> list[Any]:
-    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+    return [
+        json.loads(line)
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,29 +284,62 @@ def read_lines(folder: Path) -> list[Any]:
     [
         pytest.param(["r1", "--band", "0.1"], "written LEAST,MOST", id="band"),
         pytest.param(["r1", "--band", "0.9,0.1"], "the least first", id="turned band"),
-        pytest.param(["r1", "--for-policy", "nobody"], "'nobody' was judged in r1. Those that did: careless", id="policy"),
-        pytest.param(["r1", "--exporter", "csv"], "no exporter 'csv'. Known: sft, rl", id="exporter"),
+        pytest.param(
+            ["r1", "--for-policy", "nobody"],
+            "'nobody' was judged in r1. Those that did: careless",
+            id="policy",
+        ),
+        pytest.param(
+            ["r1", "--exporter", "csv"], "no exporter 'csv'. Known: sft, rl", id="exporter"
+        ),
         pytest.param(["r1", "--for", "tinker"], "no consumer 'tinker'. Known: ", id="consumer"),
         pytest.param(["r1", "--split", "dev"], "no split 'dev'. Known: train", id="split"),
-        pytest.param(["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"),
+        pytest.param(
+            ["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"
+        ),
         pytest.param(["r1", "--tokenizer", "/nowhere"], "is no tokenizer folder", id="tokenizer"),
-        pytest.param(["r1", "--tokenizer", "/nowhere", "--template-args", "[]"], "is a JSON object", id="variables"),
+        pytest.param(
+            ["r1", "--tokenizer", "/nowhere", "--template-args", "[]"],
+            "is a JSON object",
+            id="variables",
+        ),
         pytest.param(["r9"], "No run r9", id="run"),
         pytest.param(["begun"], "has not come to scenarios-build yet", id="begun"),
-        pytest.param(["r1", "--exporter", "sft", "--split", "validation", "--split", "test"], "kept nothing of split", id="empty"),
+        pytest.param(
+            ["r1", "--exporter", "sft", "--split", "validation", "--split", "test"],
+            "kept nothing of split",
+            id="empty",
+        ),
     ],
 )
-def test_what_cannot_be_exported_is_told(finished: dict[str, str], words: list[str], complaint: str) -> None:
+def test_what_cannot_be_exported_is_told(
+    finished: dict[str, str], words: list[str], complaint: str
+) -> None:
     start_run(Home.read(finished), "begun")
     assert complaint in str(ask(finished, *words).exception)
 
 
-def test_a_night_that_is_not_as_expected_is_exported_once_it_is_accepted(finished: dict[str, str]) -> None:
+def test_a_night_that_is_not_as_expected_is_exported_once_it_is_accepted(
+    finished: dict[str, str],
+) -> None:
     lake = Lake(finished["ENVMILL_LAKE"])
-    judged: list[dict[str, str]] = [{"x.y": "odd"}, {}, {"a.b": "strange"}]  # the latest judgement counts
+    judged: list[dict[str, str]] = [
+        {"x.y": "odd"},
+        {},
+        {"a.b": "strange"},
+    ]  # the latest judgement counts
     for number, broken in enumerate(judged):
-        row = Evidence(gate="night", subject="run:r1", finding={"family": "f", "means": {}, "bounds": {}, "broken": dict(broken)})
-        lake.put(Evidence, [row], f"night-{row.id}", Stamp("r1", "night", "", 0, 1, "0", f"2026-11-21T00:00:0{number}+00:00"))
+        row = Evidence(
+            gate="night",
+            subject="run:r1",
+            finding={"family": "f", "means": {}, "bounds": {}, "broken": dict(broken)},
+        )
+        lake.put(
+            Evidence,
+            [row],
+            f"night-{row.id}",
+            Stamp("r1", "night", "", 0, 1, "0", f"2026-11-21T00:00:0{number}+00:00"),
+        )
         assert (ask(finished, "r1", "--exporter", "sft").exit_code == 0) == (not broken)
     refused = ask(finished, "r1", "--exporter", "sft")
     assert "a.b: strange" in str(refused.exception)
@@ -213,8 +347,13 @@ def test_a_night_that_is_not_as_expected_is_exported_once_it_is_accepted(finishe
     review = ["review", "r1", "--by", "me"]
     silent = CliRunner(env=finished).invoke(make_app(), [*review, "--accept"])
     assert "--note" in str(silent.exception)
-    for words, exported in ([*review, "--reject", "--note", "no"], False), ([*review, "--accept", "--note", "a new prompt"], True):
+    for words, exported in (
+        ([*review, "--reject", "--note", "no"], False),
+        ([*review, "--accept", "--note", "a new prompt"], True),
+    ):
         assert CliRunner(env=finished).invoke(make_app(), words).exit_code == 0
         assert (ask(finished, "r1", "--exporter", "sft").exit_code == 0) is exported
-    locked = CliRunner(env=finished).invoke(make_app(), [*review, "--accept", "--note", "x", "--lock", "a rule"])
+    locked = CliRunner(env=finished).invoke(
+        make_app(), [*review, "--accept", "--note", "x", "--lock", "a rule"]
+    )
     assert "is a run" in str(locked.exception)

@@ -11,8 +11,23 @@ from websockets.sync.client import connect
 from flows.local.guard import COOKIE_SECONDS, LINK_SECONDS, LINKS, Message, ServerGuard
 from tests.cli.guarded import AUTH, BEARER, Guarded, Reached, guard
 
-SOCKETS = ("/api/events/in", "/api/events/out", "/api/logs/out", "/api/task_runs/subscriptions/scheduled")
-PATHS = ("/", "/api/health", "/api/ready", "/api/admin/version", "/ui-settings", "/docs", "/openapi.json", "/assets/index.js", "/v2")
+SOCKETS = (
+    "/api/events/in",
+    "/api/events/out",
+    "/api/logs/out",
+    "/api/task_runs/subscriptions/scheduled",
+)
+PATHS = (
+    "/",
+    "/api/health",
+    "/api/ready",
+    "/api/admin/version",
+    "/ui-settings",
+    "/docs",
+    "/openapi.json",
+    "/assets/index.js",
+    "/v2",
+)
 
 
 @pytest.fixture
@@ -41,10 +56,16 @@ def test_a_socket_asks_for_a_credential(guarded: Guarded, path: str) -> None:
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
 def test_a_foreign_page_opens_no_socket_even_with_the_cookie(guarded: Guarded, origin: str) -> None:
     cookie = {"Cookie": guarded.log_in()["Cookie"]}
-    with pytest.raises(InvalidStatus, match="403"), connect(f"ws://127.0.0.1:{guarded.port}/api/events/out", additional_headers=cookie):
+    with (
+        pytest.raises(InvalidStatus, match="403"),
+        connect(f"ws://127.0.0.1:{guarded.port}/api/events/out", additional_headers=cookie),
+    ):
         pass  # no browser sends a cookie with a socket and no origin
     foreign: Any = {"additional_headers": cookie, "origin": origin}
-    with pytest.raises(InvalidStatus, match="403"), connect(f"ws://127.0.0.1:{guarded.port}/api/events/out", **foreign):
+    with (
+        pytest.raises(InvalidStatus, match="403"),
+        connect(f"ws://127.0.0.1:{guarded.port}/api/events/out", **foreign),
+    ):
         pass
     own: Any = {"additional_headers": cookie, "origin": guarded.url}
     with connect(f"ws://127.0.0.1:{guarded.port}/api/events/out", **own) as socket:
@@ -52,17 +73,31 @@ def test_a_foreign_page_opens_no_socket_even_with_the_cookie(guarded: Guarded, o
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example@127.0.0.1", "127.0.0.1@evil.example", "127.0.0.2", ""]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example@127.0.0.1",
+        "127.0.0.1@evil.example",
+        "127.0.0.2",
+        "",
+    ],
 )
 def test_a_foreign_host_is_refused_with_any_credential(guarded: Guarded, host: str) -> None:
     assert guarded.ask("GET", "/api/health", {**BEARER, "Host": host}).status in (400, 421)
-    assert guarded.ask("GET", "/api/health", {**guarded.log_in(), "Host": host}).status in (400, 421)
+    assert guarded.ask("GET", "/api/health", {**guarded.log_in(), "Host": host}).status in (
+        400,
+        421,
+    )
     assert guarded.reached.asked == []
 
 
 @pytest.mark.parametrize("host", ["localhost:4270", "LOCALHOST", "[::1]:8080", "127.0.0.1"])
 def test_a_forwarded_port_is_no_foreign_host(guarded: Guarded, host: str) -> None:
-    assert guarded.ask("GET", "/", {**BEARER, "Host": host, "Origin": f"http://{host.lower()}"}).status == 200
+    assert (
+        guarded.ask("GET", "/", {**BEARER, "Host": host, "Origin": f"http://{host.lower()}"}).status
+        == 200
+    )
 
 
 SMUGGLED = {
@@ -96,45 +131,78 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("headers", HIDDEN.values(), ids=HIDDEN)
-def test_a_request_hidden_in_another_does_not_use_its_credential(guarded: Guarded, headers: str) -> None:
-    first = (
-        f"POST /api/first HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {BEARER['Authorization']}\n{headers.format(length=len(WITHOUT) + 3)}"
-    )
+def test_a_request_hidden_in_another_does_not_use_its_credential(
+    guarded: Guarded, headers: str
+) -> None:
+    first = f"POST /api/first HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {BEARER['Authorization']}\n{headers.format(length=len(WITHOUT) + 3)}"
     guarded.send(first + WITHOUT)
     assert guarded.ask("GET", "/api/after", BEARER).status == 200, "the server goes on"
     assert set(guarded.reached.asked) <= {"POST /api/first", "GET /api/after"}
 
 
-@pytest.mark.parametrize("host", ["Host: 127.0.0.1\n evil.example", "Host: evil.example\n 127.0.0.1", "Host : 127.0.0.1"])
+@pytest.mark.parametrize(
+    "host", ["Host: 127.0.0.1\n evil.example", "Host: evil.example\n 127.0.0.1", "Host : 127.0.0.1"]
+)
 def test_a_host_on_two_lines_is_refused(guarded: Guarded, host: str) -> None:
-    line = guarded.send(f"GET /api/health HTTP/1.1\n{host}\nAuthorization: {BEARER['Authorization']}\n\n")
+    line = guarded.send(
+        f"GET /api/health HTTP/1.1\n{host}\nAuthorization: {BEARER['Authorization']}\n\n"
+    )
     assert line.split()[1] in ("400", "421")
     assert guarded.reached.asked == []
 
 
-@pytest.mark.parametrize("given", ["{known}, {known}", "{known} {known}", "{known},Basic eDp5", "Basic eDp5, {known}"])
+@pytest.mark.parametrize(
+    "given", ["{known}, {known}", "{known} {known}", "{known},Basic eDp5", "Basic eDp5, {known}"]
+)
 def test_two_credentials_in_one_header_are_none(guarded: Guarded, given: str) -> None:
-    assert guarded.ask("GET", "/api/health", {"Authorization": given.format(known=BEARER["Authorization"])}).status == 401
+    assert (
+        guarded.ask(
+            "GET", "/api/health", {"Authorization": given.format(known=BEARER["Authorization"])}
+        ).status
+        == 401
+    )
     assert guarded.reached.asked == []
 
 
 @pytest.mark.parametrize(
-    "path", ["//api/events/out", "/api/events/out?Authorization={known}", "/api/events/out?token={known}", "/api//logs/out"]
+    "path",
+    [
+        "//api/events/out",
+        "/api/events/out?Authorization={known}",
+        "/api/events/out?token={known}",
+        "/api//logs/out",
+    ],
 )
 @pytest.mark.parametrize("protocols", [[], ["prefect"], ["Authorization", "basic"]])
-def test_a_socket_shows_its_credential_in_the_header_alone(guarded: Guarded, path: str, protocols: list[str]) -> None:
+def test_a_socket_shows_its_credential_in_the_header_alone(
+    guarded: Guarded, path: str, protocols: list[str]
+) -> None:
     known = BEARER["Authorization"].replace(" ", "%20")
     offered: Any = {"subprotocols": protocols or None}
-    with pytest.raises(InvalidStatus, match="403"), connect(f"ws://127.0.0.1:{guarded.port}{path.format(known=known)}", **offered):
+    with (
+        pytest.raises(InvalidStatus, match="403"),
+        connect(f"ws://127.0.0.1:{guarded.port}{path.format(known=known)}", **offered),
+    ):
         pass
     assert guarded.reached.asked == []
 
 
 @pytest.mark.parametrize(
-    "path", ["/envmill/login/", "/envmill//login", "/ENVMILL/LOGIN", "/envmill/%6cogin", "/envmill/login;x", "/envmill/links", "/envmill/"]
+    "path",
+    [
+        "/envmill/login/",
+        "/envmill//login",
+        "/ENVMILL/LOGIN",
+        "/envmill/%6cogin",
+        "/envmill/login;x",
+        "/envmill/links",
+        "/envmill/",
+    ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT"])
-def test_no_spelling_of_the_login_lets_a_stranger_in(guarded: Guarded, method: str, path: str) -> None:
+def test_no_spelling_of_the_login_lets_a_stranger_in(
+    guarded: Guarded, method: str, path: str
+) -> None:
     answer = guarded.ask(method, f"{path}?token=")
     assert answer.status in (401, 403)
     assert answer.headers["Set-Cookie"] is None
@@ -164,9 +232,17 @@ async def test_two_hosts_are_refused_where_the_server_lets_them_through() -> Non
         return {}
 
     headers = [(name.lower().encode(), value.encode()) for name, value in BEARER.items()]
-    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"127.0.0.1"), *headers]}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), *headers],
+    }
     await ServerGuard(Reached(), AUTH)(scope, receive, send)
-    await ServerGuard(Reached(), AUTH)({**scope, "headers": [*scope["headers"], (b"host", b"evil.example")]}, receive, send)
+    await ServerGuard(Reached(), AUTH)(
+        {**scope, "headers": [*scope["headers"], (b"host", b"evil.example")]}, receive, send
+    )
     assert [message["status"] for message in sent if "status" in message] == [200, 421]
 
 
@@ -175,22 +251,48 @@ def basic(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "Basic", "Basic !", basic(""), basic(":"), basic(AUTH[:-1]), basic(f"{AUTH}x"), f"Bearer {AUTH}", "é"]
+    "given",
+    [
+        "",
+        "Basic",
+        "Basic !",
+        basic(""),
+        basic(":"),
+        basic(AUTH[:-1]),
+        basic(f"{AUTH}x"),
+        f"Bearer {AUTH}",
+        "é",
+    ],
 )
 def test_a_wrong_credential_is_refused(guarded: Guarded, given: str) -> None:
     assert guarded.ask("GET", "/api/health", {"Authorization": given}).status == 401
-    assert guarded.ask("GET", "/api/health", {**guarded.log_in(), "Authorization": given}).status == 401
+    assert (
+        guarded.ask("GET", "/api/health", {**guarded.log_in(), "Authorization": given}).status
+        == 401
+    )
     assert guarded.reached.asked == []
 
 
 def test_a_request_that_needs_no_preflight_is_refused(guarded: Guarded) -> None:
     """A page sends it with `no-cors` and a body without a type; with a login in the browser its cookie goes along to another port."""
     cookie = {"Cookie": guarded.log_in()["Cookie"]}
-    for origin in ({"Origin": "http://evil.example"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "null"}, {}):
+    for origin in (
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "null"},
+        {},
+    ):
         for known in ({}, cookie, *([BEARER] if origin else [])):
-            assert guarded.ask("POST", "/api/deployments/x/create_flow_run", {**origin, **known}, "{}").status in (401, 403)
+            assert guarded.ask(
+                "POST", "/api/deployments/x/create_flow_run", {**origin, **known}, "{}"
+            ).status in (401, 403)
     assert guarded.reached.asked == []
-    assert guarded.ask("POST", "/api/deployments/x/create_flow_run", {**cookie, "Origin": guarded.url}, "{}").status == 200
+    assert (
+        guarded.ask(
+            "POST", "/api/deployments/x/create_flow_run", {**cookie, "Origin": guarded.url}, "{}"
+        ).status
+        == 200
+    )
 
 
 @pytest.mark.parametrize("site", ["same-site", "cross-site"])
@@ -199,12 +301,21 @@ def test_a_page_on_another_port_reads_nothing_by_the_cookie(guarded: Guarded, si
     cookie = guarded.log_in() | {"Sec-Fetch-Site": site}
     for kind in ("empty", "script", "iframe", "image"):
         assert guarded.ask("GET", "/api/flows", {**cookie, "Sec-Fetch-Dest": kind}).status == 403
-    assert guarded.ask("GET", "/", {**cookie, "Sec-Fetch-Dest": "document"}).status == 200, "a link to the page"
+    assert guarded.ask("GET", "/", {**cookie, "Sec-Fetch-Dest": "document"}).status == 200, (
+        "a link to the page"
+    )
 
 
 def test_no_page_is_framed_and_no_address_is_handed_on(guarded: Guarded) -> None:
-    for answer in (guarded.ask("GET", "/", BEARER), guarded.ask("GET", guarded.make_link()), guarded.ask("GET", "/")):
-        assert (answer.headers["X-Frame-Options"], answer.headers["Referrer-Policy"]) == ("DENY", "no-referrer")
+    for answer in (
+        guarded.ask("GET", "/", BEARER),
+        guarded.ask("GET", guarded.make_link()),
+        guarded.ask("GET", "/"),
+    ):
+        assert (answer.headers["X-Frame-Options"], answer.headers["Referrer-Policy"]) == (
+            "DENY",
+            "no-referrer",
+        )
 
 
 def test_a_link_logs_in_once(guarded: Guarded) -> None:
@@ -246,7 +357,10 @@ def test_a_guessed_link_or_a_changed_cookie_is_refused(guarded: Guarded) -> None
         f"²³.{signature}",
         "é.é",
     ):
-        assert guarded.ask("GET", "/", {"Cookie": f"{name}={wrong}".encode().decode("latin-1")}).status == 401, wrong
+        assert (
+            guarded.ask("GET", "/", {"Cookie": f"{name}={wrong}".encode().decode("latin-1")}).status
+            == 401
+        ), wrong
     assert guarded.reached.asked == []
 
 
@@ -258,13 +372,25 @@ def test_only_the_secret_makes_links(guarded: Guarded) -> None:
 
 def test_a_proxy_of_the_operators_is_known_by_its_whole_origin() -> None:
     with guard("https://mill.example") as guarded:
-        assert guarded.ask("GET", "/", {**BEARER, "Host": "mill.example", "Origin": "https://mill.example"}).status == 200
-        assert guarded.ask("GET", "/", {**BEARER, "Host": "mill.example", "Origin": "http://mill.example"}).status == 403
+        assert (
+            guarded.ask(
+                "GET", "/", {**BEARER, "Host": "mill.example", "Origin": "https://mill.example"}
+            ).status
+            == 200
+        )
+        assert (
+            guarded.ask(
+                "GET", "/", {**BEARER, "Host": "mill.example", "Origin": "http://mill.example"}
+            ).status
+            == 403
+        )
         assert guarded.ask("GET", "/", {**BEARER, "Host": "other.example"}).status == 421
         assert guarded.ask("GET", "/", {**BEARER, "Origin": "https://mill.example"}).status == 403
 
 
-@pytest.mark.parametrize(("host", "secure"), [("mill.example", True), ("lab:8080", False), ("127.0.0.1", False)])
+@pytest.mark.parametrize(
+    ("host", "secure"), [("mill.example", True), ("lab:8080", False), ("127.0.0.1", False)]
+)
 def test_a_cookie_is_bound_to_tls_where_the_proxy_adds_it(host: str, secure: bool) -> None:
     """Else any page that is fetched by http from that name carries it in the open."""
     with guard("https://mill.example", "http://lab:8080") as guarded:

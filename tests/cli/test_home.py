@@ -22,7 +22,13 @@ def read_home(folder: Path, **environ: str) -> Home:
 
 
 def test_the_users_prefect_is_not_ours(tmp_path: Path) -> None:
-    home = read_home(tmp_path, PREFECT_API_URL="https://elsewhere", PREFECT_PROFILE="cloud", PREFECT_LOGGING_LEVEL="DEBUG", PATH="/bin")
+    home = read_home(
+        tmp_path,
+        PREFECT_API_URL="https://elsewhere",
+        PREFECT_PROFILE="cloud",
+        PREFECT_LOGGING_LEVEL="DEBUG",
+        PATH="/bin",
+    )
     environ = home.child_environ("http://127.0.0.1:1")
     assert environ["PREFECT_API_URL"] == "http://127.0.0.1:1/api"
     assert environ["PREFECT_HOME"] == str(tmp_path / "prefect")
@@ -30,16 +36,22 @@ def test_the_users_prefect_is_not_ours(tmp_path: Path) -> None:
     assert environ["PATH"] == "/bin"
 
 
-def test_settings_reach_children_as_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_reach_children_as_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    environ = read_home(Path("here"), ENVMILL_LAKE="lake", ENVMILL_AUTHOR_URL="http://127.0.0.1:9").child_environ("")
+    environ = read_home(
+        Path("here"), ENVMILL_LAKE="lake", ENVMILL_AUTHOR_URL="http://127.0.0.1:9"
+    ).child_environ("")
     assert environ["ENVMILL_HOME"] == str(tmp_path / "here")
     assert environ["ENVMILL_LAKE"] == str(tmp_path / "lake")
     assert environ["ENVMILL_AUTHOR_URL"] == "http://127.0.0.1:9"
 
 
 def test_loopback_goes_past_the_users_proxy(tmp_path: Path) -> None:
-    environ = read_home(tmp_path, HTTP_PROXY="http://proxy:3128", NO_PROXY="corp.example").child_environ("")
+    environ = read_home(
+        tmp_path, HTTP_PROXY="http://proxy:3128", NO_PROXY="corp.example"
+    ).child_environ("")
     assert environ["NO_PROXY"] == "corp.example,127.0.0.1,localhost"
 
 
@@ -62,13 +74,20 @@ def test_a_remembered_port_that_was_lost_is_replaced(tmp_path: Path, stranger: i
 
 
 def test_two_homes_claim_two_ports(tmp_path: Path) -> None:
-    with read_home(tmp_path / "a").claim_port() as one, read_home(tmp_path / "b").claim_port() as other:
+    with (
+        read_home(tmp_path / "a").claim_port() as one,
+        read_home(tmp_path / "b").claim_port() as other,
+    ):
         assert one.getsockname() != other.getsockname()
 
 
 def test_starting_and_stopping_take_turns(tmp_path: Path) -> None:
     home = read_home(tmp_path)
-    with home.lock(), pytest.raises(EnvMillError, match="Another `envmill up`"), home.lock(seconds=0):
+    with (
+        home.lock(),
+        pytest.raises(EnvMillError, match="Another `envmill up`"),
+        home.lock(seconds=0),
+    ):
         pass
     with home.lock(seconds=0):
         pass

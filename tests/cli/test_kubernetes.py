@@ -15,12 +15,18 @@ Manifest = dict[str, Any]
 
 
 def read_manifests() -> list[Manifest]:
-    return [one for path in sorted(FOLDER.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())]
+    return [
+        one
+        for path in sorted(FOLDER.glob("*.yaml"))
+        for one in yaml.safe_load_all(path.read_text())
+    ]
 
 
 MANIFESTS = read_manifests()
 WORKLOADS = [one for one in MANIFESTS if one["kind"] in ("Deployment", "StatefulSet")]
-by_name = pytest.mark.parametrize("workload", WORKLOADS, ids=[one["metadata"]["name"] for one in WORKLOADS])
+by_name = pytest.mark.parametrize(
+    "workload", WORKLOADS, ids=[one["metadata"]["name"] for one in WORKLOADS]
+)
 
 
 def find(kind: str) -> dict[str, Manifest]:
@@ -35,7 +41,9 @@ def list_environment(workload: Manifest) -> Iterator[tuple[str, Any]]:
 
 def test_everything_lies_in_one_namespace() -> None:
     (namespace,) = find("Namespace")
-    assert {one["metadata"]["namespace"] for one in MANIFESTS if one["kind"] != "Namespace"} == {namespace}
+    assert {one["metadata"]["namespace"] for one in MANIFESTS if one["kind"] != "Namespace"} == {
+        namespace
+    }
 
 
 @by_name
@@ -79,7 +87,11 @@ def test_labels_claims_and_mounts_agree(workload: Manifest) -> None:
     spec, pod = workload["spec"], workload["spec"]["template"]["spec"]
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
     own = {one["metadata"]["name"] for one in spec.get("volumeClaimTemplates", [])}
-    claimed = {one["persistentVolumeClaim"]["claimName"] for one in pod["volumes"] if "persistentVolumeClaim" in one}
+    claimed = {
+        one["persistentVolumeClaim"]["claimName"]
+        for one in pod["volumes"]
+        if "persistentVolumeClaim" in one
+    }
     assert claimed <= set(find("PersistentVolumeClaim"))
     known = own | {one["name"] for one in pod["volumes"]}
     for container in pod["containers"]:
@@ -93,7 +105,9 @@ def test_services_and_network_policies_mean_pods_that_are_there() -> None:
     for service in find("Service").values():
         assert service["spec"]["selector"] in labels
     policies = find("NetworkPolicy").values()
-    assert sorted(one["spec"]["podSelector"]["matchLabels"]["app"] for one in policies) == sorted(one["app"] for one in labels)
+    assert sorted(one["spec"]["podSelector"]["matchLabels"]["app"] for one in policies) == sorted(
+        one["app"] for one in labels
+    )
     for policy in policies:
         for rule in policy["spec"]["ingress"]:
             assert all(source["podSelector"]["matchLabels"] in labels for source in rule["from"])
@@ -112,7 +126,8 @@ def test_our_own_pods_get_settings_that_can_be_read(name: str, tmp_path: Path) -
     secrets = {name: one["stringData"] for name, one in find("Secret").items()}
     (workload,) = (one for one in WORKLOADS if one["metadata"]["name"] == name)
     environ = {
-        name: value if isinstance(value, str) else secrets[value["name"]][value["key"]] for name, value in list_environment(workload)
+        name: value if isinstance(value, str) else secrets[value["name"]][value["key"]]
+        for name, value in list_environment(workload)
     }
     settings = Settings.read({"ENVMILL_HOME": str(tmp_path), **environ})
     assert settings.lake == "s3://CHANGE/lake"

@@ -29,7 +29,11 @@ def full(home: Home) -> Home:
 
 
 def invoke(home: Home, *arguments: str) -> Result:
-    environ = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    environ = {
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_PORT": "0",
+    }
     result = CliRunner().invoke(make_app(), arguments, env=environ)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -45,7 +49,9 @@ def test_tables_are_counted(full: Home) -> None:
     assert list(told) == ["table", *TABLES]
     assert told["rollouts"][:3] == ["19", "1", "2"]
     assert told["seeds"][:4] == ["0", "0", "0", "0"]
-    assert int(told["attrition"][3]) == sum(path.stat().st_size for path in (Path(full.settings.lake) / "attrition").rglob("*.parquet"))
+    assert int(told["attrition"][3]) == sum(
+        path.stat().st_size for path in (Path(full.settings.lake) / "attrition").rglob("*.parquet")
+    )
 
 
 def test_a_table_tells_its_columns(full: Home) -> None:
@@ -59,7 +65,10 @@ def test_a_table_tells_its_columns(full: Home) -> None:
 
 def test_tables_as_json_schema(full: Home) -> None:
     assert json.loads(invoke(full, "tables", "--json-schema").stdout).keys() == TABLES.keys()
-    assert json.loads(invoke(full, "tables", "attrition", "--json-schema").stdout) == Attrition.model_json_schema()
+    assert (
+        json.loads(invoke(full, "tables", "attrition", "--json-schema").stdout)
+        == Attrition.model_json_schema()
+    )
 
 
 def test_views_tell_what_they_say(full: Home) -> None:
@@ -76,12 +85,17 @@ def test_funnel_and_failures_take_the_run_that_is_meant(full: Home) -> None:
 
 def test_cost_tells_steps_and_kept_items(full: Home) -> None:
     told = invoke(full, "cost", FIRST).stdout
-    assert "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\t0\t0\t0.0\n" in told
+    assert (
+        "\nenvscaler\tenvironments-generate\t2\t0\t0\t0\t160\t0\t40\t0\t0.2\t0.04\t0\t0\t0\t0.0\n"
+        in told
+    )
     assert "\nauthor\toffline\tauthor\t\t2\t" in told
     assert "\nblueprint\t2\t" in told
     assert re.search(r"environment\tenvscaler\ttool_lending\t1\t400\t0.08\t0\t", told)
     second = invoke(full, "cost").stdout
-    assert re.search(r"environment\tenvscaler\ttool_lending\t0\t340\t\t1\t\t\t$", second, re.MULTILINE)
+    assert re.search(
+        r"environment\tenvscaler\ttool_lending\t0\t340\t\t1\t\t\t$", second, re.MULTILINE
+    )
 
 
 def test_show_tells_a_record_from_its_origin_to_its_fate(full: Home) -> None:
@@ -99,7 +113,11 @@ def test_show_tells_a_record_from_its_origin_to_its_fate(full: Home) -> None:
 
 def test_show_knows_a_record_of_every_table(home: Home) -> None:
     make_line().write(Lake(home.settings.lake), "r1")
-    found = dict(ask(home, " union all ".join(f"select '{table}', min(id) from {table}" for table in TABLES))[1])
+    found = dict(
+        ask(
+            home, " union all ".join(f"select '{table}', min(id) from {table}" for table in TABLES)
+        )[1]
+    )
     assert all(found.values()), found
     for table, id in found.items():
         assert invoke(home, "show", id).stdout.startswith(f"{table} {id}\nrun r1\n")
@@ -110,7 +128,9 @@ def test_show_tells_of_a_row_that_was_set_aside(full: Home) -> None:
     set_aside(Lake(full.settings.lake), FIRST, "environments", SHED.id)
     told = invoke(full, "show", SHED.id).stdout
     assert told.startswith("quarantine qua_")
-    assert f"table_name: environments\nrow: {SHED.id}\npromise: licence_said\ndetail: by hand" in told
+    assert (
+        f"table_name: environments\nrow: {SHED.id}\npromise: licence_said\ndetail: by hand" in told
+    )
 
 
 def test_show_as_json_is_the_record(full: Home) -> None:
@@ -128,17 +148,27 @@ def test_compact_tells_what_it_did(full: Home) -> None:
 def test_compact_keeps_the_views_for_a_shell(full: Home) -> None:
     assert invoke(full, "compact", FIRST).exit_code == 0
     kept = Path(full.settings.lake) / "views.sql"
-    assert kept.read_text(encoding="utf-8") == invoke(full, "views", "--sql").stdout.removesuffix("\n")
+    assert kept.read_text(encoding="utf-8") == invoke(full, "views", "--sql").stdout.removesuffix(
+        "\n"
+    )
     assert list(kept.parent.glob(".views-*")) == []
     assert lines(full, "tables")
 
 
-def test_doctor_names_rollups_that_no_longer_hold(full: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_rollups_that_no_longer_hold(
+    full: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     invoke(full, "compact", FIRST)
-    assert re.search(r"^ok +rollups +of 0 runs no longer hold$", invoke(full, "doctor").stdout, re.MULTILINE)
+    assert re.search(
+        r"^ok +rollups +of 0 runs no longer hold$", invoke(full, "doctor").stdout, re.MULTILINE
+    )
     monkeypatch.setitem(VIEWS, "runs", replace(VIEWS["runs"], sql=f"{VIEWS['runs'].sql} "))
     told = invoke(full, "doctor").stdout
-    assert re.search(rf"^ok +rollups +of 1 runs no longer hold \({FIRST}\)\n +→ .*`envmill compact`", told, re.MULTILINE)
+    assert re.search(
+        rf"^ok +rollups +of 1 runs no longer hold \({FIRST}\)\n +→ .*`envmill compact`",
+        told,
+        re.MULTILINE,
+    )
 
 
 def test_doctor_examines_everything(home: Home) -> None:
@@ -150,11 +180,17 @@ def test_doctor_examines_everything(home: Home) -> None:
     assert done.exit_code == any(state == "short" for state, _ in told)
 
 
-def test_doctor_tells_layers_latency_and_the_mend_for_what_lacks(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_tells_layers_latency_and_the_mend_for_what_lacks(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def try_jail(_: Home) -> tuple[dict[str, bool], float]:
         return {"cgroups": False, "seccomp": True, "landlock": False}, 12.3e-6
 
-    assert re.search(r"^ok     jail +layers: .*; a call takes \d+ µs$", invoke(home, "doctor").stdout, re.MULTILINE)
+    assert re.search(
+        r"^ok     jail +layers: .*; a call takes \d+ µs$",
+        invoke(home, "doctor").stdout,
+        re.MULTILINE,
+    )
     monkeypatch.setattr(examination, "_try_jail", try_jail)
     told = invoke(home, "doctor").stdout
     assert "layers: seccomp; without cgroups, landlock; a call takes 12 µs" in told
@@ -162,9 +198,15 @@ def test_doctor_tells_layers_latency_and_the_mend_for_what_lacks(home: Home, mon
     assert "landlock: Use Linux 5.13" in told
 
 
-def test_trust_and_diagnosis_may_be_said_on_the_command_line(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trust_and_diagnosis_may_be_said_on_the_command_line(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[Home] = []
-    monkeypatch.setattr(examination, "CHECKS", {"python": lambda home: seen.append(home) or CheckResult("python", True, "")})
+    monkeypatch.setattr(
+        examination,
+        "CHECKS",
+        {"python": lambda home: seen.append(home) or CheckResult("python", True, "")},
+    )
     for flags in ((), ("--trust-generated-code",), ("--diagnose-denials",)):
         invoke(home, *flags, "doctor")
     assert [(one.settings.trust_generated_code, one.settings.diagnose_denials) for one in seen] == [
@@ -176,7 +218,9 @@ def test_trust_and_diagnosis_may_be_said_on_the_command_line(home: Home, monkeyp
     assert seen[1].child_environ("http://127.0.0.1:1")["ENVMILL_TRUST_GENERATED_CODE"] == "1"
 
 
-def test_doctor_names_what_is_short_and_its_mend(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_what_is_short_and_its_mend(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def collapse(_: Home) -> CheckResult:
         raise ZeroDivisionError("oops")
 
@@ -189,12 +233,19 @@ def test_doctor_names_what_is_short_and_its_mend(home: Home, monkeypatch: pytest
 
 
 def test_doctor_names_files_that_count_and_are_gone(full: Home) -> None:
-    assert re.search(r"^ok +files .*all that counts is there", invoke(full, "doctor").stdout, re.MULTILINE)
+    assert re.search(
+        r"^ok +files .*all that counts is there", invoke(full, "doctor").stdout, re.MULTILINE
+    )
     for file in (gone := Lake(full.settings.lake).files("rollouts", FIRST)):
         Path(file).unlink()
     said = invoke(full, "doctor").stdout
-    assert re.search(rf"^short  files +{len(gone)} gone, .*rollouts/run={FIRST}/.*", said, re.MULTILINE)
-    assert re.search(r"→ Restore them from a copy, or delete attrition/\S+ \(its batch is then made again\)", said)
+    assert re.search(
+        rf"^short  files +{len(gone)} gone, .*rollouts/run={FIRST}/.*", said, re.MULTILINE
+    )
+    assert re.search(
+        r"→ Restore them from a copy, or delete attrition/\S+ \(its batch is then made again\)",
+        said,
+    )
 
 
 def test_doctor_sees_a_lake_that_cannot_be_written(home: Home) -> None:

@@ -10,7 +10,15 @@ from flows.cli.live import Pace, draw, lay_out, render_seconds
 Row = tuple[Any, ...]
 
 
-def row(step: str, entered: int, kept: int, dropped: int = 0, error: int = 0, made: int = 0, cost: float | None = 0.0) -> Row:
+def row(
+    step: str,
+    entered: int,
+    kept: int,
+    dropped: int = 0,
+    error: int = 0,
+    made: int = 0,
+    cost: float | None = 0.0,
+) -> Row:
     return (step, entered, kept, dropped, error, made, 0, cost)
 
 
@@ -42,11 +50,22 @@ def test_what_ended_in_error_is_not_done() -> None:
 
 def test_an_unknown_cost_is_no_zero_and_an_unfinished_step_says_of_how_many() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(draw(lay_out([row("environments-generate", 10, 10, cost=None)], 12, 1, Pace(lambda: 0.0)), "night"))
+    console.print(
+        draw(
+            lay_out([row("environments-generate", 10, 10, cost=None)], 12, 1, Pace(lambda: 0.0)),
+            "night",
+        )
+    )
     told = console.export_text()
     assert "10/12" in told
     assert "?" in told
 
 
 def test_seconds_are_spelled_for_people() -> None:
-    assert [render_seconds(one) for one in (None, 0.0, 7.2, 61.0, 3600.0)] == ["", "", "7 s", "1 min 01 s", "60 min 00 s"]
+    assert [render_seconds(one) for one in (None, 0.0, 7.2, 61.0, 3600.0)] == [
+        "",
+        "",
+        "7 s",
+        "1 min 01 s",
+        "60 min 00 s",
+    ]

@@ -32,10 +32,21 @@ from schemas.rollout import Bundle, Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 
-_SMALL: dict[str, Any] = {"environments": 1, "scenarios": 2, "attempts": 2, "keep": 1, "mistakes": 0.0, "search": 20}
+_SMALL: dict[str, Any] = {
+    "environments": 1,
+    "scenarios": 2,
+    "attempts": 2,
+    "keep": 1,
+    "mistakes": 0.0,
+    "search": 20,
+}
 RUNS = {
-    "r1": RunConfig.model_validate(_SMALL | {"seed": 11, "polarities": {"achieve": 1}, "exporters": ("sft",)}),
-    "r2": RunConfig.model_validate(_SMALL | {"seed": 12, "polarities": {"achieve": 1}, "exporters": ("sft",)}),
+    "r1": RunConfig.model_validate(
+        _SMALL | {"seed": 11, "polarities": {"achieve": 1}, "exporters": ("sft",)}
+    ),
+    "r2": RunConfig.model_validate(
+        _SMALL | {"seed": 12, "polarities": {"achieve": 1}, "exporters": ("sft",)}
+    ),
 }
 WALK = """
 import asyncio, sys
@@ -77,9 +88,13 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], Pa
 
 def _kill_on_the_way(surroundings: dict[str, str], lake: Path) -> None:
     words = [sys.executable, "-c", WALK, "r2", RUNS["r2"].model_dump_json()]
-    worker = subprocess.Popen(words, env=os.environ | surroundings, cwd=ROOT, start_new_session=True)
+    worker = subprocess.Popen(
+        words, env=os.environ | surroundings, cwd=ROOT, start_new_session=True
+    )
     ends = time.monotonic() + 60
-    while worker.poll() is None and time.monotonic() < ends and not [*lake.glob("scenarios/run=r2/*")]:
+    while (
+        worker.poll() is None and time.monotonic() < ends and not [*lake.glob("scenarios/run=r2/*")]
+    ):
         time.sleep(0.02)
     os.killpg(worker.pid, signal.SIGKILL)
     worker.wait()
@@ -90,7 +105,11 @@ def ask(surroundings: dict[str, str], *words: str) -> Result:
 
 
 def hash_files(folder: Path) -> dict[str, str]:
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def copy(surroundings: dict[str, str], folder: Path) -> dict[str, str]:
@@ -99,22 +118,44 @@ def copy(surroundings: dict[str, str], folder: Path) -> dict[str, str]:
     return place(folder)
 
 
-def test_a_copy_of_the_lake_elsewhere_gives_the_same_bytes_in_another_process(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
+def test_a_copy_of_the_lake_elsewhere_gives_the_same_bytes_in_another_process(
+    locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
     surroundings, lock = locked
     there = copy(surroundings, tmp_path / "there")
-    assert ask(surroundings, "export", "r1", "r2", "--out", str(tmp_path / "exported")).exit_code == 0
-    words = [sys.executable, "-m", "flows.cli", "rebuild", str(lock), "--out", str(tmp_path / "rebuilt")]
-    done = subprocess.run(words, env=os.environ | there, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (
+        ask(surroundings, "export", "r1", "r2", "--out", str(tmp_path / "exported")).exit_code == 0
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "flows.cli",
+        "rebuild",
+        str(lock),
+        "--out",
+        str(tmp_path / "rebuilt"),
+    ]
+    done = subprocess.run(
+        words, env=os.environ | there, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert hash_files(tmp_path / "rebuilt") == hash_files(tmp_path / "exported")
-    told = {f"{one.name}/{name}": found for one in read_lock(lock).folders for name, found in one.files.items()}
+    told = {
+        f"{one.name}/{name}": found
+        for one in read_lock(lock).folders
+        for name, found in one.files.items()
+    }
     assert hash_files(tmp_path / "rebuilt") == told
-    assert {one.path.partition("/rebuilt")[0] for one in Lake(there["ENVMILL_LAKE"]).read(Bundle, "r2") if "rebuilt" in one.path} == {
-        str(tmp_path)
-    }, "a recall finds the copy"
+    assert {
+        one.path.partition("/rebuilt")[0]
+        for one in Lake(there["ENVMILL_LAKE"]).read(Bundle, "r2")
+        if "rebuilt" in one.path
+    } == {str(tmp_path)}, "a recall finds the copy"
 
 
-def test_a_lock_is_the_same_twice_and_is_never_overwritten(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
+def test_a_lock_is_the_same_twice_and_is_never_overwritten(
+    locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
     surroundings, lock = locked
     again = tmp_path / "again.lock"
     assert ask(surroundings, "lock", "r2", "r1", "--out", str(again)).exit_code == 0
@@ -135,8 +176,15 @@ def rewrite(lake: Path, table: str, change: Callable[[dict[str, Any]], dict[str,
 
 def withdraw(lake: Path) -> None:
     first = min(Lake(lake).read(Scenario, "r1"), key=lambda one: one.id)
-    row = Withdrawal(subject=first.id, reason="S8: does nothing", bundles=[], withdrawn_at="2026-11-27T00:00:00+00:00")
-    Lake(lake).put(Withdrawal, [row], "recall-0", Stamp("r1", "recall", "", 0, 1, "0", row.withdrawn_at))
+    row = Withdrawal(
+        subject=first.id,
+        reason="S8: does nothing",
+        bundles=[],
+        withdrawn_at="2026-11-27T00:00:00+00:00",
+    )
+    Lake(lake).put(
+        Withdrawal, [row], "recall-0", Stamp("r1", "recall", "", 0, 1, "0", row.withdrawn_at)
+    )
 
 
 def change_verifier(row: dict[str, Any]) -> dict[str, Any]:
@@ -149,30 +197,60 @@ def replace_verifier(lake: Path) -> None:
     """A whole row with another verifier, whose id fits."""
     path = min(lake.glob("scenarios/run=r1/*.parquet"))
     old = Lake(lake).read(Scenario, "r1")
-    goals = [old[0].verifier.goals[0].model_copy(update={"weight": 0.5}), *old[0].verifier.goals[1:]]
+    goals = [
+        old[0].verifier.goals[0].model_copy(update={"weight": 0.5}),
+        *old[0].verifier.goals[1:],
+    ]
     told = old[0].model_dump(mode="json", exclude={"id"})
     told["verifier"]["goals"] = [goal.model_dump(mode="json") for goal in goals]
     stamp = parquet.read_table(path).to_pylist()[0]
-    written = Stamp(*(stamp[name] for name in ("run", "step", "fingerprint", "bucket", "try_number", "code_version", "written_at")))
+    written = Stamp(
+        *(
+            stamp[name]
+            for name in (
+                "run",
+                "step",
+                "fingerprint",
+                "bucket",
+                "try_number",
+                "code_version",
+                "written_at",
+            )
+        )
+    )
     path.write_bytes(encode(to_arrow(Scenario, [Scenario.model_validate(told), *old[1:]], written)))
 
 
 TAMPERED: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a verifier under the same id": (lambda lake: rewrite(lake, "scenarios", change_verifier), "does not match its content"),
+    "a verifier under the same id": (
+        lambda lake: rewrite(lake, "scenarios", change_verifier),
+        "does not match its content",
+    ),
     "a verifier": (replace_verifier, "its draft has scenario scn_.* now, with another verifier"),
-    "a row": (lambda lake: rewrite(lake, "scenarios", lambda row: row | {"features": '{"steps":99}'}), "its content is another one"),
-    "an attempt": (lambda lake: rewrite(lake, "rollouts", lambda row: row | {"checkpoint": "x"}), "does not match its content"),
+    "a row": (
+        lambda lake: rewrite(lake, "scenarios", lambda row: row | {"features": '{"steps":99}'}),
+        "its content is another one",
+    ),
+    "an attempt": (
+        lambda lake: rewrite(lake, "rollouts", lambda row: row | {"checkpoint": "x"}),
+        "does not match its content",
+    ),
     "a withdrawal": (withdraw, "was withdrawn since: S8: does nothing"),
     "a lost file": (
         lambda lake: next(iter(sorted(lake.glob("trajectories/run=r2/*")))).unlink(),
         "trajectories/run=r2/.* counts and is gone",
     ),
-    "a lost run": (lambda lake: shutil.rmtree(lake / "attrition/run=r2"), "Run r2 has not come to scenarios-build"),
+    "a lost run": (
+        lambda lake: shutil.rmtree(lake / "attrition/run=r2"),
+        "Run r2 has not come to scenarios-build",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", TAMPERED)
-def test_what_was_tampered_with_is_named_and_nothing_is_written(name: str, locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
+def test_what_was_tampered_with_is_named_and_nothing_is_written(
+    name: str, locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
     there = copy(locked[0], tmp_path / "there")
     tamper, words = TAMPERED[name]
     tamper(Path(there["ENVMILL_LAKE"]))
@@ -201,12 +279,21 @@ def test_other_code_is_named_and_allowed_where_no_byte_changes(
     changed = json.loads(lock.read_bytes())
     changed["folders"][0]["files"]["manifest.json"] = "0" * 64
     (tmp_path / "changed.lock").write_text(json.dumps(changed))
-    told = ask(there, "rebuild", str(tmp_path / "changed.lock"), "--other-versions", "--out", str(tmp_path / "no"))
+    told = ask(
+        there,
+        "rebuild",
+        str(tmp_path / "changed.lock"),
+        "--other-versions",
+        "--out",
+        str(tmp_path / "no"),
+    )
     assert (told.exit_code, (tmp_path / "no").exists()) == (1, False)
     assert "manifest.json has other bytes" in told.stderr
 
 
-def test_a_killed_rebuild_leaves_no_folder(locked: tuple[dict[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_rebuild_leaves_no_folder(
+    locked: tuple[dict[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = copy(locked[0], tmp_path / "there")
 
     def die(*_: object) -> None:
@@ -214,42 +301,93 @@ def test_a_killed_rebuild_leaves_no_folder(locked: tuple[dict[str, str], Path], 
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", die)
-        assert ask(there, "rebuild", str(locked[1]), "--out", str(tmp_path / "out/rebuilt")).exit_code != 0
+        assert (
+            ask(there, "rebuild", str(locked[1]), "--out", str(tmp_path / "out/rebuilt")).exit_code
+            != 0
+        )
     assert [*(tmp_path / "out").iterdir()] == []
-    assert ask(there, "rebuild", str(locked[1]), "--out", str(tmp_path / "out/rebuilt")).exit_code == 0
+    assert (
+        ask(there, "rebuild", str(locked[1]), "--out", str(tmp_path / "out/rebuilt")).exit_code == 0
+    )
 
 
-def test_what_a_run_got_since_is_no_part_of_it(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
+def test_what_a_run_got_since_is_no_part_of_it(
+    locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
     """A lock of one split's scenarios stays what it is while the other run goes on."""
     there = copy(locked[0], tmp_path / "there")
     one = tmp_path / "one.lock"
     assert ask(there, "lock", "r1", "--exporter", "rl", "--out", str(one)).exit_code == 0
     lake = Lake(there["ENVMILL_LAKE"])
     row = next(row for row in lake.read(Rollout, "r1") if row.rollout_group == "probe")
-    files = {found["id"]: (path, found) for path in lake.files("rollouts", "r1") for found in parquet.read_table(path).to_pylist()}
+    files = {
+        found["id"]: (path, found)
+        for path in lake.files("rollouts", "r1")
+        for found in parquet.read_table(path).to_pylist()
+    }
     path, stamp = files[row.id]
     fresh = Rollout.model_validate(row.model_dump(exclude={"id"}) | {"attempt": 77})
     names = ("run", "step", "fingerprint", "bucket", "try_number", "code_version", "written_at")
     rows = [*(one for one in lake.read(Rollout, "r1") if files[one.id][0] == path), fresh]
     Path(path).write_bytes(encode(to_arrow(Rollout, rows, Stamp(*(stamp[name] for name in names)))))
-    assert ask(there, "lock", "r1", "--exporter", "rl", "--out", str(tmp_path / "two.lock")).exit_code == 0
-    assert f"rollout {fresh.id}: added" in ask(there, "diff", str(one), str(tmp_path / "two.lock")).stdout
+    assert (
+        ask(there, "lock", "r1", "--exporter", "rl", "--out", str(tmp_path / "two.lock")).exit_code
+        == 0
+    )
+    assert (
+        f"rollout {fresh.id}: added"
+        in ask(there, "diff", str(one), str(tmp_path / "two.lock")).stdout
+    )
     assert ask(there, "rebuild", str(one), "--out", str(tmp_path / "out")).exit_code == 0
 
 
-def test_verifiers_of_several_versions_are_not_locked(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
+def test_verifiers_of_several_versions_are_not_locked(
+    locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
     """Of attempts that teach, too, where no reward of an attempt is written."""
     there = copy(locked[0], tmp_path / "there")
     lake = Lake(there["ENVMILL_LAKE"])
     kept = {one.rollout for one in lake.read(Trajectory, "r2")}
     acted = next(row for row in lake.read(Rollout, "r2") if row.id in kept)
-    told: dict[str, Any] = {"subject": acted.id, "outcome": acted.outcome, "reward": acted.reward, "reason": "", "gate": "verifier"}
-    other = Reverification.model_validate(told | {"judged_at": "2026-11-21T00:00:00+00:00", "verifier_version": "another"})
-    lake.put(Reverification, [other], "rescore-0", Stamp("r2", "rescore", "", 0, 1, "0", other.judged_at))
-    refused = ask(there, "lock", "r1", "r2", "--exporter", "sft", "--scripted", "--out", str(tmp_path / "no.lock"))
+    told: dict[str, Any] = {
+        "subject": acted.id,
+        "outcome": acted.outcome,
+        "reward": acted.reward,
+        "reason": "",
+        "gate": "verifier",
+    }
+    other = Reverification.model_validate(
+        told | {"judged_at": "2026-11-21T00:00:00+00:00", "verifier_version": "another"}
+    )
+    lake.put(
+        Reverification, [other], "rescore-0", Stamp("r2", "rescore", "", 0, 1, "0", other.judged_at)
+    )
+    refused = ask(
+        there,
+        "lock",
+        "r1",
+        "r2",
+        "--exporter",
+        "sft",
+        "--scripted",
+        "--out",
+        str(tmp_path / "no.lock"),
+    )
     assert "1 of another" in str(refused.exception)
     assert not (tmp_path / "no.lock").exists()
-    assert ask(there, "lock", "r1", "--exporter", "sft", "--scripted", "--out", str(tmp_path / "one.lock")).exit_code == 0
+    assert (
+        ask(
+            there,
+            "lock",
+            "r1",
+            "--exporter",
+            "sft",
+            "--scripted",
+            "--out",
+            str(tmp_path / "one.lock"),
+        ).exit_code
+        == 0
+    )
 
 
 def test_a_difference_is_told_in_words(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
@@ -272,10 +410,17 @@ def test_a_difference_is_told_in_words(locked: tuple[dict[str, str], Path], tmp_
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("{", "is no JSON"), ("[]", "lock of form None"), ('{"lock": 9}', "reads 1"), ('{"lock": 1}', "is no lock: versions")],
+    [
+        ("{", "is no JSON"),
+        ("[]", "lock of form None"),
+        ('{"lock": 9}', "reads 1"),
+        ('{"lock": 1}', "is no lock: versions"),
+    ],
 )
 def test_a_file_that_is_no_lock_is_refused(content: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
     path.write_text(content)
     assert said in str(ask(place(tmp_path), "diff", str(path), str(path)).exception)
-    assert "cannot be read" in str(ask(place(tmp_path), "diff", str(tmp_path / "none"), str(path)).exception)
+    assert "cannot be read" in str(
+        ask(place(tmp_path), "diff", str(tmp_path / "none"), str(path)).exception
+    )

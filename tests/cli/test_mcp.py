@@ -20,7 +20,11 @@ from tests.specimens import STATE, make_tests
 
 
 def list_environ(home: Home) -> dict[str, str]:
-    return {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    return {
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_PORT": "0",
+    }
 
 
 def score(home: Home, *words: str) -> tuple[int, str]:
@@ -32,7 +36,9 @@ def score(home: Home, *words: str) -> tuple[int, str]:
 
 def serve(home: Home, *words: str) -> Lines:
     paths = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
-    return Lines([sys.executable, "-m", "flows.cli", "mcp", *words], ROOT, list_environ(home) | paths)
+    return Lines(
+        [sys.executable, "-m", "flows.cli", "mcp", *words], ROOT, list_environ(home) | paths
+    )
 
 
 def test_a_client_plays_a_stored_scenario_and_is_scored(home: Home, tmp_path: Path) -> None:
@@ -68,7 +74,10 @@ def check_complaints(home: Home, moves: str, tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match=complaint):
             score(home, *words)
     head = json.loads(Path(moves).read_text().splitlines()[0])
-    for change, complaint in (({"scenario": ""}, "nothing judges"), ({"program": "x"}, "another environment")):
+    for change, complaint in (
+        ({"scenario": ""}, "nothing judges"),
+        ({"program": "x"}, "another environment"),
+    ):
         (tmp_path / "wrong").write_text(json.dumps(head | change) + "\n")
         with pytest.raises(SettingsError, match=complaint):
             score(home, SHED.id, "--score", str(tmp_path / "wrong"))

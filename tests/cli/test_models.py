@@ -38,7 +38,12 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendors: Loopb
     return vendors
 
 
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, list[str]]:
+def say(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *arguments: str,
+    code: int = 0,
+) -> dict[str, list[str]]:
     """Rows by their first cell."""
     monkeypatch.setattr(sys, "argv", ["envmill", "models", *arguments])
     with pytest.raises(SystemExit) as ended:
@@ -58,10 +63,15 @@ def test_every_server_that_is_set_is_looked_at(
     assert rows["@box"] == [surroundings.openai, "not set", "", "yes", "3", "0 of 3"]
     assert "cannot be reached" in rows["@down"][3]
     assert rows["@else"][3] == "it answers, and lists no models"
-    assert not any("completions" in request["path"] or "messages" in request["path"] for request in surroundings.requests())
+    assert not any(
+        "completions" in request["path"] or "messages" in request["path"]
+        for request in surroundings.requests()
+    )
 
 
-def test_models_are_looked_at_by_name(surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_are_looked_at_by_name(
+    surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = say(monkeypatch, capsys, "openai:gpt-x", "responses:gpt-x-mini@box")
     assert rows["openai:gpt-x"][2:] == ["openai", "yes", "3", "unknown"]
     assert rows["responses:gpt-x-mini@box"][3] == "yes"
@@ -76,7 +86,11 @@ def test_models_are_looked_at_by_name(surroundings: Loopback, monkeypatch: pytes
     ],
 )
 def test_a_model_that_cannot_be_used_is_told_and_exits_with_1(
-    surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spec: str, told: str
+    surroundings: Loopback,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    spec: str,
+    told: str,
 ) -> None:
     assert told in say(monkeypatch, capsys, "openai:gpt-x", spec, code=1)[spec][3]
 
@@ -89,10 +103,19 @@ def test_a_model_asked_through_batches_is_looked_at_where_it_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"), [("offline", "asks no server"), ("batch-lines:m", "asks no server"), ("gpt-x", "name one like openai:my-model")]
+    ("spec", "told"),
+    [
+        ("offline", "asks no server"),
+        ("batch-lines:m", "asks no server"),
+        ("gpt-x", "name one like openai:my-model"),
+    ],
 )
 def test_what_is_no_model_of_a_server_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], spec: str, told: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    spec: str,
+    told: str,
 ) -> None:
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["envmill", "models", spec])
@@ -102,13 +125,23 @@ def test_what_is_no_model_of_a_server_is_told(
     assert told in capsys.readouterr().err
 
 
-def test_no_key_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("ENVMILL_OPENAI_URL", "ENVMILL_ANTHROPIC_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+def test_no_key_no_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (
+        "ENVMILL_OPENAI_URL",
+        "ENVMILL_ANTHROPIC_URL",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     rows = say(monkeypatch, capsys)
     assert rows["openai"][3] == "not set: OPENAI_API_KEY is missing"
-    assert "OPENAI_API_KEY is not set" in say(monkeypatch, capsys, "openai:gpt-x", code=1)["openai:gpt-x"][3]
+    assert (
+        "OPENAI_API_KEY is not set"
+        in say(monkeypatch, capsys, "openai:gpt-x", code=1)["openai:gpt-x"][3]
+    )
 
 
 def test_a_silent_server_is_not_waited_for(
@@ -120,8 +153,12 @@ def test_a_silent_server_is_not_waited_for(
     assert rows["openai:gpt-x"][3] == "no answer within 0.2 s"
 
 
-def test_a_refused_key_is_told(surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    surroundings.fail("status", status=401, path="/v1/models", message=f"Incorrect API key provided: {KEY}")
+def test_a_refused_key_is_told(
+    surroundings: Loopback, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surroundings.fail(
+        "status", status=401, path="/v1/models", message=f"Incorrect API key provided: {KEY}"
+    )
     rows = say(monkeypatch, capsys, "openai:gpt-x", code=1)
     surroundings.script()
     assert rows["openai:gpt-x"][3].startswith("the key is refused")
@@ -133,7 +170,11 @@ def test_a_run_whose_judge_is_of_the_authors_family_is_warned_of(
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     told: list[str] = []
     for judge in ("openai:o3", "anthropic:claude-x"):
-        monkeypatch.setattr(sys, "argv", ["envmill", "run", "--provider", "openai", "--model", "gpt-5", "--judge", judge])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["envmill", "run", "--provider", "openai", "--model", "gpt-5", "--judge", judge],
+        )
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 3, "no server; the order itself was understood"

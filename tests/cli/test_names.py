@@ -13,7 +13,13 @@ from tests.cli.test_query import invoke
 
 
 def name(theme: str, source: str, field: str = "") -> Seed:
-    return Seed(recipe="awm", brief=Brief(theme=theme, text=f"About {theme}.", number=0), licence="MIT", source=source, field=field)
+    return Seed(
+        recipe="awm",
+        brief=Brief(theme=theme, text=f"About {theme}.", number=0),
+        licence="MIT",
+        source=source,
+        field=field,
+    )
 
 
 def fill(home: Home) -> None:
@@ -28,12 +34,16 @@ def fill(home: Home) -> None:
     ]
     for run, seeds in zip(("first", "second"), nights, strict=True):
         start_run(home, run)
-        Lake(home.settings.lake).publish(seeds, [], Stamp(run, "environments-mine", "m" * 20, 0, 1, "", "t"))
+        Lake(home.settings.lake).publish(
+            seeds, [], Stamp(run, "environments-mine", "m" * 20, 0, 1, "", "t")
+        )
 
 
 def test_names_are_counted_night_by_night_and_drawn(home: Home, tmp_path: Path) -> None:
     fill(home)
-    told = invoke(home, "names", "--recipe", "awm", "--svg", str(tmp_path / "curve.svg")).stdout.splitlines()
+    told = invoke(
+        home, "names", "--recipe", "awm", "--svg", str(tmp_path / "curve.svg")
+    ).stdout.splitlines()
     assert told == [
         "recipe\trun\tnames\tnew\tso_far\tfields",
         "awm\tfirst\t2\t2\t2\t1",
@@ -45,10 +55,16 @@ def test_names_are_counted_night_by_night_and_drawn(home: Home, tmp_path: Path) 
 
 
 def test_a_curve_is_drawn_whatever_a_series_is_called() -> None:
-    drawn = render_curve({"</text><script>x</script>": [(1, 1), (2, 1)], "none": []}, "draws", "distinct & new")
+    drawn = render_curve(
+        {"</text><script>x</script>": [(1, 1), (2, 1)], "none": []}, "draws", "distinct & new"
+    )
     root = ET.fromstring(drawn)
     assert not [node for node in root.iter() if node.tag.endswith("script")]
-    lines = [node.get("points", "").split() for node in root.iter() if node.tag.endswith("polyline")]
+    lines = [
+        node.get("points", "").split() for node in root.iter() if node.tag.endswith("polyline")
+    ]
     assert [len(line) for line in lines] == [3, 2, 3, 1]
-    assert lines[2][1].split(",")[1] == lines[2][2].split(",")[1], "a name that comes again adds nothing"
+    assert lines[2][1].split(",")[1] == lines[2][2].split(",")[1], (
+        "a name that comes again adds nothing"
+    )
     assert len(render_curve({"long": [(n, n) for n in range(1, 9000)]}, "a", "b")) < 20_000

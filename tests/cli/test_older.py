@@ -46,21 +46,44 @@ def say(surroundings: dict[str, str], *words: str) -> Result:
 
 def test_every_table_and_view_is_read(surroundings: dict[str, str]) -> None:
     views = open_views(Lake(surroundings["ENVMILL_LAKE"]))
-    counts = {name: views.execute(f"select count(*) from {name}").fetchall()[0][0] for name in (*TABLES, *VIEWS)}
+    counts = {
+        name: views.execute(f"select count(*) from {name}").fetchall()[0][0]
+        for name in (*TABLES, *VIEWS)
+    }
     assert counts["scenarios"] > 0
     assert counts["trajectories"] > 0
     assert counts["yield"] > 0
-    assert {run for (run,) in views.execute("select run from runs").fetchall()} == {"old-stateful", "old-sql", "old-unfinished"}
+    assert {run for (run,) in views.execute("select run from runs").fetchall()} == {
+        "old-stateful",
+        "old-sql",
+        "old-unfinished",
+    }
 
 
 @pytest.mark.parametrize("run", ["old-stateful", "old-sql"])
 def test_a_finished_run_is_exported(run: str, surroundings: dict[str, str], tmp_path: Path) -> None:
-    done = say(surroundings, "export", run, "--provisional", "--with", "suspected", "--out", str(tmp_path / "out"))
+    done = say(
+        surroundings,
+        "export",
+        run,
+        "--provisional",
+        "--with",
+        "suspected",
+        "--out",
+        str(tmp_path / "out"),
+    )
     assert done.exit_code == 0, (done.stderr, done.exception)
-    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"sft", "rl", "dataset", "bundle"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "sft",
+        "rl",
+        "dataset",
+        "bundle",
+    }
 
 
-def test_an_unfinished_run_is_refused_with_the_command_for_a_new_one(surroundings: dict[str, str]) -> None:
+def test_an_unfinished_run_is_refused_with_the_command_for_a_new_one(
+    surroundings: dict[str, str],
+) -> None:
     refused = say(surroundings, "run", "--resume", "old-unfinished")
     assert isinstance(refused.exception, SettingsError)
     told = str(refused.exception)
@@ -74,7 +97,9 @@ def test_an_unfinished_run_is_refused_with_the_command_for_a_new_one(surrounding
 
 def test_a_retry_in_the_ui_is_refused_too(surroundings: dict[str, str]) -> None:
     async def go_on() -> None:
-        async with open_walk("old-unfinished", RunConfig(run="old-unfinished"), Home.read(surroundings).settings):
+        async with open_walk(
+            "old-unfinished", RunConfig(run="old-unfinished"), Home.read(surroundings).settings
+        ):
             raise AssertionError("it was opened")
 
     with pytest.raises(SettingsError, match="Begin a new one"):
@@ -92,7 +117,14 @@ def test_a_run_of_this_version_goes_on(tmp_path: Path) -> None:
 
 
 def test_an_order_is_rendered_as_it_is_typed() -> None:
-    config = {"recipe": "awm", "polarities": {"achieve": 2, "answer": 1}, "exporters": ["sft", "rl"], "judged": True, "run": "r", "gone": 1}
+    config = {
+        "recipe": "awm",
+        "polarities": {"achieve": 2, "answer": 1},
+        "exporters": ["sft", "rl"],
+        "judged": True,
+        "run": "r",
+        "gone": 1,
+    }
     words = shlex.split(render_order(config))
     assert words[:4] == ["envmill", "run", "--recipe", "awm"]
     assert {"--judged", "--polarities", "achieve=2,answer=1", "--exporters", "sft,rl"} <= {*words}
@@ -100,7 +132,10 @@ def test_an_order_is_rendered_as_it_is_typed() -> None:
 
 def test_settings_that_there_are_no_more_are_passed_over(tmp_path: Path) -> None:
     """A run of this version line may have been begun before a setting went."""
-    lake, stored = Lake(str(tmp_path)), RunConfig(recipe="awm", environments=3).model_dump(mode="json") | {"embedder": "lexical"}
+    lake, stored = (
+        Lake(str(tmp_path)),
+        RunConfig(recipe="awm", environments=3).model_dump(mode="json") | {"embedder": "lexical"},
+    )
     lake.fix("r", "config", stored)
     note(lake, "r", "started", stored)
     assert RunConfig.read(stored) == RunConfig(recipe="awm", environments=3)

@@ -93,4 +93,6 @@ def test_a_command_that_is_not_named_loads_no_settings() -> None:
         raise NotImplementedError
 
     assert list(inspect.signature(complete(order, ["other"])).parameters) == ["context"]
-    assert len(inspect.signature(complete(order, ["order"])).parameters) == 1 + len(list(list_options()))
+    assert len(inspect.signature(complete(order, ["order"])).parameters) == 1 + len(
+        list(list_options())
+    )

@@ -29,7 +29,9 @@ def test_what_is_not_given_keeps_its_default(home: Home) -> None:
         ({"mistakes": 2.0}, "--mistakes is 2.0: input should be less than or equal to 1"),
     ],
 )
-def test_a_bad_option_is_named_with_what_would_do(home: Home, given: dict[str, object], told: str) -> None:
+def test_a_bad_option_is_named_with_what_would_do(
+    home: Home, given: dict[str, object], told: str
+) -> None:
     with pytest.raises(SettingsError, match=told):
         make_config(given, None, home)
 
@@ -55,13 +57,22 @@ def test_an_unknown_run_is_answered_with_the_known_ones(home: Home) -> None:
         (["run", "--recipe", "awm,scaleenv"], 3, "Start it with `envmill up`"),
         (["funnel"], 2, "No run in"),
         (["estimate", "--provider", "openai"], 2, "no model is named"),
-        (["estimate", "--provider", "openai", "--model", "m"], 0, "No price of openai:m: enter it in"),
+        (
+            ["estimate", "--provider", "openai", "--model", "m"],
+            0,
+            "No price of openai:m: enter it in",
+        ),
         (["estimate", "--critic", "openai:m"], 0, "cost 0"),
         (["down"], 0, "server: was not running"),
     ],
 )
 def test_exit_codes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, told: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    told: str,
 ) -> None:
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
@@ -79,8 +90,15 @@ def test_a_finished_run_is_not_resumed_and_needs_no_server(
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
     monkeypatch.setattr(sys, "argv", ["envmill", "run", "--resume", "first"])
-    for finished, code, told in ((True, 0, "nothing of it is lacking"), (False, 3, "Start it with `envmill up`")):
-        monkeypatch.setattr(finishing, "is_finished", lambda lake, run, finished=finished: finished and run == "first")
+    for finished, code, told in (
+        (True, 0, "nothing of it is lacking"),
+        (False, 3, "Start it with `envmill up`"),
+    ):
+        monkeypatch.setattr(
+            finishing,
+            "is_finished",
+            lambda lake, run, finished=finished: finished and run == "first",
+        )
         with pytest.raises(SystemExit) as ended:
             main()
         assert (ended.value.code, told in "".join(capsys.readouterr())) == (code, True)

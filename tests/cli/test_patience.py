@@ -36,5 +36,9 @@ def test_who_has_patience_asks_a_late_server_again() -> None:
 
 
 def test_who_has_none_is_told_what_to_do() -> None:
-    with late_server(hang_ups=1) as url, Api(url, patience=0) as api, pytest.raises(NoServer, match="Start it with `envmill up`"):
+    with (
+        late_server(hang_ups=1) as url,
+        Api(url, patience=0) as api,
+        pytest.raises(NoServer, match="Start it with `envmill up`"),
+    ):
         api.get("/health")

@@ -40,8 +40,24 @@ async def roll(home: Home) -> Rollout:
 def keep(home: Home, *rows: Record) -> None:
     """One run, published through the lake's own door."""
     start_run(home, "r1")
-    place: Any = {"lap": "scenarios", "stage": "collect", "gate": "exit", "subject": "x", "parent": "", "try_number": 1, "evidence": ""}
-    told: Any = {"outcome": "kept", "reason": "", "detail": "", "children": 1, "theme": "t", "tokens": 0, "cost": 0.0}
+    place: Any = {
+        "lap": "scenarios",
+        "stage": "collect",
+        "gate": "exit",
+        "subject": "x",
+        "parent": "",
+        "try_number": 1,
+        "evidence": "",
+    }
+    told: Any = {
+        "outcome": "kept",
+        "reason": "",
+        "detail": "",
+        "children": 1,
+        "theme": "t",
+        "tokens": 0,
+        "cost": 0.0,
+    }
     row = Attrition.model_validate(place | told | {"recipe": "envscaler", "seconds": 0.1})
     stamp = Stamp("r1", "scenarios-collect", "f" * 20, 0, 1, "0", "2026-11-21T00:00:00+00:00")
     assert Lake(home.settings.lake).publish(rows, [row], stamp)
@@ -50,7 +66,17 @@ def keep(home: Home, *rows: Record) -> None:
 @pytest.fixture(scope="module")
 def rolled(tmp_path_factory: pytest.TempPathFactory) -> Rollout:
     folder = tmp_path_factory.mktemp("home")
-    return asyncio.run(roll(Home.read({"ENVMILL_HOME": str(folder), "ENVMILL_LAKE": str(folder / "lake"), "ENVMILL_PORT": "0"})))
+    return asyncio.run(
+        roll(
+            Home.read(
+                {
+                    "ENVMILL_HOME": str(folder),
+                    "ENVMILL_LAKE": str(folder / "lake"),
+                    "ENVMILL_PORT": "0",
+                }
+            )
+        )
+    )
 
 
 @pytest.fixture
@@ -60,7 +86,11 @@ def full(home: Home, rolled: Rollout) -> Home:
 
 
 def invoke(home: Home, *arguments: str, lines: tuple[str, ...] = ()) -> Result:
-    environ = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    environ = {
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_PORT": "0",
+    }
     result = CliRunner().invoke(make_app(), arguments, env=environ, input="\n".join(lines) + "\n")
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -68,28 +98,57 @@ def invoke(home: Home, *arguments: str, lines: tuple[str, ...] = ()) -> Result:
 
 
 def said(home: Home, *arguments: str, lines: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in invoke(home, *arguments, "--json", lines=lines).stdout.splitlines()]
+    return [
+        json.loads(line)
+        for line in invoke(home, *arguments, "--json", lines=lines).stdout.splitlines()
+    ]
 
 
 def test_a_scenario_is_played_undone_and_scored(full: Home) -> None:
     opened, before, lent, after, undone, again = said(
-        full, "play", LEND.id, lines=("score", "lend tool_id=T1 member_id=M1", "score", "undo", "score")
+        full,
+        "play",
+        LEND.id,
+        lines=("score", "lend tool_id=T1 member_id=M1", "score", "undo", "score"),
     )
     assert opened["request"] == LEND.request
     assert [one["verdict"]["outcome"] for one in (before, after, again)] == ["fail", "pass", "fail"]
-    assert {".".join(change["path"][:2]) for change in lent["changes"]} == {"tools.T1", f"loans.{lent['parts'][0]['value']['loan']}"}
+    assert {".".join(change["path"][:2]) for change in lent["changes"]} == {
+        "tools.T1",
+        f"loans.{lent['parts'][0]['value']['loan']}",
+    }
     assert [change["op"] for change in undone["changes"]] == ["remove", "set"]
 
 
 def test_what_was_undone_comes_back_with_the_same_id(full: Home) -> None:
-    seen = said(full, "play", SHED.id, lines=("lend tool_id=T1 member_id=M1", "undo", 'lend {"tool_id": "T1", "member_id": "M1"}', "diff"))
+    seen = said(
+        full,
+        "play",
+        SHED.id,
+        lines=(
+            "lend tool_id=T1 member_id=M1",
+            "undo",
+            'lend {"tool_id": "T1", "member_id": "M1"}',
+            "diff",
+        ),
+    )
     assert seen[1]["parts"] == seen[3]["parts"]
     assert seen[1]["changes"] == seen[3]["changes"] == seen[4]["changes"] != []
 
 
 def test_for_people_changes_are_lines(full: Home) -> None:
     told = invoke(
-        full, "play", SHED.id, lines=("# a note", "", "get_member member_id=M1", "lend tool_id=T1 member_id=M1", "quit", "never read")
+        full,
+        "play",
+        SHED.id,
+        lines=(
+            "# a note",
+            "",
+            "get_member member_id=M1",
+            "lend tool_id=T1 member_id=M1",
+            "quit",
+            "never read",
+        ),
     )
     assert told.exit_code == 0
     assert '"name": "Ada"' in told.stdout
@@ -144,7 +203,9 @@ def test_a_machine_that_is_not_there_is_said_and_no_command_claims_that_nothing_
 
 def test_actors_time_weather_and_blobs_of_a_file(home: Home, tmp_path: Path) -> None:
     sample = load_sample("clinic")
-    clinic = make_environment(sample.program.files["program.py"], entry="program:Clinic", tools=sample.program.tools)
+    clinic = make_environment(
+        sample.program.files["program.py"], entry="program:Clinic", tools=sample.program.tools
+    )
     held, start = tmp_path / "clinic.json", tmp_path / "state.json"
     held.write_text(clinic.model_dump_json())
     start.write_text(json.dumps(sample.state))
@@ -167,13 +228,29 @@ def test_actors_time_weather_and_blobs_of_a_file(home: Home, tmp_path: Path) -> 
 
 
 def test_undo_brings_a_session_back_from_the_dead(home: Home, tmp_path: Path) -> None:
-    source = PROGRAM.replace("        return dict(self.members[member_id])", "        import os\n        os._exit(1)")
+    source = PROGRAM.replace(
+        "        return dict(self.members[member_id])", "        import os\n        os._exit(1)"
+    )
     held, start = tmp_path / "shed.json", tmp_path / "state.json"
     held.write_text(make_environment(source).model_dump_json())
     start.write_text(json.dumps(STATE))
-    lines = ("lend tool_id=T1 member_id=M1", "get_member member_id=M1", "list_tools", "undo 2", "list_tools")
-    _, lent, died, lost, undone, listed = said(home, "play", str(held), "--state", str(start), lines=lines)
-    assert [one["ok"] for one in (lent, died, lost, undone, listed)] == [True, False, False, True, True]
+    lines = (
+        "lend tool_id=T1 member_id=M1",
+        "get_member member_id=M1",
+        "list_tools",
+        "undo 2",
+        "list_tools",
+    )
+    _, lent, died, lost, undone, listed = said(
+        home, "play", str(held), "--state", str(start), lines=lines
+    )
+    assert [one["ok"] for one in (lent, died, lost, undone, listed)] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert (died["code"], lost["code"]) == ("killed", "session_lost")
     assert [row["free"] for row in listed["parts"][0]["value"]] == [False, True, False]
 
@@ -191,12 +268,19 @@ def spoil(rolled: Rollout, place: int, **changes: Any) -> Rollout:
     return rolled.model_copy(update={"transcript": transcript})
 
 
-def test_a_rollout_that_was_changed_or_came_of_other_code_is_told(home: Home, rolled: Rollout) -> None:
-    other = spoil(rolled, 1, content={"ok": True, "parts": [{"type": "json", "value": {"loan": "loan_0"}}]})
+def test_a_rollout_that_was_changed_or_came_of_other_code_is_told(
+    home: Home, rolled: Rollout
+) -> None:
+    other = spoil(
+        rolled, 1, content={"ok": True, "parts": [{"type": "json", "value": {"loan": "loan_0"}}]}
+    )
     keep(home, SHED, LEND, other)
     told = invoke(home, "replay", rolled.id)
     assert told.exit_code == 1
-    assert "different: step 2, lend.reply.parts.0.value.loan: recorded 'loan_0', now 'loan_" in told.stdout
+    assert (
+        "different: step 2, lend.reply.parts.0.value.loan: recorded 'loan_0', now 'loan_"
+        in told.stdout
+    )
 
 
 def test_a_hash_that_differs_is_told(home: Home, rolled: Rollout) -> None:
@@ -221,7 +305,9 @@ def test_what_cannot_be_played_is_named(full: Home, rolled: Rollout, tmp_path: P
 def test_what_was_done_and_said_is_scored_too(home: Home, rolled: Rollout) -> None:
     looked = Predicate(name="somebody looked", op="required", call=CallPattern(name="list_tools"))
     told = Fact(name="who", kind="text", value="Ada has it")
-    picky = make_scenario(SHED, verifier=LEND.verifier.model_copy(update={"procedure": [looked], "facts": [told]}))
+    picky = make_scenario(
+        SHED, verifier=LEND.verifier.model_copy(update={"procedure": [looked], "facts": [told]})
+    )
     keep(home, SHED, *make_tests(SHED), picky)
     lines = (
         "list_tools",
@@ -240,11 +326,23 @@ def test_what_was_done_and_said_is_scored_too(home: Home, rolled: Rollout) -> No
 
 def test_rollouts_are_rescored_and_the_verdicts_kept(full: Home, rolled: Rollout) -> None:
     told = invoke(full, "rescore", rolled.id[:12])
-    assert (told.exit_code, told.stdout) == (0, "1 rollouts of r1 judged again: 1 pass; 0 otherwise than before\n")
-    (row,) = [json.loads(line) for line in invoke(full, "rescore", "r1", "--json").stdout.splitlines()]
-    assert (row["rollout"], row["changed"], row["basis"], row["now"]["reward"]) == (rolled.id, False, "changes", 1.0)
+    assert (told.exit_code, told.stdout) == (
+        0,
+        "1 rollouts of r1 judged again: 1 pass; 0 otherwise than before\n",
+    )
+    (row,) = [
+        json.loads(line) for line in invoke(full, "rescore", "r1", "--json").stdout.splitlines()
+    ]
+    assert (row["rollout"], row["changed"], row["basis"], row["now"]["reward"]) == (
+        rolled.id,
+        False,
+        "changes",
+        1.0,
+    )
     kept = Lake(full.settings.lake).read(Reverification, "r1")
-    assert [(one.subject, one.outcome, one.outcome_before, one.basis) for one in kept] == [(rolled.id, "pass", "pass", "changes")] * 2
+    assert [(one.subject, one.outcome, one.outcome_before, one.basis) for one in kept] == [
+        (rolled.id, "pass", "pass", "changes")
+    ] * 2
 
 
 def test_a_rollout_that_is_judged_otherwise_is_named(home: Home, rolled: Rollout) -> None:
@@ -270,7 +368,9 @@ def test_rescore_of_what_is_not_there_says_what_is(full: Home) -> None:
         pytest.param(["--policy", "skilled@0", "--attempt", "3"], 1, "fail", id="no skill at all"),
     ],
 )
-def test_a_scripted_policy_plays_before_ones_eyes(full: Home, asked: list[str], code: int, shown: str) -> None:
+def test_a_scripted_policy_plays_before_ones_eyes(
+    full: Home, asked: list[str], code: int, shown: str
+) -> None:
     done = invoke(full, "rollout", LEND.id, *asked)
     assert (done.exit_code, shown in done.output) == (code, True), done.output
 

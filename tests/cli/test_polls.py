@@ -121,7 +121,11 @@ def test_what_only_reads_wakes_nobody() -> None:
     async def work(app: PollHold, prefect: Prefect) -> None:
         poll = asyncio.create_task(ask(app, POLL))
         await asyncio.sleep(0)
-        for path in ("/api/flow_runs/filter", "/api/logs/", "/api/work_pools/envmill/workers/heartbeat"):
+        for path in (
+            "/api/flow_runs/filter",
+            "/api/logs/",
+            "/api/work_pools/envmill/workers/heartbeat",
+        ):
             await ask(app, path)
         assert await poll >= HOLD
 

@@ -7,7 +7,14 @@ from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
 from flows.local.pools import JOB
 
-NAMED: dict[str, Any] = {"command": "id", "env": {"X": "1"}, "env.Y": "2", "working_dir": "/tmp", "name": "x", "stream_output": False}
+NAMED: dict[str, Any] = {
+    "command": "id",
+    "env": {"X": "1"},
+    "env.Y": "2",
+    "working_dir": "/tmp",
+    "name": "x",
+    "stream_output": False,
+}
 
 
 NO_CLIENT: Any = object()
@@ -15,7 +22,9 @@ NO_CLIENT: Any = object()
 
 
 async def configure(template: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    made = await ProcessJobConfiguration.from_template_and_values(template, values, client=NO_CLIENT)
+    made = await ProcessJobConfiguration.from_template_and_values(
+        template, values, client=NO_CLIENT
+    )
     return made.model_dump(include={"command", "env", "working_dir", "name", "stream_output"})
 
 
@@ -24,7 +33,10 @@ async def test_job_variables_have_no_effect() -> None:
     assert (await configure(JOB, NAMED))["command"] is None
 
 
-@pytest.mark.parametrize("template", [ProcessWorker.get_default_base_job_template(), {**JOB, "job_configuration": {"env": {}}}])
+@pytest.mark.parametrize(
+    "template",
+    [ProcessWorker.get_default_base_job_template(), {**JOB, "job_configuration": {"env": {}}}],
+)
 async def test_other_templates_let_them_in(template: dict[str, Any]) -> None:
     """Prefect's own, and one that seems as tight: so that the test above can fail."""
     assert await configure(template, NAMED) != await configure(template, {})

@@ -16,7 +16,12 @@ from schemas.run import RunConfig
 
 def run_cli(monkeypatch: pytest.MonkeyPatch, home: Path, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["envmill", *arguments])
-    for name, value in {"HOME": home, "LAKE": home / "lake", "BUNDLES": home / "bundles", "PORT": 0}.items():
+    for name, value in {
+        "HOME": home,
+        "LAKE": home / "lake",
+        "BUNDLES": home / "bundles",
+        "PORT": 0,
+    }.items():
         monkeypatch.setenv(f"ENVMILL_{name}", str(value))
     with pytest.raises(SystemExit) as end:
         main()
@@ -26,7 +31,12 @@ def run_cli(monkeypatch: pytest.MonkeyPatch, home: Path, *arguments: str) -> int
 def test_a_dry_run_shows_the_plan_and_starts_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_cli(monkeypatch, tmp_path, "run", "--dry-run", "--environments=2", "--target=5", "--seed=3") == 0
+    assert (
+        run_cli(
+            monkeypatch, tmp_path, "run", "--dry-run", "--environments=2", "--target=5", "--seed=3"
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert "blueprint" in out
     assert "target = 5" in err
@@ -44,7 +54,14 @@ def test_a_preview_shows_environments_whole_and_asks(
     (run,) = lake.runs()
     (environment,) = lake.read(Environment, run)
     assert f"{environment.id}\ngates: kept" in out
-    assert all(text in out for text in (*environment.files.values(), *environment.rules, *(tool.description for tool in environment.tools)))
+    assert all(
+        text in out
+        for text in (
+            *environment.files.values(),
+            *environment.rules,
+            *(tool.description for tool in environment.tools),
+        )
+    )
     assert f"--reuse {run}" in err
 
 

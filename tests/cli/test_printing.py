@@ -30,7 +30,11 @@ ATTACKS = (
     "\ud800",
 )
 COMMANDS = [Path(path) for path in sorted(Path(flows.cli.__file__).parent.glob("*.py"))]
-PRINTERS = {"printing.py": "the one place", "bounds.py": "it ends the process at once", "table.py": "Rich draws, and strips"}
+PRINTERS = {
+    "printing.py": "the one place",
+    "bounds.py": "it ends the process at once",
+    "table.py": "Rich draws, and strips",
+}
 
 
 class Answer:
@@ -63,7 +67,10 @@ def test_plain_texts_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> Non
 def test_json_of_a_question_holds_the_same_values(capsys: pytest.CaptureFixture[str]) -> None:
     print_json(cast(Any, Answer(("\u202eevil\x9b", 1), ("plain", None))), 0)
     told = capsys.readouterr().out
-    assert json.loads(told) == [{"name": "\u202eevil\x9b", "count": 1}, {"name": "plain", "count": None}]
+    assert json.loads(told) == [
+        {"name": "\u202eevil\x9b", "count": 1},
+        {"name": "plain", "count": None},
+    ]
     assert all(sign.isprintable() or sign == "\n" for sign in told)
 
 
@@ -83,13 +90,18 @@ def test_csv_holds_no_formula_and_numbers_stay(capsys: pytest.CaptureFixture[str
         "\ufeff=1",
         "\x00=1",
     )
-    print_csv(cast(Any, Answer(*((one, -5) for one in formulas), ("plain - text = 1", 2.5), ("", None))), 0)
+    print_csv(
+        cast(Any, Answer(*((one, -5) for one in formulas), ("plain - text = 1", 2.5), ("", None))),
+        0,
+    )
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
     assert rows[1:-2] == [[f"'{one}", "-5"] for one in formulas]
     assert rows[-2:] == [["plain - text = 1", "2.5"], ["", ""]]
 
 
-def test_csv_on_a_terminal_steers_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_csv_on_a_terminal_steers_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     print_csv(cast(Any, Answer(*((one, 1) for one in ATTACKS))), 0)
     assert all(sign.isprintable() or sign == "\n" for sign in capsys.readouterr().out)
@@ -98,8 +110,17 @@ def test_csv_on_a_terminal_steers_nothing(capsys: pytest.CaptureFixture[str], mo
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
 def test_commands_print_in_no_other_way(path: Path) -> None:
     """`say` and `print_as_json` print; whatever else does is listed with its reason."""
-    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
-    printed = [name for name in calls if name in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console")]
+    calls = [
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+    ]
+    printed = [
+        name
+        for name in calls
+        if name
+        in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console")
+    ]
     if path.name == "live.py":
         assert printed == ["Console"]
     elif path.name not in PRINTERS:

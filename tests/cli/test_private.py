@@ -11,11 +11,23 @@ from envmill.errors import SettingsError
 from envmill.lake.stores.local import LocalStore
 from flows import surroundings
 from flows.local.home import Home
-from flows.local.private import ensure_secret, forget_private, make_lake, read_keys, read_secret, secure_folder, write_keys
+from flows.local.private import (
+    ensure_secret,
+    forget_private,
+    make_lake,
+    read_keys,
+    read_secret,
+    secure_folder,
+    write_keys,
+)
 
 NOBODY = 65534
 URL = "http://127.0.0.1:1"
-KEYS = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic", "ENVMILL_ENDPOINT_LAB_KEY": "sk-lab"}
+KEYS = {
+    "OPENAI_API_KEY": "sk-openai",
+    "ANTHROPIC_API_KEY": "sk-anthropic",
+    "ENVMILL_ENDPOINT_LAB_KEY": "sk-lab",
+}
 
 
 def read_home(folder: Path, **environ: str) -> Home:
@@ -118,7 +130,9 @@ def test_a_secret_that_others_could_read_is_refused_and_replaced(tmp_path: Path,
     assert read_secret(tmp_path) != drawn
 
 
-def test_a_link_in_the_place_of_the_secret_is_neither_read_nor_written_through(tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_the_secret_is_neither_read_nor_written_through(
+    tmp_path: Path,
+) -> None:
     other = tmp_path / "other"
     other.write_text("envmill:known-to-others")
     other.chmod(0o600)
@@ -131,7 +145,14 @@ def test_a_link_in_the_place_of_the_secret_is_neither_read_nor_written_through(t
 
 
 def test_no_process_of_a_home_inherits_a_key(tmp_path: Path) -> None:
-    home = read_home(tmp_path, **KEYS, ENVMILL_ENDPOINT_LAB="http://lab", AWS_SECRET_ACCESS_KEY="aws", GITHUB_TOKEN="gh", PATH="/bin")
+    home = read_home(
+        tmp_path,
+        **KEYS,
+        ENVMILL_ENDPOINT_LAB="http://lab",
+        AWS_SECRET_ACCESS_KEY="aws",
+        GITHUB_TOKEN="gh",
+        PATH="/bin",
+    )
     own_server(home)
     for name in ("server", "worker", "watchdog"):
         environ = home.child_environ(URL, name)
@@ -139,17 +160,44 @@ def test_no_process_of_a_home_inherits_a_key(tmp_path: Path) -> None:
         assert (environ["ENVMILL_ENDPOINT_LAB"], environ["PATH"]) == ("http://lab", "/bin")
 
 
-@pytest.mark.parametrize("name", ["OPENAI_APIKEY", "openai_api_key", "PGPASSWORD", "MYSQL_PASSWD", "TOKEN", "GH_TOKEN", "CLIENTSECRET"])
-def test_what_looks_like_a_secret_is_not_inherited_however_it_is_spelled(tmp_path: Path, name: str) -> None:
-    home = read_home(tmp_path, **{name: "s3cret", "AWS_ACCESS_KEY_ID": "id", "KEYMAP": "us", "TOKENIZERS_PARALLELISM": "false"})
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_APIKEY",
+        "openai_api_key",
+        "PGPASSWORD",
+        "MYSQL_PASSWD",
+        "TOKEN",
+        "GH_TOKEN",
+        "CLIENTSECRET",
+    ],
+)
+def test_what_looks_like_a_secret_is_not_inherited_however_it_is_spelled(
+    tmp_path: Path, name: str
+) -> None:
+    home = read_home(
+        tmp_path,
+        **{
+            name: "s3cret",
+            "AWS_ACCESS_KEY_ID": "id",
+            "KEYMAP": "us",
+            "TOKENIZERS_PARALLELISM": "false",
+        },
+    )
     environ = home.child_environ(URL)
     assert name not in environ
     assert {"AWS_ACCESS_KEY_ID", "KEYMAP", "TOKENIZERS_PARALLELISM"} <= set(environ)
 
 
-def test_flow_runs_get_the_keys_that_they_use_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flow_runs_get_the_keys_that_they_use_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = read_home(tmp_path, **KEYS, ENVMILL_ENDPOINT_LAB="http://lab", GITHUB_TOKEN="gh")
-    write_keys(home.folder, home.environ, {endpoint.key_name for endpoint in home.settings.endpoints.values()})
+    write_keys(
+        home.folder,
+        home.environ,
+        {endpoint.key_name for endpoint in home.settings.endpoints.values()},
+    )
     assert read_keys(tmp_path) == KEYS
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
     environ = home.child_environ(URL)
@@ -184,8 +232,13 @@ def test_each_server_is_shown_its_own_credential(tmp_path: Path) -> None:
     ensure_secret(tmp_path, chosen="me:here")
     own_server(home)
     assert home.make_headers(URL) == {"Authorization": "Basic bWU6aGVyZQ=="}
-    assert home.make_headers("https://elsewhere") == {"Authorization": "Basic bWU6dGhlcmU=", "X-Team": "mill"}
-    assert json.loads(home.child_environ(URL)["PREFECT_CLIENT_CUSTOM_HEADERS"]) == home.make_headers(URL)
+    assert home.make_headers("https://elsewhere") == {
+        "Authorization": "Basic bWU6dGhlcmU=",
+        "X-Team": "mill",
+    }
+    assert json.loads(
+        home.child_environ(URL)["PREFECT_CLIENT_CUSTOM_HEADERS"]
+    ) == home.make_headers(URL)
     assert "PREFECT_API_AUTH_STRING" not in home.child_environ(URL)
     assert home.child_environ("https://elsewhere")["PREFECT_API_AUTH_STRING"] == "me:there"
     assert "PREFECT_API_AUTH_STRING" not in home.child_environ(URL, "server")
@@ -201,9 +254,12 @@ def test_an_api_key_goes_to_the_remote_server_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "folder", "file"), [(None, 0o700, 0o600), (0o700, 0o700, 0o600), (0o2770, 0o2770, 0o660), (0o750, 0o750, 0o640)]
+    ("given", "folder", "file"),
+    [(None, 0o700, 0o600), (0o700, 0o700, 0o600), (0o2770, 0o2770, 0o660), (0o750, 0o750, 0o640)],
 )
-def test_what_is_put_into_a_lake_is_open_to_those_to_whom_the_lake_is(tmp_path: Path, given: int | None, folder: int, file: int) -> None:
+def test_what_is_put_into_a_lake_is_open_to_those_to_whom_the_lake_is(
+    tmp_path: Path, given: int | None, folder: int, file: int
+) -> None:
     """A group shares a lake by the mode of its folder; without one its owner alone reads it, whatever the umask."""
     root = tmp_path / "lake"
     if given is not None:

@@ -15,7 +15,11 @@ from flows.local.home import Home
 from flows.local.process import Process, ProcessRecord, end, find_marked
 
 SLEEP = ["-S", "-c", "import time; print('awake', flush=True); time.sleep(60)"]
-DEAF = ["-S", "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"]
+DEAF = [
+    "-S",
+    "-c",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)",
+]
 
 
 @pytest.fixture
@@ -69,7 +73,12 @@ def test_one_that_ignores_the_request_is_killed(process: Process) -> None:
     ],
 )
 def test_a_stale_record_is_seen_and_cleared(process: Process, lie: dict[str, object]) -> None:
-    truth = {"pid": os.getpid(), "started": launch.read_start(os.getpid()), "boot": launch.read_boot(), "url": ""}
+    truth = {
+        "pid": os.getpid(),
+        "started": launch.read_start(os.getpid()),
+        "boot": launch.read_boot(),
+        "url": "",
+    }
     process.path.write_text(json.dumps(truth | lie))
     assert process.running() is None
     assert process.forget_stale()
@@ -79,7 +88,9 @@ def test_a_stale_record_is_seen_and_cleared(process: Process, lie: dict[str, obj
 def test_a_stranger_with_our_pid_is_not_stopped(process: Process) -> None:
     stranger = subprocess.Popen([sys.executable, *SLEEP], stdout=subprocess.DEVNULL)
     try:
-        process.path.write_text(json.dumps({"pid": stranger.pid, "started": 1, "boot": launch.read_boot(), "url": ""}))
+        process.path.write_text(
+            json.dumps({"pid": stranger.pid, "started": 1, "boot": launch.read_boot(), "url": ""})
+        )
         assert not process.stop(grace=0)
         assert stranger.poll() is None
     finally:

@@ -21,7 +21,12 @@ from flows.cli.prompt import collect_prompts
 TEXT = Prompt.load(ROOT / "envmill/recipes/prompts/shared/scenario.md").text
 
 
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+def say(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *arguments: str,
+    code: int = 0,
+) -> str:
     monkeypatch.setattr(sys, "argv", ["envmill", "prompt", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -30,7 +35,9 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *ar
     return out + err
 
 
-def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_prompts_are_listed_with_step_and_hash(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = say(monkeypatch, capsys)
     prompts = RECIPES["envscaler"](read_themes()).prompts
     for step, asked in prompts.items():
@@ -39,7 +46,9 @@ def test_the_prompts_are_listed_with_step_and_hash(monkeypatch: pytest.MonkeyPat
 
 
 def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_first() -> None:
-    shared = {name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")}
+    shared = {
+        name: step for name, (step, _) in collect_prompts().items() if name.startswith("all/")
+    }
     assert shared == {
         "all/suspicion": "environments-build", "all/coverage": "environments-build",
         "all/reader": "scenarios-generate", "all/mapper": "scenarios-generate", "all/harder": "scenarios-generate",
@@ -48,7 +57,9 @@ def test_prompts_that_every_recipe_asks_are_listed_with_the_step_that_asks_them_
 
 
 @pytest.mark.parametrize("name", ["scenario", "envscaler/scenario"])
-def test_a_prompt_is_shown_as_its_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_a_prompt_is_shown_as_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     assert say(monkeypatch, capsys, name) == TEXT
 
 
@@ -77,16 +88,26 @@ def test_an_example_is_exactly_what_a_provider_is_sent(
         journal = Journal(tmp_path)
         assert prompt.gives
         with pytest.raises(SettingsError, match="heard enough"):
-            await Gateway(provider, journal, {}, 1).open_session("s", "a").ask(prompt, prompt.exemplify(), prompt.gives)
+            await (
+                Gateway(provider, journal, {}, 1)
+                .open_session("s", "a")
+                .ask(prompt, prompt.exemplify(), prompt.gives)
+            )
         await journal.close()
 
     asyncio.run(ask())
     assert provider.heard
-    assert say(monkeypatch, capsys, name, "--example") == "".join(message.text for message in provider.heard.messages)
+    assert say(monkeypatch, capsys, name, "--example") == "".join(
+        message.text for message in provider.heard.messages
+    )
 
 
-@pytest.mark.parametrize(("wire", "place"), [("openai", "messages"), ("responses", "input"), ("anthropic", "messages")])
-def test_a_wire_shows_the_whole_body(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wire: str, place: str) -> None:
+@pytest.mark.parametrize(
+    ("wire", "place"), [("openai", "messages"), ("responses", "input"), ("anthropic", "messages")]
+)
+def test_a_wire_shows_the_whole_body(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wire: str, place: str
+) -> None:
     body = json.loads(say(monkeypatch, capsys, "blueprint", "--example", "--wire", wire))
     assert body["model"] == "MODEL"
     assert "# Design a tool environment" in json.dumps(body[place])
@@ -101,6 +122,9 @@ def test_a_wire_shows_the_whole_body(monkeypatch: pytest.MonkeyPatch, capsys: py
     ],
 )
 def test_a_wrong_question_is_answered_with_what_would_do(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    told: str,
 ) -> None:
     assert told in say(monkeypatch, capsys, *arguments, code=2)

@@ -43,9 +43,22 @@ def two_runs(home: Home) -> Home:
 
 def envmill(home: Home, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     """The program itself, in a process of its own."""
-    environ = {"PATH": os.environ["PATH"], "ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake}
+    environ = {
+        "PATH": os.environ["PATH"],
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+    }
     command = [sys.executable, "-m", "flows.cli", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environ, input=given, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environ,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 def invoke(home: Home, *arguments: str) -> Result:
@@ -58,7 +71,10 @@ def invoke(home: Home, *arguments: str) -> Result:
 
 
 def test_a_question_is_answered(two_runs: Home) -> None:
-    assert ask(two_runs, "with r as (select run from runs) select count(*) as n from r") == (["n"], [(2,)])
+    assert ask(two_runs, "with r as (select run from runs) select count(*) as n from r") == (
+        ["n"],
+        [(2,)],
+    )
     assert ask(two_runs, "explain select * from runs")[1]
 
 
@@ -85,22 +101,31 @@ def test_programs_get_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == "a\tb\n1\t\ntab\\there\tline\\nbreak \\\\\n"
 
 
-VALUES = (
-    "select 1 as n, null as nothing, 'a,\"b\"' as text, [1, 2] as list, date '2026-11-21' as day, 'nan'::double as odd, 2::hugeint as big"
-)
+VALUES = "select 1 as n, null as nothing, 'a,\"b\"' as text, [1, 2] as list, date '2026-11-21' as day, 'nan'::double as odd, 2::hugeint as big"
 
 
 def test_json_is_one_array_of_objects(full: Home) -> None:
     done = invoke(full, "sql", "--json", VALUES)
     assert json.loads(done.stdout) == [
-        {"n": 1, "nothing": None, "text": 'a,"b"', "list": [1, 2], "day": "2026-11-21", "odd": None, "big": 2}
+        {
+            "n": 1,
+            "nothing": None,
+            "text": 'a,"b"',
+            "list": [1, 2],
+            "day": "2026-11-21",
+            "odd": None,
+            "big": 2,
+        }
     ]
     assert json.loads(invoke(full, "sql", "--json", "select 1 where false").stdout) == []
 
 
 def test_csv_can_be_read_back(full: Home) -> None:
     rows = list(csv.reader(io.StringIO(invoke(full, "sql", "--csv", VALUES).stdout)))
-    assert rows == [["n", "nothing", "text", "list", "day", "odd", "big"], ["1", "", 'a,"b"', "[1, 2]", "2026-11-21", "nan", "2"]]
+    assert rows == [
+        ["n", "nothing", "text", "list", "day", "odd", "big"],
+        ["1", "", 'a,"b"', "[1, 2]", "2026-11-21", "nan", "2"],
+    ]
 
 
 def test_parquet_holds_every_row(full: Home, tmp_path: Path) -> None:
@@ -119,7 +144,13 @@ def test_nothing_is_written_into_the_lake_or_half(full: Home, tmp_path: Path) ->
     assert not inside.exists()
     half = tmp_path / "half.parquet"
     with pytest.raises(SettingsError, match="Conversion Error"):
-        invoke(full, "sql", "--parquet", str(half), "select if(range = 5000, 'x', '1')::int from range(6000)")
+        invoke(
+            full,
+            "sql",
+            "--parquet",
+            str(half),
+            "select if(range = 5000, 'x', '1')::int from range(6000)",
+        )
     assert list(tmp_path.glob("*half*")) == []
 
 
@@ -133,7 +164,9 @@ def test_lines_are_bounded_and_the_rest_is_told(full: Home) -> None:
     assert "first 10,000 rows; there are more" in done.stderr
     done = invoke(full, "sql", "select range from range(10000)")
     assert (len(done.stdout.splitlines()), done.stderr) == (10_001, "")
-    assert invoke(full, "sql", "--limit", "2", "select range from range(10)").stdout == "range\n0\n1\n"
+    assert (
+        invoke(full, "sql", "--limit", "2", "select range from range(10)").stdout == "range\n0\n1\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,11 +179,16 @@ def test_lines_are_bounded_and_the_rest_is_told(full: Home) -> None:
         pytest.param(["--nonsense", "select 1"], 2, "No such option", id="wrong option"),
         pytest.param(["drop view runs"], 4, "one SELECT or EXPLAIN", id="refused"),
         pytest.param(
-            ["--timeout", "0.2", "select count(*) from range(10000000) a, range(10000000) b"], 4, "longer than 0.2 s", id="too long"
+            ["--timeout", "0.2", "select count(*) from range(10000000) a, range(10000000) b"],
+            4,
+            "longer than 0.2 s",
+            id="too long",
         ),
     ],
 )
-def test_exit_codes_are_the_documented_ones(full: Home, arguments: list[str], code: int, said: str) -> None:
+def test_exit_codes_are_the_documented_ones(
+    full: Home, arguments: list[str], code: int, said: str
+) -> None:
     done = envmill(full, "sql", *arguments)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
@@ -171,7 +209,9 @@ def test_a_damaged_lake_is_named_and_ends_with_1(full: Home) -> None:
     "question",
     [
         pytest.param("select repeat('x', 3000000000) as x", id="one value of 3 GB"),
-        pytest.param("select len(repeat('x', 4000000000)) as n", id="a value DuckDB does not count"),
+        pytest.param(
+            "select len(repeat('x', 4000000000)) as n", id="a value DuckDB does not count"
+        ),
         pytest.param("select list_sum(range(2000000000))", id="a list inside one function"),
     ],
 )
@@ -202,6 +242,19 @@ def test_what_cannot_be_interrupted_is_ended(full: Home) -> None:
 
 def test_a_pipe_that_closes_early_is_no_crash(full: Home) -> None:
     command = f"{sys.executable} -m flows.cli sql --csv 'select * from range(1000000)' | head -1"
-    environ = {"PATH": os.environ["PATH"], "ENVMILL_HOME": str(full.folder), "ENVMILL_LAKE": full.settings.lake}
-    done = subprocess.run(command, shell=True, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=60)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "ENVMILL_HOME": str(full.folder),
+        "ENVMILL_LAKE": full.settings.lake,
+    }
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert (done.stdout, "Traceback" in done.stderr) == ("range\n", False)

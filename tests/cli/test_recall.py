@@ -27,11 +27,15 @@ def terms(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_export_is_held_to_a_file_of_terms(finished: dict[str, str], terms: Path, tmp_path: Path) -> None:
+def test_an_export_is_held_to_a_file_of_terms(
+    finished: dict[str, str], terms: Path, tmp_path: Path
+) -> None:
     refused = ask(finished, "export", "r1", "--policy", str(terms), "--out", str(tmp_path / "none"))
     assert "forbid training" in str(refused.exception)
     assert "2 scenarios forbidden" in refused.stderr
-    by_setting = ask(finished | {"ENVMILL_TERMS": str(terms)}, "export", "r1", "--out", str(tmp_path / "none"))
+    by_setting = ask(
+        finished | {"ENVMILL_TERMS": str(terms)}, "export", "r1", "--out", str(tmp_path / "none")
+    )
     assert "forbid training" in str(by_setting.exception)
     assert not (tmp_path / "none").exists()
     terms.write_text('[[terms]]\nid = "acted"\nmodels = ["script:*"]\ntrain = false\n')
@@ -40,7 +44,9 @@ def test_an_export_is_held_to_a_file_of_terms(finished: dict[str, str], terms: P
     assert not (tmp_path / "out/sft").exists(), "nobody but scripts acted"
     told = json.loads((tmp_path / "out/rl/manifest.json").read_bytes())["sources"]
     assert told["held_back"]["trajectories_forbidden"] == 2
-    assert "There is no file" in str(ask(finished, "export", "r1", "--policy", str(tmp_path / "other.toml")).exception)
+    assert "There is no file" in str(
+        ask(finished, "export", "r1", "--policy", str(tmp_path / "other.toml")).exception
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,14 +59,31 @@ def test_an_export_is_held_to_a_file_of_terms(finished: dict[str, str], terms: P
         (("--seed", "seed_none", "--dry"), "Nothing rests on seed_none"),
     ],
 )
-def test_a_recall_that_means_nothing_is_refused(finished: dict[str, str], words: tuple[str, ...], said: str) -> None:
+def test_a_recall_that_means_nothing_is_refused(
+    finished: dict[str, str], words: tuple[str, ...], said: str
+) -> None:
     assert said in str(ask(finished, "recall", *words).exception)
 
 
-def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(finished: dict[str, str], tmp_path: Path) -> None:
+def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
     """First of whoever acted: its scenarios stay. Then of the seed: all goes."""
     lake = Lake(finished["ENVMILL_LAKE"])
-    assert ask(finished, "export", "r1", "--exporter", "sft", "--exporter", "rl", "--out", str(tmp_path / "first")).exit_code == 0
+    assert (
+        ask(
+            finished,
+            "export",
+            "r1",
+            "--exporter",
+            "sft",
+            "--exporter",
+            "rl",
+            "--out",
+            str(tmp_path / "first"),
+        ).exit_code
+        == 0
+    )
     acted = {one.id for one in lake.read(Trajectory, "r1")}
     looked = ask(finished, "recall", "--model", "script:*", "--dry")
     assert f"0 scenarios, {len(acted)} trajectories" in looked.stdout
@@ -68,14 +91,22 @@ def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(finishe
     done = ask(finished, "recall", "--model", "script:*", "--reason", "bad habits")
     rows = next(line for line in done.stdout.splitlines() if line.startswith("sft "))
     assert acted == {*rows.partition(" rows: ")[2].split()}
-    assert {(one.subject, one.reason) for one in lake.read(Withdrawal, "r1")} >= {(one, "source script:*: bad habits") for one in acted}
+    assert {(one.subject, one.reason) for one in lake.read(Withdrawal, "r1")} >= {
+        (one, "source script:*: bad habits") for one in acted
+    }
     assert all(one.bundles for one in lake.read(Withdrawal, "r1"))
-    assert "0 newly withdrawn" in ask(finished, "recall", "--model", "script:*", "--reason", "bad habits").stdout
+    assert (
+        "0 newly withdrawn"
+        in ask(finished, "recall", "--model", "script:*", "--reason", "bad habits").stdout
+    )
     assert ask(finished, "export", "r1", "--out", str(tmp_path / "second")).exit_code == 0
     assert not (tmp_path / "second/sft").exists()
     assert (tmp_path / "second/rl").exists()
     feed = tmp_path / "feed.json"
-    assert f"{len(lake.read(Withdrawal, 'r1'))} new entries" in ask(finished, "recall", "--feed", str(feed)).stdout
+    assert (
+        f"{len(lake.read(Withdrawal, 'r1'))} new entries"
+        in ask(finished, "recall", "--feed", str(feed)).stdout
+    )
     first = json.loads(feed.read_bytes())
     assert "0 new entries" in ask(finished, "recall", "--feed", str(feed)).stdout
     assert json.loads(feed.read_bytes()) == first
@@ -84,10 +115,18 @@ def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(finishe
     later = json.loads(feed.read_bytes())
     assert later["withdrawn"][: first["seq"]] == first["withdrawn"], "numbers are given once"
     assert [one["seq"] for one in later["withdrawn"]] == [*range(1, later["seq"] + 1)]
-    new = ask(finished, "recall", "--feed", str(feed), "--since", str(first["seq"])).stdout.splitlines()
+    new = ask(
+        finished, "recall", "--feed", str(feed), "--since", str(first["seq"])
+    ).stdout.splitlines()
     assert [json.loads(line) for line in new] == later["withdrawn"][first["seq"] :]
-    assert {one["subject"] for one in later["withdrawn"]} == {one.subject for one in lake.read(Withdrawal, "r1")}
+    assert {one["subject"] for one in later["withdrawn"]} == {
+        one.subject for one in lake.read(Withdrawal, "r1")
+    }
     feed.write_text(json.dumps(later | {"withdrawn": later["withdrawn"][1:]}))
-    assert "some of its entries are missing" in str(ask(finished, "recall", "--feed", str(feed)).exception)
+    assert "some of its entries are missing" in str(
+        ask(finished, "recall", "--feed", str(feed)).exception
+    )
     assert any(line.startswith("rl ") for line in done.stdout.splitlines())
-    assert "recalled" in str(ask(finished, "export", "r1", "--out", str(tmp_path / "third")).exception)
+    assert "recalled" in str(
+        ask(finished, "export", "r1", "--out", str(tmp_path / "third")).exception
+    )

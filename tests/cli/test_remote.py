@@ -41,12 +41,19 @@ def write_certificate(place: Path) -> None:
         datetime.now(UTC),
     )
     made = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        x509.CertificateBuilder(
+            name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1)
+        )
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     place.write_bytes(private + made.public_bytes(pem))
 
 
@@ -79,16 +86,28 @@ def elsewhere(tmp_path: Path) -> Iterator[Elsewhere]:
 
 
 def ask(folder: Path, url: str, **login: str) -> Any:
-    home = Home.read({"ENVMILL_HOME": str(folder / "home"), "PREFECT_API_URL": f"{url}/api", **login})
+    home = Home.read(
+        {"ENVMILL_HOME": str(folder / "home"), "PREFECT_API_URL": f"{url}/api", **login}
+    )
     with connect(home, url, patience=0) as api:
         return api.get("/health")
 
 
-def test_a_login_and_a_certificate_are_shown_and_checked(tmp_path: Path, elsewhere: Elsewhere) -> None:
+def test_a_login_and_a_certificate_are_shown_and_checked(
+    tmp_path: Path, elsewhere: Elsewhere
+) -> None:
     known = {"PREFECT_API_SSL_CERT_FILE": str(elsewhere.certificate)}
     assert ask(tmp_path, elsewhere.url, PREFECT_API_AUTH_STRING=AUTH, **known) is True
     custom = json.dumps(make_headers(AUTH))
-    assert ask(tmp_path, elsewhere.url, PREFECT_CLIENT_CUSTOM_HEADERS=custom, PREFECT_API_TLS_INSECURE_SKIP_VERIFY="true") is True
+    assert (
+        ask(
+            tmp_path,
+            elsewhere.url,
+            PREFECT_CLIENT_CUSTOM_HEADERS=custom,
+            PREFECT_API_TLS_INSECURE_SKIP_VERIFY="true",
+        )
+        is True
+    )
     elsewhere.seen.clear()
     with pytest.raises(NoServer, match="certificate"):
         ask(tmp_path, elsewhere.url, PREFECT_API_AUTH_STRING=AUTH)

@@ -16,7 +16,14 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
     monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
     lake = make_reviewable(str(tmp_path / "lake"))
-    bundle = Bundle(exporter="rl", content_hash="h", path="bundles/b", files={}, rows=2, scenarios=[SOUND.id, BARE.id])
+    bundle = Bundle(
+        exporter="rl",
+        content_hash="h",
+        path="bundles/b",
+        files={},
+        rows=2,
+        scenarios=[SOUND.id, BARE.id],
+    )
     put(lake, Bundle, bundle)
     return lake
 
@@ -28,26 +35,50 @@ def run_cli(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(end.value.code or 0)
 
 
-def test_queue_judgement_and_sample(lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queue_judgement_and_sample(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_cli(monkeypatch) == 0
-    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == ["subject", BARE.id, ENVIRONMENT.id, SOUND.id]
-    assert run_cli(monkeypatch, BARE.id[:12], "--reject", "--note=asks for nothing", "--by=Kim") == 0
-    assert run_cli(monkeypatch, SOUND.id, "--accept", "--lock=the drill is lent", "--by=Kim") == 0
-    assert sorted((one.subject, one.judgement, tuple(one.locks)) for one in lake.read(Review, "r1")) == sorted(
-        [(BARE.id, "reject", ()), (SOUND.id, "accept", ("the drill is lent",))]
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "subject",
+        BARE.id,
+        ENVIRONMENT.id,
+        SOUND.id,
+    ]
+    assert (
+        run_cli(monkeypatch, BARE.id[:12], "--reject", "--note=asks for nothing", "--by=Kim") == 0
     )
+    assert run_cli(monkeypatch, SOUND.id, "--accept", "--lock=the drill is lent", "--by=Kim") == 0
+    assert sorted(
+        (one.subject, one.judgement, tuple(one.locks)) for one in lake.read(Review, "r1")
+    ) == sorted([(BARE.id, "reject", ()), (SOUND.id, "accept", ("the drill is lent",))])
     capsys.readouterr()
     assert run_cli(monkeypatch, "--bundle=bundles/b") == 0
-    assert "2 of 2 reviewed in this order, 1 rejected: with 95 % confidence at most 50.0 %" in capsys.readouterr().err
+    assert (
+        "2 of 2 reviewed in this order, 1 rejected: with 95 % confidence at most 50.0 %"
+        in capsys.readouterr().err
+    )
 
 
-def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The latest judgement of the pair counts, in whatever order they are named; `ExportInput.accepted` holds the pair in between."""
     assert run_cli(monkeypatch, BARE.id, f"--same-as={SOUND.id[:14]}", "--by=Kim") == 0
     subject = name_pair(SOUND.id, BARE.id)
     assert latest_judgements(lake)[subject].judgement == "accept"
     assert read_pairs(latest_judgements(lake)) == [(min(SOUND.id, BARE.id), max(SOUND.id, BARE.id))]
-    assert run_cli(monkeypatch, SOUND.id, f"--same-as={BARE.id}", "--reject", "--note=they differ in the tool", "--by=Kim") == 0
+    assert (
+        run_cli(
+            monkeypatch,
+            SOUND.id,
+            f"--same-as={BARE.id}",
+            "--reject",
+            "--note=they differ in the tool",
+            "--by=Kim",
+        )
+        == 0
+    )
     assert latest_judgements(lake)[subject].judgement == "reject"
 
 
@@ -64,7 +95,11 @@ def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(lake: Lak
     ],
 )
 def test_what_makes_no_sense_is_told(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: tuple[str, ...], told: str
+    lake: Lake,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: tuple[str, ...],
+    told: str,
 ) -> None:
     assert run_cli(monkeypatch, *given) == 2
     assert told in capsys.readouterr().err

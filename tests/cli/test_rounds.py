@@ -27,7 +27,9 @@ def lake(tmp_path: Path) -> Lake:
 def keep(lake: Lake, run: str, count: int) -> None:
     """A round that is over and kept so many environments, and dropped one."""
     rows = [exit_row("environments-filter", f"env_{run}_{number}") for number in range(count)]
-    rows.append(exit_row("environments-filter", f"env_{run}_x", outcome="dropped", reason="duplicate"))
+    rows.append(
+        exit_row("environments-filter", f"env_{run}_x", outcome="dropped", reason="duplicate")
+    )
     lake.put(Attrition, rows, "rows", Stamp(run, "environments-filter", "f", 0, 1, "", ""))
 
 
@@ -46,11 +48,17 @@ def count_rounds(lake: Lake, config: RunConfig, kept: int) -> int:
         pytest.param({"target": 4}, 4, 1, id="reached at once"),
         pytest.param({"target": 5}, 4, 2, id="reached in the second"),
         pytest.param({"target": 5}, 0, 3, id="four times the target are spent, all rounds whole"),
-        pytest.param({"target": 50, "max_candidates": 13}, 1, 2, id="the bound allows two rounds of six"),
-        pytest.param({"target": 1, "environments": 10}, 0, 1, id="a round larger than four times the target"),
+        pytest.param(
+            {"target": 50, "max_candidates": 13}, 1, 2, id="the bound allows two rounds of six"
+        ),
+        pytest.param(
+            {"target": 1, "environments": 10}, 0, 1, id="a round larger than four times the target"
+        ),
     ],
 )
-def test_rounds_go_on_until_the_target_or_the_bound(lake: Lake, asked: dict[str, Any], kept: int, rounds: int) -> None:
+def test_rounds_go_on_until_the_target_or_the_bound(
+    lake: Lake, asked: dict[str, Any], kept: int, rounds: int
+) -> None:
     assert count_rounds(lake, RunConfig.model_validate({"environments": 6} | asked), kept) == rounds
 
 
@@ -58,18 +66,43 @@ def test_a_round_is_a_run_of_its_own_with_the_next_seeds(lake: Lake) -> None:
     """What rounds before used comes last; where earlier runs do not count, a round skips as many seeds as the rounds before had."""
     config = RunConfig(environments=3, target=9, seed=1)
     rounds = [make_round(config, "night", number) for number in (1, 2, 3)]
-    assert [(one.run, one.first, one.target) for one in rounds] == [("", 0, 9), ("night-r2", 0, None), ("night-r3", 0, None)]
-    rounds = [make_round(config.model_copy(update={"fresh": False}), "night", number) for number in (1, 2, 3)]
-    assert [(one.run, one.first, one.target) for one in rounds] == [("", 0, 9), ("night-r2", 3, None), ("night-r3", 6, None)]
+    assert [(one.run, one.first, one.target) for one in rounds] == [
+        ("", 0, 9),
+        ("night-r2", 0, None),
+        ("night-r3", 0, None),
+    ]
+    rounds = [
+        make_round(config.model_copy(update={"fresh": False}), "night", number)
+        for number in (1, 2, 3)
+    ]
+    assert [(one.run, one.first, one.target) for one in rounds] == [
+        ("", 0, 9),
+        ("night-r2", 3, None),
+        ("night-r3", 6, None),
+    ]
     recipe = RECIPES["envscaler"](read_themes())
-    seeds = [[one.id for one in enter_seeds(cast(Any, SimpleNamespace(config=each, recipe=recipe, choice=None)))] for each in rounds]
+    seeds = [
+        [
+            one.id
+            for one in enter_seeds(
+                cast(Any, SimpleNamespace(config=each, recipe=recipe, choice=None))
+            )
+        ]
+        for each in rounds
+    ]
     whole = [one.id for one in recipe.pick_seeds(rounds[0].model_copy(update={"environments": 9}))]
     assert [seed for each in seeds for seed in each] == whole
 
 
 def test_later_rounds_have_what_earlier_ones_left_of_the_budget() -> None:
-    calls = [make_call("seed_a").model_copy(update={"cost": 0.5, "reused": False, "tokens_in": 10, "tokens_out": 5})]
-    second = make_round(RunConfig(target=9, budget=2.0, budget_tokens=100), "night", 2, [calls, calls])
+    calls = [
+        make_call("seed_a").model_copy(
+            update={"cost": 0.5, "reused": False, "tokens_in": 10, "tokens_out": 5}
+        )
+    ]
+    second = make_round(
+        RunConfig(target=9, budget=2.0, budget_tokens=100), "night", 2, [calls, calls]
+    )
     assert (second.budget, second.budget_tokens) == (1.0, 70)
     with pytest.raises(BudgetReached, match="--resume night --budget MORE"):
         make_round(RunConfig(target=9, budget=1.0), "night", 2, [calls, calls])
@@ -80,7 +113,12 @@ def test_a_resumed_run_has_the_target_it_began_with(lake: Lake) -> None:
     lake.fix("night", "config", began.model_dump(mode="json"))
     note(lake, "night", "started", {})
     resumed = fill_in(lake, "night", RunConfig(run="night", budget=7.0))
-    assert (resumed.target, resumed.environments, resumed.run, resumed.budget) == (9, 3, "night", 7.0)
+    assert (resumed.target, resumed.environments, resumed.run, resumed.budget) == (
+        9,
+        3,
+        "night",
+        7.0,
+    )
 
 
 @pytest.mark.parametrize(

@@ -43,23 +43,40 @@ def run(home: Home, *words: str) -> None:
 
     from flows.cli import make_app
 
-    settings = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake, "ENVMILL_PORT": "0"}
+    settings = {
+        "ENVMILL_HOME": str(home.folder),
+        "ENVMILL_LAKE": home.settings.lake,
+        "ENVMILL_PORT": "0",
+    }
     done = CliRunner().invoke(make_app(), ["serve", *words], env=settings)
     if done.exception:
         raise done.exception
 
 
-def test_an_exported_folder_is_served_as_it_lies(home: Home, tmp_path: Path, started: dict[str, Any]) -> None:
+def test_an_exported_folder_is_served_as_it_lies(
+    home: Home, tmp_path: Path, started: dict[str, Any]
+) -> None:
     folder = write_consumer(CONSUMERS["openenv"], make_cargo([(LEND, SHED)]), tmp_path / "out")
     with pytest.raises(Started):
         run(home, str(folder), "--port", "8123", "--sessions", "32")
     assert started["folder"] == folder
-    assert started["words"] == [sys.executable, "-B", "-m", "envmill_openenv.app", "--host", "127.0.0.1", "--port", "8123"]
+    assert started["words"] == [
+        sys.executable,
+        "-B",
+        "-m",
+        "envmill_openenv.app",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "8123",
+    ]
     assert started["settings"]["ENVMILL_OPENENV_SESSIONS"] == "32"
     assert "ENVMILL_OPENENV_TOKEN" not in started["settings"]
 
 
-def test_a_bundle_folder_is_written_out_below_the_home(home: Home, tmp_path: Path, started: dict[str, Any]) -> None:
+def test_a_bundle_folder_is_written_out_below_the_home(
+    home: Home, tmp_path: Path, started: dict[str, Any]
+) -> None:
     write_folder(tmp_path / "shed", Folder(SHED, scenarios=(LEND,)))
     for _ in range(2):
         with pytest.raises(Started):
@@ -71,7 +88,9 @@ def test_a_bundle_folder_is_written_out_below_the_home(home: Home, tmp_path: Pat
     assert len(list((home.folder / "served").iterdir())) == 1
 
 
-def test_what_cannot_be_served_is_said(home: Home, tmp_path: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_served_is_said(
+    home: Home, tmp_path: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(SettingsError, match="no exported folder and no bundle folder"):
         run(home, str(tmp_path))
     write_folder(tmp_path / "empty", Folder(SHED))

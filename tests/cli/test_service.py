@@ -24,13 +24,17 @@ def read_home(folder: Path, **environ: str) -> Home:
 
 def test_the_database_reaches_the_server_and_is_never_shown(tmp_path: Path) -> None:
     home = read_home(tmp_path, ENVMILL_DATABASE=DATABASE)
-    assert home.child_environ("", "server")["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == DATABASE.replace(
-        "postgresql", "postgresql+asyncpg"
-    )
+    assert home.child_environ("", "server")[
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL"
+    ] == DATABASE.replace("postgresql", "postgresql+asyncpg")
     assert "s3cret" not in repr(home.settings)
     assert "s3cret" not in make_unit(home, machine=False)
-    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" not in read_home(tmp_path).child_environ("", "server")
-    assert home.child_environ("", "watchdog")["ENVMILL_DATABASE"] == DATABASE, "it starts a server that died"
+    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" not in read_home(tmp_path).child_environ(
+        "", "server"
+    )
+    assert home.child_environ("", "watchdog")["ENVMILL_DATABASE"] == DATABASE, (
+        "it starts a server that died"
+    )
     assert not [value for value in home.child_environ("", "worker").values() if "s3cret" in value]
 
 
@@ -41,7 +45,13 @@ def test_a_database_that_is_none_of_ours_is_refused(tmp_path: Path, text: str) -
 
 
 def test_the_unit_file_keeps_places_and_leaves_keys_out(tmp_path: Path) -> None:
-    home = read_home(tmp_path, ENVMILL_LAKE="s3://lake/100%", ENVMILL_ENDPOINT_LAB="http://lab", ENVMILL_ENDPOINT_LAB_KEY="k3y", TERM="x")
+    home = read_home(
+        tmp_path,
+        ENVMILL_LAKE="s3://lake/100%",
+        ENVMILL_ENDPOINT_LAB="http://lab",
+        ENVMILL_ENDPOINT_LAB_KEY="k3y",
+        TERM="x",
+    )
     path, commands = write_unit(home, tmp_path / "units")
     text = path.read_text()
     assert 'Environment="ENVMILL_LAKE=s3://lake/100%%"' in text
@@ -56,7 +66,9 @@ def test_systemd_takes_the_unit_file(tmp_path: Path) -> None:
     if not (analyze := shutil.which("systemd-analyze")):
         pytest.skip("systemd-analyze is missing: it comes with systemd")
     path, _ = write_unit(read_home(tmp_path), tmp_path / "units")
-    told = subprocess.run([analyze, "verify", str(path)], capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        [analyze, "verify", str(path)], capture_output=True, text=True, check=False
+    )
     assert path.name not in told.stderr.replace("not executable", ""), told.stderr
 
 
@@ -78,7 +90,12 @@ def test_a_remote_server_that_is_not_there_changes_nothing(tmp_path: Path) -> No
 
 def test_a_server_that_hangs_or_has_just_died_makes_no_link_and_says_so(tmp_path: Path) -> None:
     home = read_home(tmp_path)
-    me = {"pid": os.getpid(), "started": read_start(os.getpid()), "boot": read_boot(), "url": "http://127.0.0.1:1"}
+    me = {
+        "pid": os.getpid(),
+        "started": read_start(os.getpid()),
+        "boot": read_boot(),
+        "url": "http://127.0.0.1:1",
+    }
     (tmp_path / "server.json").write_text(json.dumps(me))
     with pytest.raises(NoServer, match=r"does not answer \(ConnectError\)"):
         make_link(home)

@@ -44,7 +44,14 @@ def test_a_server_at_rest_is_swept_seldom_and_a_busy_one_each_time() -> None:
 
 def test_background_tasks_start_at_once_although_planned_ones_are_looked_for_seldom() -> None:
     """In a process of its own: the paces are set for the whole process."""
-    done = subprocess.run([sys.executable, "-c", PACED], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PACED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     added, planned, looks = (float(word) for word in done.stdout.split())
     assert added < LOOK / 4, "what is added now waits for the next look"
     assert 1.0 <= planned < 1.0 + 2 * LOOK
@@ -97,7 +104,10 @@ def count_sweeps(least: int) -> int:
 def wait_for_lock(place: Path, collect: Callable[[], object]) -> str:
     """What a waiting connection is told, whose abandoned cursor is collected before the lock is let go."""
     told: list[str] = []
-    with closing(open_database(place / "server.db")) as holder, closing(open_database(place / "server.db")) as waiter:
+    with (
+        closing(open_database(place / "server.db")) as holder,
+        closing(open_database(place / "server.db")) as waiter,
+    ):
         holder.execute("BEGIN IMMEDIATE")
         abandon_cursor(waiter)
         waiting = threading.Thread(target=lambda: told.append(begin(waiter)))

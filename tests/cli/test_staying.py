@@ -48,7 +48,9 @@ def test_a_down_elsewhere_lets_it_go(home: Home, downs: list[Home]) -> None:
     assert downs == []
 
 
-def test_a_watchdog_that_died_is_an_error_with_its_last_words(home: Home, downs: list[Home]) -> None:
+def test_a_watchdog_that_died_is_an_error_with_its_last_words(
+    home: Home, downs: list[Home]
+) -> None:
     start_watchdog(home, "print('out of memory')")
     with pytest.raises(EnvMillError, match=r"The watchdog died\.(.|\n)*out of memory"):
         staying.stay(home, print)

@@ -11,7 +11,12 @@ from flows.cli.order import make_config
 from flows.local.home import Home
 
 
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+def say(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *arguments: str,
+    code: int = 0,
+) -> tuple[str, str]:
     monkeypatch.setattr(sys, "argv", ["envmill", "tools", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -44,13 +49,20 @@ def test_documents_are_read_audited_and_proposed(
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
 ) -> None:
     assert words in say(monkeypatch, capsys, *arguments, code=2)[1]
 
 
-def test_a_run_names_files_by_their_whole_path(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_run_names_files_by_their_whole_path(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.json").write_text("{}")
-    config = make_config({"recipe": "agentscaler", "documents": "openapi:shop.json,botocore:sqs"}, None, home)
+    config = make_config(
+        {"recipe": "agentscaler", "documents": "openapi:shop.json,botocore:sqs"}, None, home
+    )
     assert config.documents == f"openapi:{tmp_path / 'shop.json'},botocore:sqs"

@@ -54,18 +54,32 @@ def test_what_would_break_or_weaken_the_guard_does_not(tmp_path: Path, name: str
     for spelled in list_spellings(name):
         home = read_home(tmp_path, **{spelled: "theirs"})
         for part in ("server", "worker", "watchdog"):
-            environ = {given.upper(): value for given, value in home.child_environ(URL, part).items()}
+            environ = {
+                given.upper(): value for given, value in home.child_environ(URL, part).items()
+            }
             own = PREFECT | (OWN if part == "server" else {})
             assert environ.get(name) == own.get(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["PREFECT_SERVER", "PREFECT__SERVER_FINAL", "PREFECT_PROFILE", "prefect_profiles_path", "Prefect_Home", "PREFECT_API_KEY"]
+    "name",
+    [
+        "PREFECT_SERVER",
+        "PREFECT__SERVER_FINAL",
+        "PREFECT_PROFILE",
+        "prefect_profiles_path",
+        "Prefect_Home",
+        "PREFECT_API_KEY",
+    ],
 )
 def test_other_variables_of_prefect_stay_with_the_shell(tmp_path: Path, name: str) -> None:
     home = read_home(tmp_path, **{name: "theirs"})
     own_server(home)
-    assert "theirs" not in {value for part in ("server", "worker", "watchdog") for value in home.child_environ(URL, part).values()}
+    assert "theirs" not in {
+        value
+        for part in ("server", "worker", "watchdog")
+        for value in home.child_environ(URL, part).values()
+    }
 
 
 def own_server(home: Home) -> None:
@@ -89,5 +103,11 @@ def test_every_name_of_a_withheld_setting_is_withheld() -> None:
     server: Any = Settings.model_fields["server"].annotation
     names = [found for _, found in list_fields(server, "prefect_server_")]
     assert WITHHELD.keys() <= frozenset().union(*names)
-    passed = {name for found in names if found & WITHHELD.keys() for name in found - WITHHELD.keys() if name.startswith("PREFECT_SERVER_")}
+    passed = {
+        name
+        for found in names
+        if found & WITHHELD.keys()
+        for name in found - WITHHELD.keys()
+        if name.startswith("PREFECT_SERVER_")
+    }
     assert passed == set()

@@ -42,7 +42,12 @@ def test_a_folder_as_exported_passes_and_stays_readable(folder: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="no sha256sum")
 def test_sha256sum_reads_it(folder: Path) -> None:
-    assert subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=False
+        ).returncode
+        == 0
+    )
 
 
 def put(home: Path, name: str, text: str) -> None:
@@ -65,14 +70,30 @@ def add(name: str) -> Callable[[Path], None]:
     ("damage", "line"),
     [
         pytest.param(change("envrun/bundle.py"), "changed: envrun/bundle.py", id="reader"),
-        pytest.param(change("scenarios/000/verifier.json"), "changed: scenarios/000/verifier.json", id="verifier"),
+        pytest.param(
+            change("scenarios/000/verifier.json"),
+            "changed: scenarios/000/verifier.json",
+            id="verifier",
+        ),
         pytest.param(change("README.md"), "changed: README.md", id="paper"),
-        pytest.param(lambda home: (home / "program/program.py").unlink(), "missing: program/program.py", id="missing"),
+        pytest.param(
+            lambda home: (home / "program/program.py").unlink(),
+            "missing: program/program.py",
+            id="missing",
+        ),
         pytest.param(add("states/more.json"), "surplus: states/more.json", id="surplus"),
-        pytest.param(add("envrun/__pycache__/bundle.cpython-311.pyc"), "surplus: envrun/__pycache__/bundle.cpython-311.pyc", id="compiled"),
+        pytest.param(
+            add("envrun/__pycache__/bundle.cpython-311.pyc"),
+            "surplus: envrun/__pycache__/bundle.cpython-311.pyc",
+            id="compiled",
+        ),
         pytest.param(add(".hidden"), "surplus: .hidden", id="hidden"),
         pytest.param(add("envrun/json.py"), "surplus: envrun/json.py", id="shadow"),
-        pytest.param(lambda home: (home / "README.md").rename(home / "readme.md"), "missing: README.md\n{}: surplus: readme.md", id="case"),
+        pytest.param(
+            lambda home: (home / "README.md").rename(home / "readme.md"),
+            "missing: README.md\n{}: surplus: readme.md",
+            id="case",
+        ),
     ],
 )
 def test_each_difference_is_named(folder: Path, damage: Callable[[Path], None], line: str) -> None:
@@ -84,25 +105,59 @@ def test_each_difference_is_named(folder: Path, damage: Callable[[Path], None], 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        pytest.param(lambda home: (home / "SHA256SUMS").unlink(), "SHA256SUMS: the file is missing", id="none"),
-        pytest.param(lambda home: (home / "SHA256SUMS").write_text("x\n"), "SHA256SUMS, line 1", id="no-digests"),
-        pytest.param(lambda home: (home / "SHA256SUMS").write_text(f"{'0' * 64}  a\n" * 2), "SHA256SUMS, line 2", id="twice"),
-        pytest.param(lambda home: (home / "SHA256SUMS").write_text(f"{'0' * 64}  a\x1b[2J\n"), "SHA256SUMS, line 1", id="escape"),
-        pytest.param(lambda home: os.mkfifo(home / "envrun/pipe"), "envrun/pipe: it is no plain file", id="pipe"),
-        pytest.param(lambda home: (home / "envrun/x.py").symlink_to("/etc/hostname"), "envrun/x.py: it is no plain file", id="link"),
+        pytest.param(
+            lambda home: (home / "SHA256SUMS").unlink(),
+            "SHA256SUMS: the file is missing",
+            id="none",
+        ),
+        pytest.param(
+            lambda home: (home / "SHA256SUMS").write_text("x\n"),
+            "SHA256SUMS, line 1",
+            id="no-digests",
+        ),
+        pytest.param(
+            lambda home: (home / "SHA256SUMS").write_text(f"{'0' * 64}  a\n" * 2),
+            "SHA256SUMS, line 2",
+            id="twice",
+        ),
+        pytest.param(
+            lambda home: (home / "SHA256SUMS").write_text(f"{'0' * 64}  a\x1b[2J\n"),
+            "SHA256SUMS, line 1",
+            id="escape",
+        ),
+        pytest.param(
+            lambda home: os.mkfifo(home / "envrun/pipe"),
+            "envrun/pipe: it is no plain file",
+            id="pipe",
+        ),
+        pytest.param(
+            lambda home: (home / "envrun/x.py").symlink_to("/etc/hostname"),
+            "envrun/x.py: it is no plain file",
+            id="link",
+        ),
     ],
 )
-def test_what_cannot_be_compared_is_wrong_input(folder: Path, damage: Callable[[Path], None], words: str) -> None:
+def test_what_cannot_be_compared_is_wrong_input(
+    folder: Path, damage: Callable[[Path], None], words: str
+) -> None:
     damage(folder)
     result = ask(folder)
-    assert (type(result.exception).__name__, words in str(result.exception)) == ("SettingsError", True), result.output
+    assert (type(result.exception).__name__, words in str(result.exception)) == (
+        "SettingsError",
+        True,
+    ), result.output
 
 
 def test_a_list_that_was_replaced_too_is_not_the_published_one(folder: Path) -> None:
     change("envrun/bundle.py")(folder)
     published = hashlib.sha256((folder / "SHA256SUMS").read_bytes()).hexdigest()
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "SHA256SUMS")
-    digests = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in paths)
+    paths = sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name != "SHA256SUMS"
+    )
+    digests = "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n"
+        for path in paths
+    )
     (folder / "SHA256SUMS").write_text(digests)
     assert ask(folder).exit_code == 0
     assert ask(folder, "--sha256", published).exit_code == 1
@@ -113,11 +168,18 @@ def test_one_bad_folder_of_several_is_named(folder: Path, tmp_path: Path) -> Non
     shutil.copytree(folder, other)
     change("tools.json")(other)
     result = ask(folder, other)
-    assert (result.exit_code, f"{other}: changed: tools.json" in result.stdout, f"{folder}: " in result.stdout) == (1, True, True)
+    assert (
+        result.exit_code,
+        f"{other}: changed: tools.json" in result.stdout,
+        f"{folder}: " in result.stdout,
+    ) == (1, True, True)
 
 
 @pytest.mark.parametrize("given", ["", "0" * 63, "sha256:" + "0" * 64, "0" * 64 + "\n"])
 def test_an_empty_digest_is_not_none(folder: Path, given: str) -> None:
     """Nor is another text: as `--sha256 "$(curl …)"` gives it when curl fails."""
     result = ask(folder, "--sha256", given)
-    assert (type(result.exception).__name__, "which is no SHA-256" in str(result.exception)) == ("SettingsError", True), result.output
+    assert (type(result.exception).__name__, "which is no SHA-256" in str(result.exception)) == (
+        "SettingsError",
+        True,
+    ), result.output

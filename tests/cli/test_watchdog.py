@@ -88,7 +88,9 @@ def holder(home: Home) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(home: Home, holder: subprocess.Popen[str]) -> None:
+def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(
+    home: Home, holder: subprocess.Popen[str]
+) -> None:
     server = Server(tell("RUNNING", 3600))
     tend(home, server)
     assert is_held(home.folder, RUN)
@@ -104,11 +106,15 @@ def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(home: Home, hold
     [
         pytest.param(("RUNNING", PATIENCE + 1), ["CRASHED"], id="nobody walks it"),
         pytest.param(("RUNNING", PATIENCE - 5), [], id="it has just begun"),
-        pytest.param(("RUNNING", -7200), [], id="the clock was set back, and it is seen for the first time"),
+        pytest.param(
+            ("RUNNING", -7200), [], id="the clock was set back, and it is seen for the first time"
+        ),
         pytest.param(("PENDING", PATIENCE + 1), [], id="its process is being started"),
         pytest.param(("PENDING", 2 * PATIENCE + 1), ["CRASHED"], id="its process never came"),
         pytest.param(("CANCELLING", PATIENCE + 1), ["CANCELLED"], id="it was being cancelled"),
-        pytest.param(("RUNNING", 3600, "", "local-elsewhere"), [], id="another host's worker started it"),
+        pytest.param(
+            ("RUNNING", 3600, "", "local-elsewhere"), [], id="another host's worker started it"
+        ),
         pytest.param(("CRASHED", REST + 1), ["AwaitingRetry"], id="crashed"),
         pytest.param(("CRASHED", REST - 5), [], id="crashed just now"),
         pytest.param(("CRASHED", 86400), [], id="crashed yesterday"),
@@ -116,7 +122,9 @@ def test_a_walked_run_is_left_alone_and_a_killed_one_is_crashed(home: Home, hold
         pytest.param(("FAILED", REST + 1), [], id="failed"),
     ],
 )
-def test_each_run_gets_what_its_state_and_age_ask_for(home: Home, told: tuple[Any, ...], said: list[str]) -> None:
+def test_each_run_gets_what_its_state_and_age_ask_for(
+    home: Home, told: tuple[Any, ...], said: list[str]
+) -> None:
     server = Server(tell(*told))
     tend(home, server)
     assert server.said == said
@@ -124,7 +132,11 @@ def test_each_run_gets_what_its_state_and_age_ask_for(home: Home, told: tuple[An
 
 @pytest.mark.parametrize(
     ("state", "patience", "said"),
-    [("RUNNING", PATIENCE, "CRASHED"), ("PENDING", 2 * PATIENCE, "CRASHED"), ("CRASHED", REST, "AwaitingRetry")],
+    [
+        ("RUNNING", PATIENCE, "CRASHED"),
+        ("PENDING", 2 * PATIENCE, "CRASHED"),
+        ("CRASHED", REST, "AwaitingRetry"),
+    ],
 )
 def test_a_clock_that_was_set_back_keeps_nobody_waiting(
     home: Home, monkeypatch: pytest.MonkeyPatch, state: str, patience: float, said: str
@@ -147,10 +159,14 @@ def test_a_crashed_run_is_resumed_three_times_and_then_given_up_once(home: Home)
     watchdog.tend(cast(Api, server))
     watchdog.tend(cast(Api, server))
     assert server.said == []
-    assert said == [f"run {RUN}: crashed again after {TIMES} resumptions. Look at its log, then Retry."]
+    assert said == [
+        f"run {RUN}: crashed again after {TIMES} resumptions. Look at its log, then Retry."
+    ]
 
 
-def test_a_crashed_run_whose_process_still_lives_is_not_started_a_second_time(home: Home, holder: subprocess.Popen[str]) -> None:
+def test_a_crashed_run_whose_process_still_lives_is_not_started_a_second_time(
+    home: Home, holder: subprocess.Popen[str]
+) -> None:
     server = Server(tell("CRASHED", REST + 1))
     tend(home, server)
     assert server.said == []
@@ -196,7 +212,9 @@ def test_a_server_on_which_nothing_is_under_way_is_asked_seldom(
     watchdog, _, asked = looked
     start = time.monotonic()
     for number in range(11):
-        monkeypatch.setattr("flows.local.watchdog.time.monotonic", lambda at=start + number * PACE: at)
+        monkeypatch.setattr(
+            "flows.local.watchdog.time.monotonic", lambda at=start + number * PACE: at
+        )
         watchdog.check()
     assert asked == [0, 5, 10]
 

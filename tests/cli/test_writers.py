@@ -20,14 +20,22 @@ def configuration(tmp_path: Path) -> InTurn:
 
 @asynccontextmanager
 async def write(configuration: InTurn, number: int) -> AsyncIterator[None]:
-    async with await configuration.session(await configuration.engine()) as session, configuration.begin_transaction(session, True):
+    async with (
+        await configuration.session(await configuration.engine()) as session,
+        configuration.begin_transaction(session, True),
+    ):
         await session.execute(sa.text("INSERT INTO written VALUES (:number)"), {"number": number})
         yield
 
 
 async def read(configuration: InTurn) -> list[int]:
-    async with await configuration.session(await configuration.engine()) as session, configuration.begin_transaction(session):
-        return list((await session.scalars(sa.text("SELECT number FROM written ORDER BY rowid"))).all())
+    async with (
+        await configuration.session(await configuration.engine()) as session,
+        configuration.begin_transaction(session),
+    ):
+        return list(
+            (await session.scalars(sa.text("SELECT number FROM written ORDER BY rowid"))).all()
+        )
 
 
 async def make_table(configuration: InTurn) -> None:

@@ -65,7 +65,9 @@ class AuthorServer:
 
     def reply(self, question: dict[str, Any], subject: str) -> str | None:
         """None is an outage."""
-        inputs = hashlib.blake2b(json.dumps([question["inputs"], question["talk"]], sort_keys=True).encode()).hexdigest()
+        inputs = hashlib.blake2b(
+            json.dumps([question["inputs"], question["talk"]], sort_keys=True).encode()
+        ).hexdigest()
         ask = Ask(question["prompt"], subject, question["sample"], inputs)
         with self._lock:
             self.asked.append(ask)
@@ -74,7 +76,12 @@ class AuthorServer:
         if outage:
             return None
         text = author.answer(
-            question["prompt"], question["inputs"], question["seed"], question["sample"], question["mistakes"], question["talk"]
+            question["prompt"],
+            question["inputs"],
+            question["seed"],
+            question["sample"],
+            question["mistakes"],
+            question["talk"],
         )
         with self._lock:
             self.answered.append(ask)
@@ -98,9 +105,20 @@ class AuthorServer:
 
 
 def _complete(model: str) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": IDLE}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": IDLE},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-    return {"id": "c", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 @contextmanager

@@ -63,13 +63,22 @@ class Plant:
             "PATH": "/nonexistent",
             "PWD": "/nonexistent",
         }
-        return cls(Home.read(os.environ | {name: str(value) for name, value in own.items()} | dict(besides)))
+        return cls(
+            Home.read(
+                os.environ | {name: str(value) for name, value in own.items()} | dict(besides)
+            )
+        )
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments],
             cwd=ROOT,
-            env={**self.home.environ, **self.home.login, **OTHER_SERVER, "PREFECT_API_URL": f"{self.home.named}/api"},
+            env={
+                **self.home.environ,
+                **self.home.login,
+                **OTHER_SERVER,
+                "PREFECT_API_URL": f"{self.home.named}/api",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -80,7 +89,9 @@ class Plant:
         """Everything a command says; its exit code must be the expected one."""
         with self.start(*arguments) as command:
             out, err = command.communicate(timeout=900)
-        assert command.returncode == expect, f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
+        assert command.returncode == expect, (
+            f"envmill {' '.join(arguments)} ended with {command.returncode}\n{out}\n{err}"
+        )
         return out + err
 
     def record(self, name: str) -> ProcessRecord:
@@ -101,7 +112,9 @@ class Plant:
 
     def begin(self, *flags: str, **options: Any) -> str:
         """Ask for a factory run without waiting; its id."""
-        said = self.envmill("run", "--no-wait", *flags, *(f"--{name}={value}" for name, value in options.items()))
+        said = self.envmill(
+            "run", "--no-wait", *flags, *(f"--{name}={value}" for name, value in options.items())
+        )
         return said.split("run ")[1].split(":")[0]
 
     def wait_for(self, run: str, *states: str, seconds: float = 300) -> dict[str, Any]:
@@ -113,7 +126,9 @@ class Plant:
             return found["state_type"] in states
 
         with self.api() as api:
-            wait_until(arrived, seconds, lambda: f"{found.get('state_name')}: {self.tail('worker')}")
+            wait_until(
+                arrived, seconds, lambda: f"{found.get('state_name')}: {self.tail('worker')}"
+            )
         return found
 
     def cancel(self, run: str) -> None:
@@ -133,7 +148,11 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float, describe: Callable[[], str] = lambda: "it never came true") -> None:
+def wait_until(
+    condition: Callable[[], bool],
+    seconds: float,
+    describe: Callable[[], str] = lambda: "it never came true",
+) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, describe()

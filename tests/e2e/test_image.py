@@ -21,14 +21,26 @@ def test_a_run_is_done_in_the_image(docker_engine: Engine) -> None:
     make(docker_engine, "base")
     make(docker_engine, "image", "BASE=envmill/base", "IMAGE=envmill:test")
     examined = docker_engine.ask(["run", "--rm", *LOCKED, "envmill:test", "doctor"])
-    assert re.search(r"^ok +jail .*no_new_privs, landlock, seccomp; without cgroups, namespaces, uid", examined, re.MULTILINE), examined
+    assert re.search(
+        r"^ok +jail .*no_new_privs, landlock, seccomp; without cgroups, namespaces, uid",
+        examined,
+        re.MULTILINE,
+    ), examined
     assert "short" not in examined
 
     docker_engine.ask(["run", "--detach", "--name", NAME, *LOCKED, "envmill:test"])
-    wait_until(lambda: "ready:" in docker_engine.ask(["logs", NAME]), 300, lambda: docker_engine.ask(["logs", NAME]))
-    ran = inside(docker_engine, "run", "--environments=2", "--scenarios=2", "--attempts=2", "--mistakes=0")
+    wait_until(
+        lambda: "ready:" in docker_engine.ask(["logs", NAME]),
+        300,
+        lambda: docker_engine.ask(["logs", NAME]),
+    )
+    ran = inside(
+        docker_engine, "run", "--environments=2", "--scenarios=2", "--attempts=2", "--mistakes=0"
+    )
     assert "completed" in ran.lower()
-    assert inside(docker_engine, "sql", "select count(*) > 0 as kept from trajectories").split() == ["kept", "True"]
+    assert inside(
+        docker_engine, "sql", "select count(*) > 0 as kept from trajectories"
+    ).split() == ["kept", "True"]
     inside(docker_engine, "report")
     assert docker_engine.ask(["exec", NAME, "id", "-u"]).strip() == "10001"
 

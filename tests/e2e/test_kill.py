@@ -24,14 +24,20 @@ EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall}
 EXITS = "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from exits where run = ? order by all"
 
 
-def test_a_killed_run_ends_equal_to_an_undisturbed_one(plant: Plant, author_server: AuthorServer) -> None:
+def test_a_killed_run_ends_equal_to_an_undisturbed_one(
+    plant: Plant, author_server: AuthorServer
+) -> None:
     undisturbed = plant.begin(LISTED, **OPTIONS)
     plant.wait_for(undisturbed, "COMPLETED")
 
     began = len(author_server.asked)
     author_server.go_slow("scenario", pace=0.25)
     killed = plant.begin(LISTED, **OPTIONS)
-    wait_until(lambda: tally(author_server.answered[began:])["scenario"] >= 2, 300, lambda: plant.tail("worker"))
+    wait_until(
+        lambda: tally(author_server.answered[began:])["scenario"] >= 2,
+        300,
+        lambda: plant.tail("worker"),
+    )
     kill(plant.find_flow(killed))
     time.sleep(1)  # calls that reached the author go on there
     asked = author_server.asked[began:]
@@ -41,8 +47,13 @@ def test_a_killed_run_ends_equal_to_an_undisturbed_one(plant: Plant, author_serv
     plant.wait_for(killed, "COMPLETED", seconds=600)
     assert "Resumed by the watchdog, 1 of 3." in find_messages(plant, killed)
 
-    assert any(item[0] == "scenario" for item in journalled), "the kill came before the step had anything"
-    assert find_repeated(author_server.asked[began:]) <= Counter(ask.item for ask in asked) - journalled
+    assert any(item[0] == "scenario" for item in journalled), (
+        "the kill came before the step had anything"
+    )
+    assert (
+        find_repeated(author_server.asked[began:])
+        <= Counter(ask.item for ask in asked) - journalled
+    )
     for record in TABLES.values():
         assert content(plant, record, killed) == content(plant, record, undisturbed), record.table
     assert plant.ask(EXITS, killed) == plant.ask(EXITS, undisturbed)
@@ -61,7 +72,11 @@ def find_messages(plant: Plant, run: str) -> list[str]:
 def find_journalled(plant: Plant, run: str) -> Counter[tuple[str, str, int]]:
     """Calls whose replies were on disk when the process died."""
     calls = read_calls(plant.home.folder / "journal" / run)
-    return Counter((call.prompt, call.subject, call.sample) for call in calls if call.outcome != "outage" and not call.reused)
+    return Counter(
+        (call.prompt, call.subject, call.sample)
+        for call in calls
+        if call.outcome != "outage" and not call.reused
+    )
 
 
 def find_repeated(asked: list[Ask]) -> Counter[tuple[str, str, int]]:
@@ -73,28 +88,48 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     """Rows of a table without what may differ between equal runs."""
     if record in EVENTS:
         return []
-    columns = ", ".join(f'"{name}"' for name in record.model_fields if name != "path")  # a bundle's folder bears the run's id
+    columns = ", ".join(
+        f'"{name}"' for name in record.model_fields if name != "path"
+    )  # a bundle's folder bears the run's id
     # What is found of a run itself bears its id, its quality dossier counts events and attempts, and W10 names earlier runs' environments.
-    apart = "and subject <> 'run:' || run and gate not in ('quality', 'W10')" if record is Evidence else ""
-    return plant.ask(f'select {columns} from "{record.table}" where run = ? {apart} order by id', run)
+    apart = (
+        "and subject <> 'run:' || run and gate not in ('quality', 'W10')"
+        if record is Evidence
+        else ""
+    )
+    return plant.ask(
+        f'select {columns} from "{record.table}" where run = ? {apart} order by id', run
+    )
 
 
 @pytest.mark.soak(area="operations")
-def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(plant: Plant, author_server: AuthorServer) -> None:
+def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(
+    plant: Plant, author_server: AuthorServer
+) -> None:
     """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
     if count(0, 1) == 0:
-        pytest.skip("two nights and two deaths take a minute of a core: `make soak AREA=operations`")
+        pytest.skip(
+            "two nights and two deaths take a minute of a core: `make soak AREA=operations`"
+        )
     author_server.go_slow("scenario", pace=2)
     began = len(author_server.asked)
     url = plant.record("server").url
     first = start_night(plant)
-    wait_until(lambda: tally(author_server.answered[began:])["scenario"] >= 1, 300, lambda: plant.tail("worker"))
+    wait_until(
+        lambda: tally(author_server.answered[began:])["scenario"] >= 1,
+        300,
+        lambda: plant.tail("worker"),
+    )
     worker, flow = plant.record("worker").pid, plant.find_flow(first)
     os.kill(flow, signal.SIGSTOP)  # it renews nothing, and its lock says that it lives
     second = wait_for_cron(plant)
     plant.wait_for(first, "RUNNING", seconds=1)
     kill(plant.record("server").pid)
-    wait_until(lambda: Process(plant.home, "server").running() is not None, 300, lambda: plant.tail("watchdog"))
+    wait_until(
+        lambda: Process(plant.home, "server").running() is not None,
+        300,
+        lambda: plant.tail("watchdog"),
+    )
     for pid in (worker, flow):
         kill(pid)
     author_server.heal()
@@ -102,7 +137,9 @@ def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(pla
     plant.wait_for(second, "COMPLETED", seconds=600)
     assert plant.record("server").url == url
     assert plant.record("worker").pid != worker
-    assert any(message.startswith("Resumed by the watchdog") for message in find_messages(plant, first))
+    assert any(
+        message.startswith("Resumed by the watchdog") for message in find_messages(plant, first)
+    )
 
 
 NIGHT = {"config": {"environments": 1, "scenarios": 2, "attempts": 1, "seed": 5, "mistakes": 0}}
@@ -121,7 +158,10 @@ def wait_for_cron(plant: Plant) -> str:
         deployment = api.find_deployment("factory/factory-nightly")
         cron = {"active": True, "schedule": {"cron": "* * * * *"}, "parameters": NIGHT}
         (schedule,) = api.post(f"/deployments/{deployment}/schedules", [cron])
-        waiting = {"state": {"name": {"any_": ["AwaitingConcurrencySlot"]}}, "deployment_id": {"any_": [deployment]}}
+        waiting = {
+            "state": {"name": {"any_": ["AwaitingConcurrencySlot"]}},
+            "deployment_id": {"any_": [deployment]},
+        }
 
         def fired() -> bool:
             found[:] = api.post("/flow_runs/filter", {"flow_runs": waiting})

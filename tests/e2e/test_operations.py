@@ -36,12 +36,24 @@ def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
 def test_a_check_finds_everything_up_and_the_next_night_planned(plant: Plant) -> None:
     said = plant.envmill("up", "--check")
     assert [line.split()[:2] for line in said.splitlines()] == [
-        ["ok", name] for name in ("server", "worker", "watchdog", "pool", "deployments", "schedule", "runs", "records")
+        ["ok", name]
+        for name in (
+            "server",
+            "worker",
+            "watchdog",
+            "pool",
+            "deployments",
+            "schedule",
+            "runs",
+            "records",
+        )
     ]
     assert "T02:00 UTC" in said
 
 
-def test_another_clone_neither_takes_the_port_nor_meets_the_server(plant: Plant, tmp_path: Path) -> None:
+def test_another_clone_neither_takes_the_port_nor_meets_the_server(
+    plant: Plant, tmp_path: Path
+) -> None:
     port = plant.record("server").url.rsplit(":", 1)[1]
     other = Plant.at(tmp_path, port=int(port))
     assert f"Port {port} is taken" in other.envmill("up", expect=2)
@@ -61,9 +73,14 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     """The scheduler can fail without a word, and then no cron ever fires."""
     with plant.api() as api:
         nightly = api.get("/deployments/name/factory/factory-nightly")
-        wanted = {"deployments": {"id": {"any_": [nightly["id"]]}}, "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
+        wanted = {
+            "deployments": {"id": {"any_": [nightly["id"]]}},
+            "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
+        }
         wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 300)
-        planned = [run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)]
+        planned = [
+            run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)
+        ]
         deployed = {deployment["name"] for deployment in api.post("/deployments/filter", {})}
     assert set(planned) == {"02:00"}
     assert nightly["global_concurrency_limit"]["limit"] == 1
@@ -76,15 +93,21 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
 ) -> None:
     login = {"PREFECT_API_AUTH_STRING": read_secret(plant.home.folder)}
     server = plant.record("server").url
-    assert "PREFECT_API_AUTH_STRING" in Plant.at(tmp_path, server=server).envmill("run", "--remote", "--no-wait", expect=1)
-    elsewhere = Plant.at(tmp_path, server=server, besides=login)  # another home, and a server it is told of
+    assert "PREFECT_API_AUTH_STRING" in Plant.at(tmp_path, server=server).envmill(
+        "run", "--remote", "--no-wait", expect=1
+    )
+    elsewhere = Plant.at(
+        tmp_path, server=server, besides=login
+    )  # another home, and a server it is told of
     run = elsewhere.begin("--remote", environments=1, target=2, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
     assert plant.ask("select run, state from runs where starts_with(run, ?) order by run", run) == [
         (run, "finished"),
         (f"{run}-r2", "finished"),
     ]
-    recorded = re.compile(rf"records      all \d+ tasks of run {run}")  # in its own time, and as many as there was something to do for
+    recorded = re.compile(
+        rf"records      all \d+ tasks of run {run}"
+    )  # in its own time, and as many as there was something to do for
     wait_until(lambda: recorded.search(plant.envmill("up", "--check")) is not None, 60)
     asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
     again = start_step(plant, "scenarios-generate", run)
@@ -97,12 +120,18 @@ def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_
 @pytest.mark.soak(area="operations")
 def test_upkeep_judges_again_and_compacts_by_its_own_deployments(plant: Plant) -> None:
     if count(0, 1) == 0:
-        pytest.skip("three flow runs for what is tested without a server: `make soak AREA=operations`")
+        pytest.skip(
+            "three flow runs for what is tested without a server: `make soak AREA=operations`"
+        )
     run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
     plant.wait_for(run, "COMPLETED")
     rows = plant.ask("select count(*) from attrition")
-    plant.wait_for(start(plant, "reverify/reverify-weekly", {"environments": 1, "search": 10}), "COMPLETED")
-    assert plant.ask("select count(*) > 1, bool_and(outcome = 'pass') from verdicts") == [(True, True)]
+    plant.wait_for(
+        start(plant, "reverify/reverify-weekly", {"environments": 1, "search": 10}), "COMPLETED"
+    )
+    assert plant.ask("select count(*) > 1, bool_and(outcome = 'pass') from verdicts") == [
+        (True, True)
+    ]
     plant.wait_for(start(plant, "compact/compact", {"run": run}), "COMPLETED")
     assert plant.ask("select count(*) from attrition") == rows
 
@@ -113,7 +142,10 @@ def start_step(plant: Plant, step: str, run: str) -> str:
 
 def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
     with plant.api() as api:
-        return api.post(f"/deployments/{api.find_deployment(deployment)}/create_flow_run", {"parameters": {"config": config}})["id"]
+        return api.post(
+            f"/deployments/{api.find_deployment(deployment)}/create_flow_run",
+            {"parameters": {"config": config}},
+        )["id"]
 
 
 @pytest.fixture
@@ -125,7 +157,9 @@ def _heeding_ctrl_c() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_heeding_ctrl_c")
-def test_ctrl_c_ends_the_run_and_says_how_to_go_on(plant: Plant, author_server: AuthorServer) -> None:
+def test_ctrl_c_ends_the_run_and_says_how_to_go_on(
+    plant: Plant, author_server: AuthorServer
+) -> None:
     author_server.go_slow("blueprint", pace=10)
     with plant.start("run", "--environments=1") as command:
         assert command.stdout
@@ -138,12 +172,19 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(plant: Plant, author_server: 
     plant.wait_for(run, "CANCELLED")
 
 
-def test_everything_killed_then_up_killed_half_way_then_up(plant: Plant, author_server: AuthorServer) -> None:
+def test_everything_killed_then_up_killed_half_way_then_up(
+    plant: Plant, author_server: AuthorServer
+) -> None:
     url = plant.record("server").url
     author_server.go_slow("blueprint", pace=10)
     run = plant.begin(environments=1)
     plant.wait_for(run, "RUNNING")
-    for pid in (plant.record("watchdog").pid, plant.record("worker").pid, plant.find_flow(run), plant.record("server").pid):
+    for pid in (
+        plant.record("watchdog").pid,
+        plant.record("worker").pid,
+        plant.find_flow(run),
+        plant.record("server").pid,
+    ):
         kill(pid)
     assert "stale" in plant.envmill("status")
     with plant.start("up") as half:

@@ -39,10 +39,37 @@ def database(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    subprocess.run([*own, str(programs / "initdb"), "-D", f"{folder}/data", "-A", "trust", "-U", "mill"], check=True, capture_output=True)
-    server = subprocess.Popen([*own, str(programs / "postgres"), "-D", f"{folder}/data", "-p", str(port), "-k", str(folder)])
+    subprocess.run(
+        [*own, str(programs / "initdb"), "-D", f"{folder}/data", "-A", "trust", "-U", "mill"],
+        check=True,
+        capture_output=True,
+    )
+    server = subprocess.Popen(
+        [
+            *own,
+            str(programs / "postgres"),
+            "-D",
+            f"{folder}/data",
+            "-p",
+            str(port),
+            "-k",
+            str(folder),
+        ]
+    )
     try:
-        ask = [str(programs / "psql"), "-h", str(folder), "-p", str(port), "-U", "mill", "-d", "postgres", "-c", "create database prefect"]
+        ask = [
+            str(programs / "psql"),
+            "-h",
+            str(folder),
+            "-p",
+            str(port),
+            "-U",
+            "mill",
+            "-d",
+            "postgres",
+            "-c",
+            "create database prefect",
+        ]
         until = time.monotonic() + 120
         while subprocess.run(ask, check=False, capture_output=True).returncode:
             assert time.monotonic() < until, "PostgreSQL did not start"

@@ -36,12 +36,17 @@ def test_broken_promises_under_prefect(plant: Plant) -> None:
     goes_on, fails = (start_step(plant, STEP, run) for run in ("breached", "broken"))
 
     plant.wait_for(goes_on, "COMPLETED")
-    assert plant.ask('select table_name, "row", promise from quarantine') == [("blueprints", blueprint.id, "licence_said")]
-    assert plant.ask("select count(*), count(*) filter (id = ?) from blueprints where run = 'breached'", blueprint.id) == [(1, 0)]
-    seed = blueprint.origin.seed
-    assert plant.ask("select outcome, reason, children from exits where run = 'breached' and subject = ?", seed) == [
-        ("dropped", "quality", 0)
+    assert plant.ask('select table_name, "row", promise from quarantine') == [
+        ("blueprints", blueprint.id, "licence_said")
     ]
+    assert plant.ask(
+        "select count(*), count(*) filter (id = ?) from blueprints where run = 'breached'",
+        blueprint.id,
+    ) == [(1, 0)]
+    seed = blueprint.origin.seed
+    assert plant.ask(
+        "select outcome, reason, children from exits where run = 'breached' and subject = ?", seed
+    ) == [("dropped", "quality", 0)]
     assert "`licence_said` 1" in find_page(plant, goes_on)
 
     said = plant.wait_for(fails, "FAILED")["state"]["message"]
@@ -49,7 +54,9 @@ def test_broken_promises_under_prefect(plant: Plant) -> None:
     assert "met gates and has no exit) at seed_lost" in said
     wait_for_line(plant, fails, "attrition breaks `entered_is_kept_dropped_error`")
     assert "`entered_is_kept_dropped_error` 1" in find_page(plant, fails)
-    assert plant.ask("select event from run_events where run = 'broken' order by happened_at desc limit 1") == [("failed",)]
+    assert plant.ask(
+        "select event from run_events where run = 'broken' order by happened_at desc limit 1"
+    ) == [("failed",)]
 
 
 def write_beforehand(plant: Plant, run: str, line: Line) -> None:
@@ -72,23 +79,37 @@ def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:
 
 def find_log(plant: Plant, flow_run: str) -> list[str]:
     with plant.api() as api:
-        return [line["message"] for line in api.post("/logs/filter", {"logs": {"flow_run_id": {"any_": [flow_run]}}})]
+        return [
+            line["message"]
+            for line in api.post("/logs/filter", {"logs": {"flow_run_id": {"any_": [flow_run]}}})
+        ]
 
 
 def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
     """A page of a flow run."""
     with plant.api() as api:
-        found = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": [key]}, "flow_run_id": {"any_": [flow_run]}}})
+        found = api.post(
+            "/artifacts/filter",
+            {"artifacts": {"key": {"any_": [key]}, "flow_run_id": {"any_": [flow_run]}}},
+        )
     return "".join(one["data"] for one in found)
 
 
 def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Plant) -> None:
     """The last nights of the same settings are put into the lake, in which every candidate ended in error: tonight none does."""
-    config = {"environments": 1, "scenarios": 2, "attempts": 2, "mistakes": 0, "polarities": "achieve=1", "exporters": "sft"}
+    config = {
+        "environments": 1,
+        "scenarios": 2,
+        "attempts": 2,
+        "mistakes": 0,
+        "polarities": "achieve=1",
+        "exporters": "sft",
+    }
     quiet = plant.begin(**config, seed=11)
     plant.wait_for(quiet, "COMPLETED")
     ((family, broken),) = plant.ask(
-        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night' and run = ?", quiet
+        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night' and run = ?",
+        quiet,
     )
     assert broken == "{}"
     assert "Too few earlier nights" in find_page(plant, quiet, "night")
@@ -96,8 +117,17 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
     for number in range(NIGHTS):
         note(lake, f"before-{number}", "started", {})
         means = {"exits.error": {"rows": 1000, "mean": 1.0, "spread": 0.0}}
-        row = Evidence(gate="night", subject=f"run:before-{number}", finding={"family": family, "means": means, "bounds": {}, "broken": {}})
-        lake.put(Evidence, [row], f"night-{row.id}", Stamp(f"before-{number}", "night", "", 0, 1, "0", datetime.now(UTC).isoformat()))
+        row = Evidence(
+            gate="night",
+            subject=f"run:before-{number}",
+            finding={"family": family, "means": means, "bounds": {}, "broken": {}},
+        )
+        lake.put(
+            Evidence,
+            [row],
+            f"night-{row.id}",
+            Stamp(f"before-{number}", "night", "", 0, 1, "0", datetime.now(UTC).isoformat()),
+        )
 
     run = plant.begin(**config, seed=12)
     said = plant.wait_for(run, "FAILED")["state"]["message"]

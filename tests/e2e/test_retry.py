@@ -14,9 +14,13 @@ SCREENSHOTS = ROOT / ".envmill/screenshots"
 BUILT = "select subject, outcome, try_number from attrition where run = ? and lap = 'environments' and stage = 'build' and gate = 'exit'"
 
 
-def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, author_server: AuthorServer, page: Page) -> None:
+def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(
+    plant: Plant, author_server: AuthorServer, page: Page
+) -> None:
     author_server.go_down("program")
-    said = plant.envmill("run", "--environments=3", "--scenarios=1", "--attempts=2", "--seed=7", expect=1)
+    said = plant.envmill(
+        "run", "--environments=3", "--scenarios=1", "--attempts=2", "--seed=7", expect=1
+    )
     link = re.search(r"http://\S+/runs/flow-run/([0-9a-f-]+)", said)
     assert link, said
     run = link[1]
@@ -38,19 +42,37 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(plant: Plant, autho
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "retried-run.png")
 
-    again = {ask.subject for ask in author_server.asked[asked:] if ask.prompt in ("program", "tests")}
+    again = {
+        ask.subject for ask in author_server.asked[asked:] if ask.prompt in ("program", "tests")
+    }
     assert again == author_server.down
     with plant.api() as api:
-        pages = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["environments-build-failures"]}}, "sort": "CREATED_DESC"})
+        pages = api.post(
+            "/artifacts/filter",
+            {
+                "artifacts": {"key": {"any_": ["environments-build-failures"]}},
+                "sort": "CREATED_DESC",
+            },
+        )
         reports = api.post("/artifacts/filter", {"artifacts": {"key": {"any_": ["report"]}}})
-    named = [author_server.down <= {row["item"] for row in json.loads(one["data"])} for one in pages if one["flow_run_id"] == run]
-    assert named == [False, True], "the latest page is empty, the one before names every failing item"
+    named = [
+        author_server.down <= {row["item"] for row in json.loads(one["data"])}
+        for one in pages
+        if one["flow_run_id"] == run
+    ]
+    assert named == [False, True], (
+        "the latest page is empty, the one before names every failing item"
+    )
     assert any(f"/reports/{run}/index.html" in one["data"] for one in reports)
     rows = plant.ask(BUILT, run)
     assert {subject for subject, outcome, _ in rows if outcome == "error"} == author_server.down
     assert sorted(subject for subject, _, _ in rows if subject in built) == sorted(built)
-    assert {subject for subject, outcome, _ in rows if outcome == "kept"} >= author_server.down - dropped(rows)
-    assert plant.ask("select count(*) from bundles where run = ? and exporter = 'sft'", run) == [(1,)]
+    assert {
+        subject for subject, outcome, _ in rows if outcome == "kept"
+    } >= author_server.down - dropped(rows)
+    assert plant.ask("select count(*) from bundles where run = ? and exporter = 'sft'", run) == [
+        (1,)
+    ]
 
 
 def dropped(rows: list[tuple[str, str, int]]) -> set[str]:
@@ -71,16 +93,25 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
         deployment = api.find_deployment("factory/factory")
         plant.log_in(page)
         page.goto(f"{api.url}/deployments/deployment/{deployment}/run")
-        field = page.locator(".schema-form-property", has_text="Candidate environments").last.locator("input[type=number]")
+        field = page.locator(
+            ".schema-form-property", has_text="Candidate environments"
+        ).last.locator("input[type=number]")
         field.fill("0", timeout=60_000)
         submit = page.get_by_role("button", name="Submit")
         submit.click()
-        expect(page.get_by_text("0 is less than the minimum of 1").first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("0 is less than the minimum of 1").first).to_be_visible(
+            timeout=60_000
+        )
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / "form-refused.png")
         field.fill("1")
         submit.click()
-        asked = {"flow_runs": {"deployment_id": {"any_": [deployment]}, "state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}}
+        asked = {
+            "flow_runs": {
+                "deployment_id": {"any_": [deployment]},
+                "state": {"type": {"any_": ["SCHEDULED", "PENDING", "RUNNING"]}},
+            }
+        }
 
         clicked = time.monotonic()
 
@@ -104,6 +135,11 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
 def note_refusals(page: Page) -> list[str]:
     """What the server would not do for a page, as it happens."""
     refused: list[str] = []
-    page.on("response", lambda answer: refused.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None)
+    page.on(
+        "response",
+        lambda answer: (
+            refused.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+        ),
+    )
     page.on("requestfailed", lambda request: refused.append(f"{request.failure} {request.url}"))
     return refused

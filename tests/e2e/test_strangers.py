@@ -114,7 +114,9 @@ def test_a_page_of_another_origin_reaches_nothing(page: Page, guarded: Guarded, 
         page.goto(f"http://{name}:{port}/")
         seen = dict(page.evaluate(ATTACK, [guarded.url, "x"]))
     assert guarded.reached.asked == []
-    assert {what: found for what, found in seen.items() if found not in ("refused", "opaque", "loaded")} == {}
+    assert {
+        what: found for what, found in seen.items() if found not in ("refused", "opaque", "loaded")
+    } == {}
 
 
 VEHICLES = """async (server) => {
@@ -150,7 +152,9 @@ VEHICLES = """async (server) => {
 
 
 @pytest.mark.parametrize("name", [EVIL, "127.0.0.1"])
-def test_no_other_vehicle_of_a_page_reaches_the_server(page: Page, guarded: Guarded, name: str) -> None:
+def test_no_other_vehicle_of_a_page_reaches_the_server(
+    page: Page, guarded: Guarded, name: str
+) -> None:
     """Forms, beacons, redirects, elements, event streams and workers; the cookie goes along from another port."""
     log_in(page, guarded)
     guarded.reached.asked.clear()
@@ -179,10 +183,14 @@ def test_the_servers_own_page_reaches_everything(page: Page, guarded: Guarded) -
     seen = dict(page.evaluate(ATTACK, [guarded.url, "x"]))
     assert seen["read"] == "<title>inside</title>secret"
     assert seen["/api/events/out"] == "opened"
-    assert guarded.reached.asked.count("POST /api/deployments/x/create_flow_run") == 2, "json, and with the cookie"
+    assert guarded.reached.asked.count("POST /api/deployments/x/create_flow_run") == 2, (
+        "json, and with the cookie"
+    )
 
 
-def test_a_name_that_is_bound_to_this_machine_later_reaches_nothing(page: Page, guarded: Guarded) -> None:
+def test_a_name_that_is_bound_to_this_machine_later_reaches_nothing(
+    page: Page, guarded: Guarded
+) -> None:
     """DNS rebinding: to the browser the page and the server are then of one origin."""
     answer = page.goto(f"http://{EVIL}:{guarded.port}/api/health")
     assert answer is not None
@@ -209,7 +217,9 @@ def test_a_link_that_another_page_opened_logs_in_all_the_same(page: Page, guarde
         page.wait_for_function("document.title === 'inside'")
 
 
-def test_no_stranger_starts_a_run_on_the_real_server(plant: Plant, page: Page, tmp_path: Path) -> None:
+def test_no_stranger_starts_a_run_on_the_real_server(
+    plant: Plant, page: Page, tmp_path: Path
+) -> None:
     url, place = plant.record("server").url, tmp_path / "ran"
     with plant.api() as api:
         deployment = api.find_deployment("factory/factory")
@@ -219,8 +229,15 @@ def test_no_stranger_starts_a_run_on_the_real_server(plant: Plant, page: Page, t
         for name in (EVIL, "127.0.0.1"):
             page.goto(f"http://{name}:{port}/")
             page.evaluate(ATTACK.replace("PLACE", str(place)), [url, deployment])
-    body = json.dumps({"state": {"type": "SCHEDULED"}, "job_variables": {"command": f"sh -c 'id > {place}'"}})
-    assert ask_as_nobody(int(url.rpartition(":")[2]), f"/api/deployments/{deployment}/create_flow_run", body) == 401
+    body = json.dumps(
+        {"state": {"type": "SCHEDULED"}, "job_variables": {"command": f"sh -c 'id > {place}'"}}
+    )
+    assert (
+        ask_as_nobody(
+            int(url.rpartition(":")[2]), f"/api/deployments/{deployment}/create_flow_run", body
+        )
+        == 401
+    )
     with plant.api() as api:
         assert api.post("/flow_runs/count", {}) == before
     assert not place.exists()
@@ -236,7 +253,12 @@ def ask_as_nobody(port: int, path: str, body: str) -> int:
         "    server.sendall(sys.argv[2].encode())\n"
         "    print(os.geteuid(), server.recv(100).split()[1].decode())\n"
     )
-    told = subprocess.run([sys.executable, "-S", "-c", program, str(port), asked], capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        [sys.executable, "-S", "-c", program, str(port), asked],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert told.returncode == 0, told.stderr
     user, status = told.stdout.split()
     assert user != "0"
@@ -249,13 +271,24 @@ def test_another_user_is_refused(guarded: Guarded) -> None:
 
 
 @pytest.mark.parametrize(
-    "variables", [{"command": "id"}, {"env": {"X": "1"}}, {"env.X": "1"}, {"working_dir": "/tmp"}, {"image": "x"}, {"name": "x"}]
+    "variables",
+    [
+        {"command": "id"},
+        {"env": {"X": "1"}},
+        {"env.X": "1"},
+        {"working_dir": "/tmp"},
+        {"image": "x"},
+        {"name": "x"},
+    ],
 )
 def test_the_operator_names_no_command_either(plant: Plant, variables: dict[str, Any]) -> None:
     with plant.api() as api:
         deployment = api.find_deployment("factory/factory")
         with pytest.raises(Exception, match="Additional properties are not allowed"):
-            api.post(f"/deployments/{deployment}/create_flow_run", {"state": {"type": "SCHEDULED"}, "job_variables": variables})
+            api.post(
+                f"/deployments/{deployment}/create_flow_run",
+                {"state": {"type": "SCHEDULED"}, "job_variables": variables},
+            )
 
 
 def list_descriptors(pid: int) -> Iterator[str]:
@@ -270,7 +303,10 @@ def list_listening(plant: Plant) -> dict[str, int]:
     for pid in find_marked(plant.home):
         sockets = set(list_descriptors(pid))
         for table in ("tcp", "tcp6"):
-            rows = [line.split() for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+            rows = [
+                line.split()
+                for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+            ]
             for row in rows:
                 if row[3] == "0A" and f"socket:[{row[9]}]" in sockets:
                     address = row[1].partition(":")[0]
@@ -308,10 +344,28 @@ asyncio.run(main())
 def test_prefects_own_clients_are_known_on_every_socket(plant: Plant) -> None:
     """Those that run in worker and flow runs; without one of them a Cancel or a page would be late, and nothing would say why."""
     environ = plant.home.child_environ(plant.record("server").url)
-    told = subprocess.run([sys.executable, "-c", CLIENTS], env=environ, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    told = subprocess.run(
+        [sys.executable, "-c", CLIENTS],
+        env=environ,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert told.stdout == "known envmill\n", told.stderr
-    stripped = {name: value for name, value in environ.items() if name != "PREFECT_CLIENT_CUSTOM_HEADERS"}
-    told = subprocess.run([sys.executable, "-c", CLIENTS], env=stripped, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    stripped = {
+        name: value for name, value in environ.items() if name != "PREFECT_CLIENT_CUSTOM_HEADERS"
+    }
+    told = subprocess.run(
+        [sys.executable, "-c", CLIENTS],
+        env=stripped,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert told.returncode == 1
 
 

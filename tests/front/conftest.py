@@ -11,5 +11,8 @@ from tests.specimens import make_environment, make_scenario, make_tests
 @pytest.fixture
 def shed(tmp_path: Path) -> Path:
     environment = make_environment()
-    write_folder(tmp_path / "shed", Folder(environment, tuple(make_tests(environment)), (make_scenario(environment),)))
+    write_folder(
+        tmp_path / "shed",
+        Folder(environment, tuple(make_tests(environment)), (make_scenario(environment),)),
+    )
     return tmp_path / "shed"

@@ -17,7 +17,10 @@ LEND = {"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}
 def test_the_right_calls_pass_and_nothing_earns_nothing(shed: Path, settings: Settings) -> None:
     with envmill.open_environment(shed, settings=settings) as opened:
         with opened.start(opened.scenarios[0]) as session:
-            assert session.messages[-1] == {"role": "user", "content": "Please lend the drill to Ada."}
+            assert session.messages[-1] == {
+                "role": "user",
+                "content": "Please lend the drill to Ada.",
+            }
             assert session.judge().reward == 0
             assert session.call("lend", {"tool_id": "T1", "member_id": "M1"}).outcome == "ok"
             assert session.state()["tools"]["T1"]["free"] is False
@@ -27,16 +30,24 @@ def test_the_right_calls_pass_and_nothing_earns_nothing(shed: Path, settings: Se
 
 
 def test_a_refused_call_and_an_unknown_tool_are_replies(shed: Path, settings: Settings) -> None:
-    with envmill.open_environment(shed, settings=settings) as opened, opened.start("000") as session:
+    with (
+        envmill.open_environment(shed, settings=settings) as opened,
+        opened.start("000") as session,
+    ):
         assert session.call("lend", {"tool_id": "T3", "member_id": "M1"}).code == "taken"
         assert session.call("steal").outcome == "rejection"
         assert session.call("lend", {"tool_id": 3}).outcome == "rejection"
 
 
-def test_a_program_that_breaks_is_an_error_and_never_a_zero(tmp_path: Path, settings: Settings) -> None:
+def test_a_program_that_breaks_is_an_error_and_never_a_zero(
+    tmp_path: Path, settings: Settings
+) -> None:
     broken = make_environment(PROGRAM.replace('key = new_id("loan")', "import os; os._exit(3)"))
     write_folder(tmp_path / "broken", Folder(broken, (), (make_scenario(broken),)))
-    with envmill.open_environment(tmp_path / "broken", settings=settings) as opened, opened.start("000") as session:
+    with (
+        envmill.open_environment(tmp_path / "broken", settings=settings) as opened,
+        opened.start("000") as session,
+    ):
         assert session.call("lend", {"tool_id": "T1", "member_id": "M1"}).outcome == "failure"
         assert (session.judge().outcome, session.judge().reward) == ("error", None)
 
@@ -47,7 +58,11 @@ def test_a_function_plays(shed: Path, settings: Settings) -> None:
     def lend(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any] | str:
         heard.append(messages)
         assert [tool["function"]["name"] for tool in tools] == ["list_tools", "get_member", "lend"]
-        return {"tool_calls": [{"id": "a", "function": {"name": "list_tools", "arguments": ""}}, LEND]} if len(heard) == 1 else "Done."
+        return (
+            {"tool_calls": [{"id": "a", "function": {"name": "list_tools", "arguments": ""}}, LEND]}
+            if len(heard) == 1
+            else "Done."
+        )
 
     with envmill.open_environment(shed, settings=settings) as opened:
         rollout = opened.play("000", lend)
@@ -59,9 +74,15 @@ def test_a_function_plays(shed: Path, settings: Settings) -> None:
 def test_a_function_that_writes_no_json_is_told_so(shed: Path, settings: Settings) -> None:
     said: list[str] = []
 
-    def stammer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any] | str:
+    def stammer(
+        messages: list[dict[str, Any]], tools: list[dict[str, Any]]
+    ) -> dict[str, Any] | str:
         said.append(messages[-1]["content"])
-        return {"tool_calls": [{"function": {"name": "lend", "arguments": '{"tool_id": '}}]} if len(said) == 1 else "Never mind."
+        return (
+            {"tool_calls": [{"function": {"name": "lend", "arguments": '{"tool_id": '}}]}
+            if len(said) == 1
+            else "Never mind."
+        )
 
     with envmill.open_environment(shed, settings=settings) as opened:
         rollout = opened.play("000", stammer)
@@ -69,8 +90,12 @@ def test_a_function_that_writes_no_json_is_told_so(shed: Path, settings: Setting
     assert "malformed_call" in said[1]
 
 
-@pytest.mark.parametrize("answer", [None, 3, {"tool_calls": [{"arguments": {}}]}], ids=["nothing", "number", "nameless"])
-def test_an_answer_of_another_shape_is_explained(shed: Path, settings: Settings, answer: Any) -> None:
+@pytest.mark.parametrize(
+    "answer", [None, 3, {"tool_calls": [{"arguments": {}}]}], ids=["nothing", "number", "nameless"]
+)
+def test_an_answer_of_another_shape_is_explained(
+    shed: Path, settings: Settings, answer: Any
+) -> None:
     with (
         envmill.open_environment(shed, settings=settings) as opened,
         pytest.raises(envmill.SettingsError, match="return words, or a message like"),
@@ -137,5 +162,8 @@ def test_places_that_hold_nothing_are_named(shed: Path, settings: Settings) -> N
             opened.start("007")
         with pytest.raises(envmill.SettingsError, match="not both"):
             opened.start("000", state=STATE)
-        with opened.start(state=STATE) as session, pytest.raises(envmill.SettingsError, match="no verifier"):
+        with (
+            opened.start(state=STATE) as session,
+            pytest.raises(envmill.SettingsError, match="no verifier"),
+        ):
             session.judge()

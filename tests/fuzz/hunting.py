@@ -29,7 +29,16 @@ MEMORY = 400 << 20
 ADDRESSES = 4 << 30
 """Bytes of address space of a hunt, and of each process below it."""
 INPUT = "input"
-TARGETS = ("wire", "claims", "states", "folders", "importers", "tool_lists", "mcp_messages", "mcp_http")
+TARGETS = (
+    "wire",
+    "claims",
+    "states",
+    "folders",
+    "importers",
+    "tool_lists",
+    "mcp_messages",
+    "mcp_http",
+)
 """Modules of tests/fuzz/targets."""
 
 
@@ -58,7 +67,9 @@ def open_target(name: str) -> Target:
     return make()
 
 
-def hunt(target: Target, seed: str, seconds: float, folder: Path, least: int = 20) -> dict[str, int]:
+def hunt(
+    target: Target, seed: str, seconds: float, folder: Path, least: int = 20
+) -> dict[str, int]:
     """How often inputs ended in which way. Processes below count as this one's time once they have ended."""
     ended: dict[str, int] = {}
     number = 0

@@ -51,21 +51,27 @@ class Mutator:
     def spell(self, value: Any) -> bytes:
         """JSON, mostly; now and then with a key twice, in another order or encoding, or broken."""
         text = json.dumps(
-            value, ensure_ascii=self.rng.random() < 0.3, separators=self.rng.choice([(",", ":"), (", ", ": "), (" ,\n", ":\t")])
+            value,
+            ensure_ascii=self.rng.random() < 0.3,
+            separators=self.rng.choice([(",", ":"), (", ", ": "), (" ,\n", ":\t")]),
         )
         if self.rng.random() < 0.05 and isinstance(value, dict) and value:
             key = self.rng.choice(list(value))
             text = text[:-1] + f",{json.dumps(key)}:{json.dumps(self.rng.choice(ODD))}" + "}"
         spelled = text.encode("utf-8", "surrogatepass")
         if self.rng.random() < 0.03:
-            spelled = text.encode(self.rng.choice(["utf-16", "utf-8-sig", "utf-32"]), "surrogatepass")
+            spelled = text.encode(
+                self.rng.choice(["utf-16", "utf-8-sig", "utf-32"]), "surrogatepass"
+            )
         return self.damage(spelled) if self.rng.random() < 0.3 else spelled
 
     def damage(self, content: bytes, most: int = 4) -> bytes:
         """Bytes that differ in up to so many places."""
         damaged = bytearray(content)
         for _ in range(self.rng.randint(1, most)):
-            begin, end = sorted((self.rng.randint(0, len(damaged)), self.rng.randint(0, len(damaged))))
+            begin, end = sorted(
+                (self.rng.randint(0, len(damaged)), self.rng.randint(0, len(damaged)))
+            )
             end = min(end, begin + self.rng.choice([1, 4, 64, 4096]))
             kind = self.rng.randrange(6)
             if kind == 0:
@@ -87,7 +93,10 @@ class Mutator:
     def cut(self, content: bytes) -> list[bytes]:
         """The same bytes in pieces."""
         places = sorted(self.rng.randint(0, len(content)) for _ in range(self.rng.randrange(4)))
-        return [content[begin:end] for begin, end in zip([0, *places], [*places, len(content)], strict=True)]
+        return [
+            content[begin:end]
+            for begin, end in zip([0, *places], [*places, len(content)], strict=True)
+        ]
 
     def odd(self) -> Any:
         """A value that is met seldom; sometimes very deep or wide."""
@@ -108,7 +117,11 @@ class Mutator:
         edits: list[Callable[[], None]] = [
             lambda: _set(holder, key, self.odd()),
             lambda: _set(holder, key, self._bend(inner)),
-            lambda: _set(holder, key, self.rng.choice([[inner], {"a": inner}, [inner, inner], str(inner)[:200]])),
+            lambda: _set(
+                holder,
+                key,
+                self.rng.choice([[inner], {"a": inner}, [inner, inner], str(inner)[:200]]),
+            ),
             lambda: holder.pop(key),
             lambda: _put(holder, self.odd(), inner),
             lambda: _swap(self.rng.choice(places), (holder, key)),
@@ -120,11 +133,17 @@ class Mutator:
         """Something like it."""
         if isinstance(value, str):
             place = self.rng.randint(0, len(value))
-            return value[:place] + str(self.rng.choice(ODD))[:200] + value[place + self.rng.randrange(3) :]
+            return (
+                value[:place]
+                + str(self.rng.choice(ODD))[:200]
+                + value[place + self.rng.randrange(3) :]
+            )
         if isinstance(value, bool) or value is None:
             return self.rng.choice([not value, int(bool(value)), "true"])
         if isinstance(value, int | float):
-            return self.rng.choice([value + 1, -value, value * 2**40, float(value), str(value), value - 1])
+            return self.rng.choice(
+                [value + 1, -value, value * 2**40, float(value), str(value), value - 1]
+            )
         return self.odd()
 
 
@@ -133,7 +152,13 @@ def list_places(value: Any) -> list[tuple[Any, Any]]:
     places, left = list[tuple[Any, Any]](), [value]
     while left and len(places) < 20_000:
         holder = left.pop()
-        keys = list(holder) if isinstance(holder, dict) else range(len(holder)) if isinstance(holder, list) else ()
+        keys = (
+            list(holder)
+            if isinstance(holder, dict)
+            else range(len(holder))
+            if isinstance(holder, list)
+            else ()
+        )
         for key in keys:
             places.append((holder, key))
             left.append(holder[key])

@@ -28,13 +28,23 @@ SECONDS = count(1, 240)
 @pytest.mark.soak(area="fuzz")
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_input_breaks_a_promise(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.fuzz.hunting", name, os.environ.get("ENVMILL_SEED", "0"), str(SECONDS), str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.hunting",
+        name,
+        os.environ.get("ENVMILL_SEED", "0"),
+        str(SECONDS),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     kept = ROOT / ".stamps/fuzz" / name
     if done.returncode:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes((tmp_path / INPUT).read_bytes())
-    assert done.returncode == 0, f"the input is in {kept}; kept as a test it belongs into {FOUND}\n{done.stderr[-4000:]}"
+    assert done.returncode == 0, (
+        f"the input is in {kept}; kept as a test it belongs into {FOUND}\n{done.stderr[-4000:]}"
+    )
     sys.stdout.write(done.stdout)
 
 
@@ -66,10 +76,18 @@ class Planted(Target):
 
 
 @pytest.mark.parametrize("body", ["hangs", "takes memory", "raises"])
-def test_a_broken_promise_is_seen(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_promise_is_seen(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hunting, "DEADLINE", 0.2)
     # What this process once held would hide what an input takes.
-    monkeypatch.setattr(hunting, "MEMORY", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 if body == "takes memory" else 1 << 40)
+    monkeypatch.setattr(
+        hunting,
+        "MEMORY",
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if body == "takes memory"
+        else 1 << 40,
+    )
     with pytest.raises((BrokenPromise, RecursionError)):
         hunt(Planted(body), "seed", 1000.0, tmp_path)
     assert (tmp_path / INPUT).read_bytes()[:1] != b"i"
@@ -79,7 +97,10 @@ def test_a_broken_promise_is_seen(body: str, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "mcp_http"])
 def test_the_same_seed_makes_the_same_inputs(name: str) -> None:
     """To open the one that is left out is to listen on a port; its inputs are made as those of `mcp_messages` are."""
-    made = [[target.make(Mutator(Random(f"s:{number}"))) for number in range(20)] for target in (open_target(name), open_target(name))]
+    made = [
+        [target.make(Mutator(Random(f"s:{number}"))) for number in range(20)]
+        for target in (open_target(name), open_target(name))
+    ]
     assert made[0] == made[1]
     assert len(set(made[0])) > 10
     assert max(map(len, made[0])) < 3 * LARGEST

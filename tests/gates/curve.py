@@ -9,7 +9,15 @@ from above to 0 draws the curve.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.gates.protecting.same_task import CALLS, CLONE_CALLS, CLONE_COSINE, CLONE_WORDS, FEW, VALUES, TaskMatch
+from envmill.gates.protecting.same_task import (
+    CALLS,
+    CLONE_CALLS,
+    CLONE_COSINE,
+    CLONE_WORDS,
+    FEW,
+    VALUES,
+    TaskMatch,
+)
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 380, 56, 230, 24, 48
 MOST = 0.1
@@ -63,7 +71,12 @@ def draw(found: Sequence[float], honest: Sequence[float]) -> Curve:
     """One point for each threshold."""
     points = {(0.0, 0.0)}
     for bound in sorted({one for one in (*found, *honest) if one > 0}, reverse=True):
-        points.add((sum(one >= bound for one in honest) / len(honest), sum(one >= bound for one in found) / len(found)))
+        points.add(
+            (
+                sum(one >= bound for one in honest) / len(honest),
+                sum(one >= bound for one in found) / len(found),
+            )
+        )
     return sorted(points)
 
 
@@ -77,14 +90,20 @@ def render(curves: Mapping[str, Curve], stands: Mapping[str, tuple[float, float]
     lines = [*_render_axes()]
     for number, (name, curve) in enumerate(curves.items()):
         drawn = " ".join(_place(*point) for point in _step(curve))
-        lines.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>')
+        lines.append(
+            f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[number]}" stroke-width="2"/>'
+        )
         if name in stands:
             x, y = _place(*stands[name]).split(",")
             lines.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{COLOURS[number]}"/>')
-        lines.append(f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" fill="{COLOURS[number]}">{name}</text>')
+        lines.append(
+            f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" fill="{COLOURS[number]}">{name}</text>'
+        )
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n' + "\n".join([*lines, "</svg>"]) + "\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n'
+        + "\n".join([*lines, "</svg>"])
+        + "\n"
     )
 
 

@@ -13,7 +13,9 @@ NONE = "–"
 """Of a code that drops nothing: not measured, or not applicable."""
 TABLE = "| gate | lap | asked | proof | suspicion | bookkeeping | question |\n|---|---|---|---|---|---|---|\n"
 _HEADS = {"| code | meaning |", "| reason code | means |", HEAD}
-_ROW = re.compile(r"\| `(?P<code>[a-z_0-9]+)` \| (?:(?:proof|suspicion|bookkeeping|–) \| )?(?P<meaning>.*) \|")
+_ROW = re.compile(
+    r"\| `(?P<code>[a-z_0-9]+)` \| (?:(?:proof|suspicion|bookkeeping|–) \| )?(?P<meaning>.*) \|"
+)
 
 
 def write_page(name: str, text: str) -> str:

@@ -58,7 +58,9 @@ def read_known(folders: Iterable[Path], embedder: str = "") -> list[Known]:
 def choose_tasks(known: Sequence[Known]) -> list[tuple[Known, BenchmarkTask]]:
     """Spread evenly over all tasks, variants of the same solution once."""
     unique = {
-        (number, *sorted(list_call_values(task.calls))): (one, task) for number, one in enumerate(known) for task in reversed(one.tasks)
+        (number, *sorted(list_call_values(task.calls))): (one, task)
+        for number, one in enumerate(known)
+        for task in reversed(one.tasks)
     }
     tasks = sorted(unique.values(), key=lambda found: found[1].place)
     return [tasks[place * len(tasks) // PROMPTS] for place in range(min(PROMPTS, len(tasks)))]
@@ -69,27 +71,43 @@ def render(folder: Path, known: Sequence[Known]) -> int:
     chosen = choose_tasks(known)
     template = PROMPT.read_text(encoding="utf-8")
     for number, (_, task) in enumerate(chosen):
-        (folder / "prompts" / f"{number:02d}.md").write_text(template.replace("{{text}}", task.text), encoding="utf-8")
+        (folder / "prompts" / f"{number:02d}.md").write_text(
+            template.replace("{{text}}", task.text), encoding="utf-8"
+        )
     return len(chosen)
 
 
-def read_answers(folder: Path, known: Sequence[Known]) -> Iterator[tuple[Known, BenchmarkTask, str]]:
+def read_answers(
+    folder: Path, known: Sequence[Known]
+) -> Iterator[tuple[Known, BenchmarkTask, str]]:
     for number, (one, task) in enumerate(choose_tasks(known)):
         path = folder / "answers" / f"{number:02d}.json"
-        told: Any = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"paraphrases": []}
+        told: Any = (
+            json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"paraphrases": []}
+        )
         yield from ((one, task, text) for text in told["paraphrases"][:EACH])
 
 
 def pose(task: BenchmarkTask, text: str) -> Mapping[str, AskedTask]:
     """The paraphrase with the solution as somebody else's environment would have it."""
     kept = tuple((f"tool {name}", arguments) for name, arguments in task.calls)
-    values = {value: f"other {number}" for number, value in enumerate(sorted(list_call_values(task.calls), key=len, reverse=True))}
-    swapped = tuple((name, {key: _swap(value, values) for key, value in arguments.items()}) for name, arguments in kept)
+    values = {
+        value: f"other {number}"
+        for number, value in enumerate(sorted(list_call_values(task.calls), key=len, reverse=True))
+    }
+    swapped = tuple(
+        (name, {key: _swap(value, values) for key, value in arguments.items()})
+        for name, arguments in kept
+    )
     words = text
     for value, other in values.items():
         words = words.replace(value, other)
     shorter = (*kept[:1], *kept[2:]) if len(kept) > LEAST_CALLS else kept
-    return {"kept": AskedTask(text, kept, task.changes), "shorter": AskedTask(text, shorter), "swapped": AskedTask(words, swapped)}
+    return {
+        "kept": AskedTask(text, kept, task.changes),
+        "shorter": AskedTask(text, shorter),
+        "swapped": AskedTask(words, swapped),
+    }
 
 
 def _swap(value: Any, values: Mapping[str, str]) -> Any:
@@ -112,9 +130,18 @@ def find(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> str:
 def leave_out(sketch: ProtectedSketch, one: Known, task: BenchmarkTask) -> ProtectedSketch:
     """The sketch without a task and its variants, which have nearly the same values. Its texts are left out wholly: they were copied."""
     own = list_call_values(task.calls)
-    places = [place for place, other in enumerate(one.tasks) if not _is_variant(own, list_call_values(other.calls))]
+    places = [
+        place
+        for place, other in enumerate(one.tasks)
+        if not _is_variant(own, list_call_values(other.calls))
+    ]
     vectors = sketch.vectors[places] if len(sketch.vectors) else sketch.vectors
-    return replace(sketch, tasks=tuple(sketch.tasks[place] for place in places), task_words=sketch.task_words[places], vectors=vectors)
+    return replace(
+        sketch,
+        tasks=tuple(sketch.tasks[place] for place in places),
+        task_words=sketch.task_words[places],
+        vectors=vectors,
+    )
 
 
 def _is_variant(own: frozenset[str], other: frozenset[str]) -> bool:
@@ -126,37 +153,55 @@ def measure_honest(known: Sequence[Known], embedder: str = "") -> dict[str, int]
     counts: dict[str, int] = dict.fromkeys(ROWS, 0)
     for one in known:
         for task in one.tasks:
-            match = find_same_task(leave_out(one.sketch, one, task), AskedTask(task.text, task.calls, task.changes), embedder)
+            match = find_same_task(
+                leave_out(one.sketch, one, task),
+                AskedTask(task.text, task.calls, task.changes),
+                embedder,
+            )
             counts[match.reason if match else "missed"] += 1
     return counts
 
 
 def measure(folder: Path, known: Sequence[Known], embedder: str = "") -> dict[str, dict[str, int]]:
     """Kind → outcome → number. `missed` of the honest side is right."""
-    counts: dict[str, dict[str, int]] = {kind: dict.fromkeys(ROWS, 0) for kind in ("kept", "shorter", "swapped")}
+    counts: dict[str, dict[str, int]] = {
+        kind: dict.fromkeys(ROWS, 0) for kind in ("kept", "shorter", "swapped")
+    }
     for one, task, text in read_answers(folder, known):
         for kind, asked in pose(task, text).items():
             counts[kind][find(one.sketch, asked, embedder)] += 1
     return counts | {"honest": measure_honest(known, embedder)}
 
 
-def see_paraphrases(folder: Path, known: Sequence[Known], embedder: str = "") -> dict[str, list[Seen]]:
+def see_paraphrases(
+    folder: Path, known: Sequence[Known], embedder: str = ""
+) -> dict[str, list[Seen]]:
     """Kind → paraphrases as F3 saw them."""
     found: dict[str, list[Seen]] = {"kept": [], "shorter": [], "swapped": []}
     for one, task, text in read_answers(folder, known):
         own = list_call_values(task.calls)
-        variants = {other.place for other in one.tasks if _is_variant(own, list_call_values(other.calls))}
+        variants = {
+            other.place for other in one.tasks if _is_variant(own, list_call_values(other.calls))
+        }
         for kind, asked in pose(task, text).items():
             near = compare_near(one.sketch, asked, embedder)
             retrieved = any(match.source in variants for match in near)
-            found[kind].append(Seen(near, find_match(one.sketch, asked.text) is not None, retrieved))
+            found[kind].append(
+                Seen(near, find_match(one.sketch, asked.text) is not None, retrieved)
+            )
     return found
 
 
 def see_honest(known: Sequence[Known], embedder: str = "") -> list[Seen]:
     """Tasks against all others that are no variants of them."""
     return [
-        Seen(compare_near(leave_out(one.sketch, one, task), AskedTask(task.text, task.calls, task.changes), embedder))
+        Seen(
+            compare_near(
+                leave_out(one.sketch, one, task),
+                AskedTask(task.text, task.calls, task.changes),
+                embedder,
+            )
+        )
         for one in known
         for task in one.tasks
     ]
@@ -167,23 +212,40 @@ def write_curves(folder: Path, known: Sequence[Known], embedder: str = "") -> st
     seen, honest = see_paraphrases(folder, known, embedder), see_honest(known, embedder)
     names = [name for name in SCORES if embedder or "embeddings" not in name]
     curves = {
-        kind: {name: draw([score(one, name) for one in found], [score(one, name) for one in honest]) for name in names}
+        kind: {
+            name: draw([score(one, name) for one in found], [score(one, name) for one in honest])
+            for name in names
+        }
         for kind, found in seen.items()
     }
-    stands = {name: (_share(honest, name), _share(seen["kept"], name)) for name in names if name.startswith("structure")}
+    stands = {
+        name: (_share(honest, name), _share(seen["kept"], name))
+        for name in names
+        if name.startswith("structure")
+    }
     (folder / "curve.svg").write_text(render_svg(curves["kept"], stands), encoding="utf-8")
-    lines = ["| solution | decided by | at 0 % false alarms | 1 % | 3 % | 5 % | 10 % |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| solution | decided by | at 0 % false alarms | 1 % | 3 % | 5 % | 10 % |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for kind, drawn in curves.items():
         for name, curve in drawn.items():
-            cells = " | ".join(f"{read_off(curve, most):.0%}" for most in (0.0, 0.01, 0.03, 0.05, 0.1))
+            cells = " | ".join(
+                f"{read_off(curve, most):.0%}" for most in (0.0, 0.01, 0.03, 0.05, 0.1)
+            )
             lines.append(f"| {kind} | {name} | {cells} |")
     lines += [
         "",
-        *(f"{name}: found {found:.1%} at {alarms:.1%} false alarms where the gate stands" for name, (alarms, found) in stands.items()),
+        *(
+            f"{name}: found {found:.1%} at {alarms:.1%} false alarms where the gate stands"
+            for name, (alarms, found) in stands.items()
+        ),
     ]
     for kind, found in seen.items():
         reached = sum(one.copied or one.retrieved for one in found)
-        lines.append(f"{kind}: of {len(found)}, the source or a variant of it is among the nearest of {reached}")
+        lines.append(
+            f"{kind}: of {len(found)}, the source or a variant of it is among the nearest of {reached}"
+        )
     return "\n".join(lines)
 
 
@@ -196,20 +258,46 @@ def make_cases(folder: Path, known: Sequence[Known]) -> Iterator[SuspicionCase]:
     for one, task, text in read_answers(folder, known):
         asked, own = pose(task, text)["kept"], list_call_values(task.calls)
         places = {other.place: other for other in one.tasks}
-        near = sorted(compare_near(one.sketch, asked), key=lambda match: (-match.words, match.source))
-        others = [places[match.source] for match in near if not _is_variant(own, list_call_values(places[match.source].calls))]
-        path: list[Json] = [{"name": name, "arguments": dict(arguments)} for name, arguments in asked.calls]
+        near = sorted(
+            compare_near(one.sketch, asked), key=lambda match: (-match.words, match.source)
+        )
+        others = [
+            places[match.source]
+            for match in near
+            if not _is_variant(own, list_call_values(places[match.source].calls))
+        ]
+        path: list[Json] = [
+            {"name": name, "arguments": dict(arguments)} for name, arguments in asked.calls
+        ]
         brief = Brief(theme="benchmark", text=task.place.partition(":")[0], number=0)
         item = SuspicionItem(
-            brief=brief, name="", rules=[], policy="", tools=[], request=text, told=[], path={"calls": path}, rows={}, witness=[]
+            brief=brief,
+            name="",
+            rules=[],
+            policy="",
+            tools=[],
+            request=text,
+            told=[],
+            path={"calls": path},
+            rows={},
+            witness=[],
         )
         for planted, other in ((True, task), *((False, other) for other in others[:1])):
-            yield SuspicionCase(gate="F3", reason="like_task", planted=planted, item=item, question=ask_whether_same(other.text))
+            yield SuspicionCase(
+                gate="F3",
+                reason="like_task",
+                planted=planted,
+                item=item,
+                question=ask_whether_same(other.text),
+            )
 
 
 def write_table(counts: Mapping[str, Mapping[str, int]]) -> str:
     lines = [f"| | {' | '.join(ROWS)} | all |", f"|---|{'---|' * (len(ROWS) + 1)}"]
-    lines += [f"| {kind} | {' | '.join(str(found[row]) for row in ROWS)} | {sum(found.values())} |" for kind, found in counts.items()]
+    lines += [
+        f"| {kind} | {' | '.join(str(found[row]) for row in ROWS)} | {sum(found.values())} |"
+        for kind, found in counts.items()
+    ]
     return "\n".join(lines)
 
 
@@ -218,16 +306,22 @@ def main(words: Sequence[str]) -> None:
     task, folder, *benchmarks = [word for word in words if word != "--embed"]
     known = read_known(map(Path, benchmarks), embedder)
     if task == "render":
-        sys.stdout.write(f"{render(Path(folder), known)} prompts in {folder}/prompts; put each reply into {folder}/answers/N.json\n")
+        sys.stdout.write(
+            f"{render(Path(folder), known)} prompts in {folder}/prompts; put each reply into {folder}/answers/N.json\n"
+        )
     elif task == "cases":
         made = [case.model_dump_json() for case in make_cases(Path(folder), known)]
-        (Path(folder) / "cases.jsonl").write_text("".join(f"{one}\n" for one in made), encoding="utf-8")
+        (Path(folder) / "cases.jsonl").write_text(
+            "".join(f"{one}\n" for one in made), encoding="utf-8"
+        )
         sys.stdout.write(f"{len(made)} cases in {folder}/cases.jsonl\n")
     elif task == "curve":
         sys.stdout.write(f"{write_curves(Path(folder), known, embedder)}\n")
     else:
         read = sum(len(split_words(text)) > 0 for *_, text in read_answers(Path(folder), known))
-        sys.stdout.write(f"{read} paraphrases\n\n{write_table(measure(Path(folder), known, embedder))}\n")
+        sys.stdout.write(
+            f"{read} paraphrases\n\n{write_table(measure(Path(folder), known, embedder))}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -25,10 +25,19 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "list_classes": [{}, *({"day": day} for day in ("Tuesday", "Friday", "Sunday", "Monday"))],
     "get_booking": [{"booking_id": key} for key in ("B1", "B2", "B3", "B9", "M1")],
     "list_bookings": [{"member_id": key} for key in ("M1", "M2", "M3", "M4", "M9")],
-    "top_up": [{"member_id": key, "amount": amount} for key, amount in (("M1", 1), ("M2", 100), ("M3", 101), ("M9", 5), ("M4", 50))],
+    "top_up": [
+        {"member_id": key, "amount": amount}
+        for key, amount in (("M1", 1), ("M2", 100), ("M3", 101), ("M9", 5), ("M4", 50))
+    ],
     "book_seats": [
         {"member_id": member, "class_id": course, "seats": seats}
-        for member, course, seats in (("M2", "C1", 1), ("M3", "C1", 1), ("M2", "C2", 2), ("M1", "C1", 1), ("M2", "C3", 3))
+        for member, course, seats in (
+            ("M2", "C1", 1),
+            ("M3", "C1", 1),
+            ("M2", "C2", 2),
+            ("M1", "C1", 1),
+            ("M2", "C3", 3),
+        )
     ],
     "cancel_booking": [{"booking_id": key} for key in ("B1", "B2", "B3", "B9", "C1")],
 }
@@ -49,9 +58,19 @@ class Reviewers:
     """Changes a reply: prompt, inputs, reply."""
     asked: list[str] = field(default_factory=list[str])
 
-    def answer(self, prompt: str, inputs: Any, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    def answer(
+        self,
+        prompt: str,
+        inputs: Any,
+        seed: int,
+        sample: int,
+        mistakes: float,
+        talk: Sequence[str] = (),
+    ) -> str:
         self.asked.append(prompt)
-        return self.say(prompt, inputs, self._try(inputs) if prompt == "tester" else self._check(inputs))
+        return self.say(
+            prompt, inputs, self._try(inputs) if prompt == "tester" else self._check(inputs)
+        )
 
     def _try(self, inputs: Any) -> str:
         first = 5 * inputs["round"]
@@ -63,7 +82,13 @@ class Reviewers:
         return TesterReply(calls=planned).model_dump_json()
 
     def _check(self, inputs: Any) -> str:
-        told = canonical_json([inputs["outcome"], inputs["parts"] if inputs["outcome"] == "ok" else [], inputs["changes"]])
+        told = canonical_json(
+            [
+                inputs["outcome"],
+                inputs["parts"] if inputs["outcome"] == "ok" else [],
+                inputs["changes"],
+            ]
+        )
         right = told == self.truth.get(canonical_json([inputs["call"], inputs["state"]]), told)
         chance = random.Random(told + canonical_json(inputs["call"])).random()
         flagged = chance < self.alarms if right else chance >= self.misses
@@ -72,9 +97,21 @@ class Reviewers:
 
 async def find_truth(sandbox: Sandbox, more: list[Call]) -> dict[str, str]:
     """What the right studio does on every call of the list, and on those of its tests."""
-    calls = [*(Call(name=name, arguments=arguments) for name, listed in CALLS.items() for arguments in listed), *more]
-    cases = await play(Program.of(make_studio()), [StateCall(STATE, call) for call in calls], sandbox)
-    return {canonical_json([case.asked.call.model_dump(mode="json"), STATE]): case.told for case in cases}
+    calls = [
+        *(
+            Call(name=name, arguments=arguments)
+            for name, listed in CALLS.items()
+            for arguments in listed
+        ),
+        *more,
+    ]
+    cases = await play(
+        Program.of(make_studio()), [StateCall(STATE, call) for call in calls], sandbox
+    )
+    return {
+        canonical_json([case.asked.call.model_dump(mode="json"), STATE]): case.told
+        for case in cases
+    }
 
 
 @asynccontextmanager

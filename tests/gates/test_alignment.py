@@ -8,7 +8,10 @@ from tests.gates.specimens import pose
 from tests.gates.specimens.studio import STATE
 
 TEXT = "moved over from the old system"
-PLANS = {"P1": {"id": "P1", "name": "maple-gate", "description": TEXT}, "P2": {"id": "P2", "name": "cedar", "description": "new"}}
+PLANS = {
+    "P1": {"id": "P1", "name": "maple-gate", "description": TEXT},
+    "P2": {"id": "P2", "name": "cedar", "description": "new"},
+}
 STOCK = StateIndex.of({"plans": PLANS})
 DELETE, UPDATE = (
     Call(name="delete_plan", arguments={"plan_id": "P1"}),
@@ -17,7 +20,9 @@ DELETE, UPDATE = (
 
 
 def test_a_text_that_another_change_writes_is_no_sign_of_the_row_that_has_it() -> None:
-    deleted, updated = leave_out_written([DELETE, UPDATE], [list_signs(call, STOCK) for call in (DELETE, UPDATE)])
+    deleted, updated = leave_out_written(
+        [DELETE, UPDATE], [list_signs(call, STOCK) for call in (DELETE, UPDATE)]
+    )
     assert ("value", TEXT) not in deleted
     assert {("value", "maple-gate"), ("name", "delete")} <= deleted.keys()
     assert {("value", "cedar"), ("value", TEXT), ("name", "update")} <= updated.keys()
@@ -25,11 +30,18 @@ def test_a_text_that_another_change_writes_is_no_sign_of_the_row_that_has_it() -
 
 def test_where_no_other_change_writes_it_it_stays_a_sign() -> None:
     other = Call(name="update_plan", arguments={"plan_id": "P2", "description": "kept"})
-    deleted, _ = leave_out_written([DELETE, other], [list_signs(call, STOCK) for call in (DELETE, other)])
+    deleted, _ = leave_out_written(
+        [DELETE, other], [list_signs(call, STOCK) for call in (DELETE, other)]
+    )
     assert ("value", TEXT) in deleted
 
 
 def test_each_change_goes_to_the_sentence_that_names_its_row() -> None:
     request = f"See to it that maple-gate is deleted. Final one: give the plan cedar description '{TEXT}'."
-    posed = pose(request=request, user=UserContract(opening=request), oracle=[DELETE, UPDATE], initial_state=STATE | {"plans": PLANS})
+    posed = pose(
+        request=request,
+        user=UserContract(opening=request),
+        oracle=[DELETE, UPDATE],
+        initial_state=STATE | {"plans": PLANS},
+    )
     assert [one.sentence for one in RequestAlignment.of(posed).wishes] == [0, 1]

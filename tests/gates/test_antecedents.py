@@ -16,17 +16,33 @@ STOCK = StateIndex.of({
     ("sentences", "last"),
     [
         pytest.param(
-            ["Give hive H-464 2 supers;", "harvest 7 kilos from that hive."], "harvest 7 kilos from that hive H-464.", id="named before"
+            ["Give hive H-464 2 supers;", "harvest 7 kilos from that hive."],
+            "harvest 7 kilos from that hive H-464.",
+            id="named before",
         ),
-        pytest.param(["Move H-464 and H-849;", "feed the same hive."], "feed the same hive H-849.", id="the last of two"),
+        pytest.param(
+            ["Move H-464 and H-849;", "feed the same hive."],
+            "feed the same hive H-849.",
+            id="the last of two",
+        ),
         pytest.param(
             ["Lend it to Ada Kern, and take that member's money."],
             "Lend it to Ada Kern, and take that member Ada Kern's money.",
             id="one sentence",
         ),
-        pytest.param(["Delete pine-garden.", "That job queue is old."], "That job queue pine-garden is old.", id="two words"),
-        pytest.param(["All hives are strong.", "Feed that hive."], "Feed that hive.", id="none named"),
-        pytest.param(["Feed H-464.", "I heard that hives are sold."], "I heard that hives are sold.", id="no pointer"),
+        pytest.param(
+            ["Delete pine-garden.", "That job queue is old."],
+            "That job queue pine-garden is old.",
+            id="two words",
+        ),
+        pytest.param(
+            ["All hives are strong.", "Feed that hive."], "Feed that hive.", id="none named"
+        ),
+        pytest.param(
+            ["Feed H-464.", "I heard that hives are sold."],
+            "I heard that hives are sold.",
+            id="no pointer",
+        ),
     ],
 )
 def test_a_pointing_word_is_followed_by_what_it_means(sentences: list[str], last: str) -> None:

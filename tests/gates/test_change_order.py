@@ -11,7 +11,10 @@ from schemas.environment import Call
 
 def change(place: int, sentence: int, verb: str, **named: float) -> RequestedChange:
     """Named by words with their weight; `_` stands for a blank, and what begins with `T` for a ticket's number."""
-    signs = {("name", verb): 1.0} | {("value", name.replace("_", " ").replace("T", "T-")): weight for name, weight in named.items()}
+    signs = {("name", verb): 1.0} | {
+        ("value", name.replace("_", " ").replace("T", "T-")): weight
+        for name, weight in named.items()
+    }
     return RequestedChange(place, sentence, Call(name=verb, arguments={}), signs)
 
 
@@ -20,7 +23,10 @@ def change(place: int, sentence: int, verb: str, **named: float) -> RequestedCha
     [
         pytest.param(
             ["Book the Wheel class for Ada Kern.", "Then put 25 on the account of Ada Kern."],
-            [change(0, 1, "top_up", Ada_Kern=1.0, **{"25": 1.0}), change(1, 0, "book", Ada_Kern=1.0, Wheel=1.0)],
+            [
+                change(0, 1, "top_up", Ada_Kern=1.0, **{"25": 1.0}),
+                change(1, 0, "book", Ada_Kern=1.0, Wheel=1.0),
+            ],
             [1, 0],
             id="each sentence names its change best",
         ),
@@ -31,18 +37,33 @@ def change(place: int, sentence: int, verb: str, **named: float) -> RequestedCha
             id="one row, told apart by verbs",
         ),
         pytest.param(
-            ["Pass ticket T-2 on to Mirja, and note that Hillcrest is down.", "Then count ticket T-5 towards the Hillcrest outage."],
+            [
+                "Pass ticket T-2 on to Mirja, and note that Hillcrest is down.",
+                "Then count ticket T-5 towards the Hillcrest outage.",
+            ],
             [change(0, 1, "declare", Hillcrest=1.0), change(1, 0, "pass", T2=1.0, Mirja=1.0)],
             None,
             id="a sentence before names it as well",
         ),
         pytest.param(
-            ["Log a technical matter, urgency urgent.", "Then give ticket T-4 to Rosa.", "Set ticket T-4 to solved."],
-            [change(0, 1, "give", T4=1.0, Rosa=1.0), change(1, 0, "solve", T4=1.0, technical=1.0, urgent=1.0)],
+            [
+                "Log a technical matter, urgency urgent.",
+                "Then give ticket T-4 to Rosa.",
+                "Set ticket T-4 to solved.",
+            ],
+            [
+                change(0, 1, "give", T4=1.0, Rosa=1.0),
+                change(1, 0, "solve", T4=1.0, technical=1.0, urgent=1.0),
+            ],
             None,
             id="words that are said of many rows",
         ),
     ],
 )
-def test_an_unsure_sentence_turns_nothing_round(texts: list[str], wishes: list[RequestedChange], order: list[int] | None) -> None:
-    assert order_by_sentences(RequestAlignment([Question(normalise(text)) for text in texts], wishes)) == order
+def test_an_unsure_sentence_turns_nothing_round(
+    texts: list[str], wishes: list[RequestedChange], order: list[int] | None
+) -> None:
+    assert (
+        order_by_sentences(RequestAlignment([Question(normalise(text)) for text in texts], wishes))
+        == order
+    )

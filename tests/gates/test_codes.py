@@ -59,20 +59,33 @@ def list_reports(text: str, path: str) -> Iterator[Report]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield from _read_call(node.func.id, node.args, constants)
             if path in RAISED and node.func.id == "BuildError":
-                yield from ((RAISED[path], code) for word in node.keywords if word.arg == "reason" for code in _read_codes(word.value))
+                yield from (
+                    (RAISED[path], code)
+                    for word in node.keywords
+                    if word.arg == "reason"
+                    for code in _read_codes(word.value)
+                )
         elif isinstance(node, ast.Return) and path in HELPERS and isinstance(node.value, ast.Tuple):
             yield from ((HELPERS[path], code) for code in _read_codes(node.value.elts[0]))
 
 
-def _read_call(name: str, args: list[ast.expr], constants: Mapping[str, object]) -> Iterator[Report]:
+def _read_call(
+    name: str, args: list[ast.expr], constants: Mapping[str, object]
+) -> Iterator[Report]:
     if name == "drop" and len(args) > 1:
-        gate = args[0].value if isinstance(args[0], ast.Constant) else constants.get(getattr(args[0], "id", ""), "*")
+        gate = (
+            args[0].value
+            if isinstance(args[0], ast.Constant)
+            else constants.get(getattr(args[0], "id", ""), "*")
+        )
         yield from ((str(gate), code) for code in _read_codes(args[1]))
     elif name == "Complaint" and len(args) > 1 and isinstance(args[0], ast.Constant):
         yield from ((str(args[0].value), code) for code in _read_codes(args[1]))
     elif name in CARRIERS and args:
         place = 2 if name in ("_Idea", "_Heard") else 0
-        yield from ((CARRIERS[name], code) for arg in args[place : place + 1] for code in _read_codes(arg))
+        yield from (
+            (CARRIERS[name], code) for arg in args[place : place + 1] for code in _read_codes(arg)
+        )
 
 
 def _read_codes(value: ast.expr) -> Iterator[str]:
@@ -80,7 +93,9 @@ def _read_codes(value: ast.expr) -> Iterator[str]:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         yield value.value
     elif isinstance(value, ast.JoinedStr):
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in value.values)
+        yield "".join(
+            str(part.value) if isinstance(part, ast.Constant) else "*" for part in value.values
+        )
     elif isinstance(value, ast.IfExp):
         yield from (*_read_codes(value.body), *_read_codes(value.orelse))
 
@@ -89,7 +104,11 @@ def has_class(report: Report) -> bool:
     name, code = report
     tables = CODES.values() if name == "*" else [CODES.get(name, {})]
     if "*" in code:
-        return any(fnmatch(known, code) or (known.endswith("*") and code.startswith(known[:-1])) for table in tables for known in table)
+        return any(
+            fnmatch(known, code) or (known.endswith("*") and code.startswith(known[:-1]))
+            for table in tables
+            for known in table
+        )
     return any(find_class(one, code) for one in (CODES if name == "*" else [name]))
 
 
@@ -105,7 +124,12 @@ def scan() -> dict[Report, Path]:
 def test_every_code_that_can_be_reported_has_a_class() -> None:
     found = scan()
     assert len(found) > 100
-    assert {("W2", "does_not_load"), ("F3", "quotation"), ("verifier", "*_misjudged"), ("verifier", "oracle_unstable")} <= found.keys()
+    assert {
+        ("W2", "does_not_load"),
+        ("F3", "quotation"),
+        ("verifier", "*_misjudged"),
+        ("verifier", "oracle_unstable"),
+    } <= found.keys()
     unknown = {report for report in found.keys() - SPARE if not has_class(report)}
     assert unknown == set()
 
@@ -123,8 +147,14 @@ def test_codes_of_specimens_and_pages_have_a_class(name: str) -> None:
     told = {code for code in CODES[name] if not code.endswith("*") and f"| `{code}` |" not in page}
     assert told == set(), "codes that its page does not explain"
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    dropping = [line for line in rows if f"| {NONE} |" in line and not any(f"| {mark} " in line for mark in IDLE)]
-    assert dropping == [], f"codes without a class; those that drop nothing begin their meaning with one of {IDLE}"
+    dropping = [
+        line
+        for line in rows
+        if f"| {NONE} |" in line and not any(f"| {mark} " in line for mark in IDLE)
+    ]
+    assert dropping == [], (
+        f"codes without a class; those that drop nothing begin their meaning with one of {IDLE}"
+    )
 
 
 @pytest.mark.parametrize("name", sorted({*GATES, *DECISIONS}))
@@ -139,11 +169,25 @@ def test_the_table_of_gates_is_current() -> None:
     assert index == write_index(index), "make docs"
     assert set(WHEN) == {*GATES, *DECISIONS}
     assert {name for name, when in WHEN.items() if when == "set"} == {"W10", "S14", "F4"}
-    assert {name for name, when in WHEN.items() if when == "late"} == {"S13", "S18", "F1", "F2", "F3", "F5"}
+    assert {name for name, when in WHEN.items() if when == "late"} == {
+        "S13",
+        "S18",
+        "F1",
+        "F2",
+        "F3",
+        "F5",
+    }
 
 
 def test_an_unknown_code_is_seen() -> None:
     text = 'GATE = "F4"\ndrop(GATE, "repeat", "")\ndrop(GATE, "heard_of_it", "")\ndrop("verifier", f"{name}_odd", "")\n'
-    assert [report for report in list_reports(text, "x.py") if not has_class(report)] == [("F4", "heard_of_it"), ("verifier", "*_odd")]
-    assert (find_class("oracle", "chain_loops"), find_class("oracle", "heard_of_it"), find_class("W99", "x")) == ("proof", None, None)
+    assert [report for report in list_reports(text, "x.py") if not has_class(report)] == [
+        ("F4", "heard_of_it"),
+        ("verifier", "*_odd"),
+    ]
+    assert (
+        find_class("oracle", "chain_loops"),
+        find_class("oracle", "heard_of_it"),
+        find_class("W99", "x"),
+    ) == ("proof", None, None)
     assert not {*STAGES} & {*GATES}

@@ -8,15 +8,35 @@ from types import ModuleType
 
 import pytest
 
-from envmill.gates import DECISIONS, ENVIRONMENT_GATES, GATES, SCENARIO_GATES, f1, f2, f3, f4, f5, w10
+from envmill.gates import (
+    DECISIONS,
+    ENVIRONMENT_GATES,
+    GATES,
+    SCENARIO_GATES,
+    f1,
+    f2,
+    f3,
+    f4,
+    f5,
+    w10,
+)
 from envmill.gates import protected_texts as protected
 from envmill.settings import ROOT
 from tests.gates.specimens.faults import DROPPED, KEPT
 from tests.gates.specimens.filtering import CONTAMINATED, REPEATS, SOLVED, TRIVIAL, UNTRAINABLE
 
 PAGES = ROOT / "docs" / "gates"
-_REASON = re.compile(r"""(?:drop|skip|pass_by)\(\s*GATE,\s*"(\w+)"|(?:Breach\(|Hit\(|yield )"([a-z_]+)",""")
-_SECTIONS = ("**Catches.**", "**Really seen.**", "**Does.**", "**Costs.**", "| reason code |", "**A specimen.**")
+_REASON = re.compile(
+    r"""(?:drop|skip|pass_by)\(\s*GATE,\s*"(\w+)"|(?:Breach\(|Hit\(|yield )"([a-z_]+)","""
+)
+_SECTIONS = (
+    "**Catches.**",
+    "**Really seen.**",
+    "**Does.**",
+    "**Costs.**",
+    "| reason code |",
+    "**A specimen.**",
+)
 FILTERS = {"F1": [f1], "F2": [f2], "F3": [f3, protected], "F4": [f4], "F5": [f5]}
 FILTERED = {
     "F1": [reason for _, reason in SOLVED.values()],
@@ -40,7 +60,14 @@ def list_reasons(name: str) -> set[str]:
     module = w10 if name == "W10" else sys.modules[GATES[name].check.__module__]
     modules = [
         module,
-        *([sys.modules[f"envmill.gates.exploring.{one}"] for one in ("relations", "vocabulary", "amounts")] if name == "W12" else []),
+        *(
+            [
+                sys.modules[f"envmill.gates.exploring.{one}"]
+                for one in ("relations", "vocabulary", "amounts")
+            ]
+            if name == "W12"
+            else []
+        ),
     ]
     return _read_reasons(modules)
 

@@ -36,7 +36,9 @@ async def test_comparisons_are_those_of_two_values_in_changes() -> None:
     ]
 
 
-async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases: list[ReviewedCall], sandbox: Sandbox) -> None:
+async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(
+    cases: list[ReviewedCall], sandbox: Sandbox
+) -> None:
     _, dear = list_comparisons(STUDIO)
     corner = await find_edge(dear, cases, 4, PROGRAM, sandbox)
     assert corner is not None
@@ -44,7 +46,9 @@ async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases:
     assert {_lack(asked) for asked in corner.asked} == {0}
     assert corner.beside
     assert 0 not in map(_lack, corner.beside)
-    assert corner.render() == "book_seats where both sides of price > member['balance'] are the same"
+    assert (
+        corner.render() == "book_seats where both sides of price > member['balance'] are the same"
+    )
     played = await play(PROGRAM, corner.asked, sandbox)
     assert {case.seen.outcome for case in played} == {"ok"}
 
@@ -52,10 +56,15 @@ async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(cases:
 def _lack(asked: StateCall) -> Json:
     """What a member has less than the seats cost."""
     given, state = asked.call.arguments, asked.state
-    return given["seats"] * state["classes"][given["class_id"]]["price"] - state["members"][given["member_id"]]["balance"]
+    return (
+        given["seats"] * state["classes"][given["class_id"]]["price"]
+        - state["members"][given["member_id"]]["balance"]
+    )
 
 
-async def test_nothing_is_found_where_no_call_comes_to_a_comparison(cases: list[ReviewedCall], sandbox: Sandbox) -> None:
+async def test_nothing_is_found_where_no_call_comes_to_a_comparison(
+    cases: list[ReviewedCall], sandbox: Sandbox
+) -> None:
     _, dear = list_comparisons(STUDIO)
     assert await find_edge(dear, cases[1:], 4, PROGRAM, sandbox) is None
 
@@ -64,8 +73,13 @@ async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_
     cases: list[ReviewedCall], sandbox: Sandbox
 ) -> None:
     corners = await find_standings(cases, 3, PROGRAM, sandbox)
-    assert {corner.render() for corner in corners} >= {"top_up where members.balance stood elsewhere before"}
-    assert {tuple(corner.what.split()[:1]) for corner in corners} == {("members.balance",), ("classes.free",)}
+    assert {corner.render() for corner in corners} >= {
+        "top_up where members.balance stood elsewhere before"
+    }
+    assert {tuple(corner.what.split()[:1]) for corner in corners} == {
+        ("members.balance",),
+        ("classes.free",),
+    }
     for corner in corners:
         assert STATE not in [asked.state for asked in corner.asked]
         assert {case.seen.outcome for case in await play(PROGRAM, corner.asked, sandbox)} == {"ok"}
@@ -74,7 +88,11 @@ async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_
 async def test_what_sets_a_number_to_what_it_is_may_set_it_wrongly(sandbox: Sandbox) -> None:
     """A total of 5 that an amount of 5 takes the place of."""
     state = STATE | {"members": STATE["members"] | {"M1": STATE["members"]["M1"] | {"balance": 5}}}
-    spoilt = {"program.py": STUDIO.files["program.py"].replace('member["balance"] += amount', 'member["balance"] = amount')}
+    spoilt = {
+        "program.py": STUDIO.files["program.py"].replace(
+            'member["balance"] += amount', 'member["balance"] = amount'
+        )
+    }
     program = find_program(make_studio(spoilt["program.py"]))
     same = await play(program, [StateCall(state, CALLS[2])], sandbox)
     assert not same[0].changes

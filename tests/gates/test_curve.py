@@ -10,16 +10,32 @@ from envmill.gates.protecting.same_task import AskedTask, TaskMatch, compare_nea
 from tests.gates.curve import Seen, draw, read_off, render, score, score_like, score_same
 from tests.gates.paraphrasing import Known, make_cases, see_honest, see_paraphrases, write_curves
 from tests.gates.test_paraphrasing import known
-from tests.gates.test_same_task import ASKED, CLONE, OTHERS, PARAPHRASE, RETURN, SWAPPED, Calls, rename
+from tests.gates.test_same_task import (
+    ASKED,
+    CLONE,
+    OTHERS,
+    PARAPHRASE,
+    RETURN,
+    SWAPPED,
+    Calls,
+    rename,
+)
 
 __all__ = ["known"]
 
 
 @pytest.mark.parametrize(
     ("text", "calls"),
-    [(PARAPHRASE, rename(RETURN)), (CLONE, rename(RETURN, SWAPPED)), (ASKED, rename(RETURN)[:2]), (OTHERS[0][0], rename(RETURN))],
+    [
+        (PARAPHRASE, rename(RETURN)),
+        (CLONE, rename(RETURN, SWAPPED)),
+        (ASKED, rename(RETURN)[:2]),
+        (OTHERS[0][0], rename(RETURN)),
+    ],
 )
-def test_a_score_is_one_exactly_where_the_gate_stands(text: str, calls: Calls, known: list[Known]) -> None:
+def test_a_score_is_one_exactly_where_the_gate_stands(
+    text: str, calls: Calls, known: list[Known]
+) -> None:
     near = compare_near(known[0].sketch, AskedTask(text, calls))
     assert near or len(calls) < 3
     for match in near:
@@ -28,7 +44,9 @@ def test_a_score_is_one_exactly_where_the_gate_stands(text: str, calls: Calls, k
 
 
 def test_two_rare_values_are_only_a_suspicion_and_all_of_them_are_needed() -> None:
-    assert score_like(TaskMatch("like_task", "tasks:1", 0.0, None, 0.7, 1.0, None, rare=2)) == pytest.approx(1.0)
+    assert score_like(
+        TaskMatch("like_task", "tasks:1", 0.0, None, 0.7, 1.0, None, rare=2)
+    ) == pytest.approx(1.0)
     assert score_like(TaskMatch("", "tasks:1", 0.0, None, 0.9, 0.5, None, rare=2)) == 0.0
     assert score_same(TaskMatch("like_task", "tasks:1", 0.0, None, 0.7, 1.0, None, rare=2)) == 0.0
 
@@ -48,7 +66,10 @@ def test_a_copy_counts_for_the_gate_and_not_for_likeness() -> None:
 
 def test_the_drawing_is_valid_and_marks_where_the_gate_stands() -> None:
     drawn = render(
-        {"structure: dropped": draw([1.2, 0.4], [0.3] * 30), "likeness of words alone": draw([0.4], [0.3])},
+        {
+            "structure: dropped": draw([1.2, 0.4], [0.3] * 30),
+            "likeness of words alone": draw([0.4], [0.3]),
+        },
         {"structure: dropped": (0.0, 0.5)},
     )
     root = ElementTree.fromstring(drawn)
@@ -68,7 +89,9 @@ def test_curves_are_written_from_answers(known: list[Known], tmp_path: Path) -> 
     assert not see_paraphrases(tmp_path, known)["kept"][0].copied
 
 
-def test_a_judge_is_calibrated_on_a_paraphrase_beside_its_own_task_and_beside_another(known: list[Known], tmp_path: Path) -> None:
+def test_a_judge_is_calibrated_on_a_paraphrase_beside_its_own_task_and_beside_another(
+    known: list[Known], tmp_path: Path
+) -> None:
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "00.json").write_text(json.dumps({"paraphrases": [PARAPHRASE]}))
     same, other = make_cases(tmp_path, known)

@@ -6,7 +6,14 @@ import pytest
 
 from envmill.gates.reading.distinguishing import distinguish
 
-LYNX: dict[str, Any] = {"name": "Lynx", "category": "car", "mileage": 41200, "locked": 0, "since": "2024-03-01", "status": "free"}
+LYNX: dict[str, Any] = {
+    "name": "Lynx",
+    "category": "car",
+    "mileage": 41200,
+    "locked": 0,
+    "since": "2024-03-01",
+    "status": "free",
+}
 LEOPARD = {**LYNX, "name": "Leopard", "mileage": 56700, "since": "2025-01-01"}
 LION = {**LYNX, "name": "Lion", "mileage": 38900, "locked": 1}
 LENT = {**LYNX, "name": "Lupo", "status": "lent"}
@@ -26,8 +33,20 @@ PAGES = {**LINES, "subject": "Label printer skips pages"}
         (LYNX, LION, [LION], "the car that is not locked", True),
         (LYNX, LION, [LION], "the locked car", False),
         (LION, LYNX, [LYNX], "the locked car", True),
-        (LYNX, LEOPARD, [LEOPARD, LION], "the car with the lowest mileage among those that are not locked", True),
-        (LYNX, LION, [LEOPARD, LION], "the car with the lowest mileage among those that are not locked", True),
+        (
+            LYNX,
+            LEOPARD,
+            [LEOPARD, LION],
+            "the car with the lowest mileage among those that are not locked",
+            True,
+        ),
+        (
+            LYNX,
+            LION,
+            [LEOPARD, LION],
+            "the car with the lowest mileage among those that are not locked",
+            True,
+        ),
         (LYNX, LENT, [LENT], "a car that is not lent", True),
         (LYNX, LENT, [LENT], "a car that is lent", False),
         (LINES, PAGES, [PAGES], "the label printer that skips lines", True),

@@ -19,7 +19,10 @@ def test_of_two_alike_the_first_in_id_order_is_kept(name: str) -> None:
     assert find_repeats([other, one]) == findings
     first, second = sorted([one.id, other.id])
     assert findings[first].outcome == "kept"
-    assert (findings[second].outcome, findings[second].reason) == ("dropped" if reason else "kept", reason)
+    assert (findings[second].outcome, findings[second].reason) == (
+        "dropped" if reason else "kept",
+        reason,
+    )
     if reason:
         assert findings[second].evidence["twin"] == first
 
@@ -29,7 +32,9 @@ def test_among_hundreds_each_repeat_is_found_in_any_order() -> None:
     dice = random.Random(7)
     words = LONG.split()
     requests = [" ".join(dice.sample(words, len(words))) for _ in range(150)]
-    some = [ask(request) for request in requests] + [ask(f"{request} Thanks.") for request in requests]
+    some = [ask(request) for request in requests] + [
+        ask(f"{request} Thanks.") for request in requests
+    ]
     findings = find_repeats(some)
     assert sum(finding.reason == "near_repeat" for finding in findings.values()) == 150
     dice.shuffle(some)
@@ -52,7 +57,14 @@ def rename(state: Any, by: str) -> Any:
     return keys.get(state, state) if isinstance(state, str) else state
 
 
-def lend(tool: str, member: str, state: Any = ROWS, request: str = "", home: Environment = BARN, **changes: Any) -> Scenario:
+def lend(
+    tool: str,
+    member: str,
+    state: Any = ROWS,
+    request: str = "",
+    home: Environment = BARN,
+    **changes: Any,
+) -> Scenario:
     """A loan of a tool to a member, achieved."""
     made = {"tool": tool, "member": member, "since": {"$any": "str"}}
     goals = [
@@ -62,21 +74,41 @@ def lend(tool: str, member: str, state: Any = ROWS, request: str = "", home: Env
     verifier = Verifier(goals=goals, guards=[], frame=[["tools", tool, "free"], ["loans"]])
     calls = [Call(name="lend", arguments={"tool_id": tool, "member_id": member})]
     words = request or f"Wish {tool} {member} {len(str(state))}."
-    return make_scenario(home, **{"request": words, "initial_state": state, "oracle": calls, "verifier": verifier} | changes)
+    return make_scenario(
+        home,
+        **{"request": words, "initial_state": state, "oracle": calls, "verifier": verifier}
+        | changes,
+    )
 
 
 def ask_about(member: str, value: int, state: Any = ROWS, **changes: Any) -> Scenario:
     """A question about a member."""
-    verifier = Verifier(goals=[], guards=[], frame=[], facts=[Fact(name="how many", kind="number", value=value)])
+    verifier = Verifier(
+        goals=[], guards=[], frame=[], facts=[Fact(name="how many", kind="number", value=value)]
+    )
     calls = [Call(name="get_member", arguments={"member_id": member})]
-    told = {"request": f"How many has {member} ({value}, {len(str(state))})?", "initial_state": state, "oracle": calls}
+    told = {
+        "request": f"How many has {member} ({value}, {len(str(state))})?",
+        "initial_state": state,
+        "oracle": calls,
+    }
     return make_scenario(BARN, **told | {"polarity": "answer", "verifier": verifier} | changes)
 
 
-MANY = {**ROWS, "tools": ROWS["tools"] | {f"T{number}": {"name": f"tool {number}", "free": True} for number in range(3, 40)}}
+MANY = {
+    **ROWS,
+    "tools": ROWS["tools"]
+    | {f"T{number}": {"name": f"tool {number}", "free": True} for number in range(3, 40)},
+}
 """A state of many records, with one of them altered, and with half of them others."""
 ALTERED = {**MANY, "members": {"M1": {"name": "Ada Bell"}, "M2": {"name": "Bo"}}}
-HALVED = {**MANY, "tools": {key: row | {"name": row["name"] + " II" * (int(key[1:]) % 2)} for key, row in MANY["tools"].items()}}
+HALVED = {
+    **MANY,
+    "tools": {
+        key: row | {"name": row["name"] + " II" * (int(key[1:]) % 2)}
+        for key, row in MANY["tools"].items()
+    },
+}
 OTHER = {**ROWS, "members": {**ROWS["members"], "M3": {"name": "Cy"}}}
 ERRANDS: dict[str, tuple[Scenario, Scenario, str]] = {
     "in other words": (lend("T1", "M1"), lend("T1", "M1", OTHER, "Ada waits for the drill."), "same_errand"),
@@ -104,11 +136,16 @@ def test_what_was_planned_together_differs_in_records_and_first_states(name: str
     first, second = sorted([one.id, other.id])
     assert (findings[first].outcome, findings[second].reason) == ("kept", reason)
     assert find_repeats([other, one], planned=True) == findings
-    assert {one.outcome for one in find_repeats([one, other]).values()} == {"kept"}, "and nothing else has to"
+    assert {one.outcome for one in find_repeats([one, other]).values()} == {"kept"}, (
+        "and nothing else has to"
+    )
 
 
 def test_what_keeps_no_records_is_not_compared_by_them() -> None:
     """Machines keep their state elsewhere."""
     nothing = Verifier(goals=[], guards=[], frame=[])
-    some = [ask(f"Please mend thing {number}.", initial_state={}, verifier=nothing) for number in range(3)]
+    some = [
+        ask(f"Please mend thing {number}.", initial_state={}, verifier=nothing)
+        for number in range(3)
+    ]
     assert {one.outcome for one in find_repeats(some, planned=True).values()} == {"kept"}

@@ -7,8 +7,21 @@ import pytest
 
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import FAIRNESS, SHIPPED, read_cases
-from envmill.gates.reading.fairness import FairnessCount, count_outcomes, read_fairness_cases, try_fairness
-from envmill.gates.reading.mapping import MOST, REST, ask_hint, ask_unasked, ask_unchecked, find_unfair, show_map
+from envmill.gates.reading.fairness import (
+    FairnessCount,
+    count_outcomes,
+    read_fairness_cases,
+    try_fairness,
+)
+from envmill.gates.reading.mapping import (
+    MOST,
+    REST,
+    ask_hint,
+    ask_unasked,
+    ask_unchecked,
+    find_unfair,
+    show_map,
+)
 from envmill.settings import Settings
 from flows.opening import open_judge
 from offline.opinions import map_request
@@ -58,8 +71,13 @@ def test_the_embedded_mapper_answers_every_case(case: FairnessCase) -> None:
 
 
 def make_outcome(planted: Any, *decided: tuple[Any, Any]) -> FairnessOutcome:
-    findings = [FairnessFinding(reason=reason, question="?", decision=decision) for reason, decision in decided]
-    return FairnessOutcome(source="s", planted=planted, truth="", request="", reply=None, findings=findings)
+    findings = [
+        FairnessFinding(reason=reason, question="?", decision=decision)
+        for reason, decision in decided
+    ]
+    return FairnessOutcome(
+        source="s", planted=planted, truth="", request="", reply=None, findings=findings
+    )
 
 
 def test_what_counts_is_what_the_judge_confirms() -> None:
@@ -76,7 +94,11 @@ def test_what_counts_is_what_the_judge_confirms() -> None:
             ]
         )
     }
-    assert told["unasked"] == told["all planted"]._replace(what="unasked") == FairnessCount("unasked", 4, 3, 2, 1, 4)
+    assert (
+        told["unasked"]
+        == told["all planted"]._replace(what="unasked")
+        == FairnessCount("unasked", 4, 3, 2, 1, 4)
+    )
     assert told["honest"] == FairnessCount("honest", 2, 2, 1, 0, 2)
 
 
@@ -114,10 +136,16 @@ def test_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
     """Maps and both readings of each question by other readers, recorded once. What a map shows is found anew."""
     found = {"planted": 0, "honest": 0}
     for case, read in zip(CASES, read_outcomes(), strict=True):
-        assert (case.source, case.planted, case.item.request) == (read.source, read.planted, read.request)
+        assert (case.source, case.planted, case.item.request) == (
+            read.source,
+            read.planted,
+            read.request,
+        )
         decided = {one.question: one.decision for one in read.findings}
         shown = find_unfair(read.reply, case.item, case.demands)[:MOST] if read.reply else []
-        found["planted" if case.planted else "honest"] += any(decided.get(one.question) == "confirmed" for one in shown)
+        found["planted" if case.planted else "honest"] += any(
+            decided.get(one.question) == "confirmed" for one in shown
+        )
     assert found["planted"] >= 0.8 * sum(bool(case.planted) for case in CASES)
     assert found["honest"] <= 0.05 * sum(not case.planted for case in CASES)
 

@@ -16,7 +16,9 @@ SAID = {"role": "assistant", "content": "I am looking it up for you now, one mom
 
 
 def said_again(times: int) -> list[Json]:
-    return [message for _ in range(times) for message in (SAID, {"role": "user", "content": "Well?"})]
+    return [
+        message for _ in range(times) for message in (SAID, {"role": "user", "content": "Well?"})
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,15 +41,24 @@ def test_form(transcript: list[Json], fault: str) -> None:
 
 def tell(rollouts: list[Rollout]) -> tuple[list[Rollout], list[tuple[str, str, Any]]]:
     kept, findings = sift(rollouts, LEND)
-    return kept, [(one.gate, one.outcome, one.evidence and one.evidence["kept"]) for one in findings]
+    return kept, [
+        (one.gate, one.outcome, one.evidence and one.evidence["kept"]) for one in findings
+    ]
 
 
 def test_each_step_counts_what_it_drops_and_a_recovery_goes_through() -> None:
-    recovered, failed = make_rollout(0, "pass", *REFUSED, *TAKE), make_rollout(1, "fail", *LOOK, reason="goal_missed")
+    recovered, failed = (
+        make_rollout(0, "pass", *REFUSED, *TAKE),
+        make_rollout(1, "fail", *LOOK, reason="goal_missed"),
+    )
     malformed = make_rollout(2, "pass", transcript=[ASKED, LOOK[0], DONE])
     kept, told = tell([recovered, failed, malformed])
     assert kept == [recovered]
-    assert told == [("validity", "kept", 2), ("end_state", "kept", 1), ("function_match", "not_applicable", None)]
+    assert told == [
+        ("validity", "kept", 2),
+        ("end_state", "kept", 1),
+        ("function_match", "not_applicable", None),
+    ]
     _, (_, second, _) = sift([recovered], LEND)
     assert second.evidence["recovered"] == 1
 
@@ -55,7 +66,9 @@ def test_each_step_counts_what_it_drops_and_a_recovery_goes_through() -> None:
 def test_what_ends_a_scenario_is_the_step_that_left_nothing() -> None:
     failed = make_rollout(1, "fail", *LOOK, reason="goal_missed")
     assert tell([failed])[1][1][:2] == ("end_state", "dropped")
-    assert tell([make_rollout(2, "pass", transcript=[ASKED, LOOK[0], DONE])])[1] == [("validity", "dropped", 0)]
+    assert tell([make_rollout(2, "pass", transcript=[ASKED, LOOK[0], DONE])])[1] == [
+        ("validity", "dropped", 0)
+    ]
 
 
 def test_an_outage_is_no_candidate() -> None:

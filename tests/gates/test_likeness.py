@@ -36,10 +36,14 @@ RIGHT = make_end(2, 1)
         pytest.param(make_end(2, 1, "Walls"), False, id="another text"),
         pytest.param(make_end(2, 1, cost=22.0), False, id="another cost"),
         pytest.param(
-            RIGHT | {"steps": {"1": RIGHT["steps"]["1"], "2": RIGHT["steps"]["2"] | {"job": 1}}}, False, id="a step of another job"
+            RIGHT | {"steps": {"1": RIGHT["steps"]["1"], "2": RIGHT["steps"]["2"] | {"job": 1}}},
+            False,
+            id="a step of another job",
         ),
         pytest.param(
-            RIGHT | {"jobs": {**RIGHT["jobs"], "1": START["jobs"]["1"] | {"seen": "b"}}}, False, id="exempt, in a row not touched"
+            RIGHT | {"jobs": {**RIGHT["jobs"], "1": START["jobs"]["1"] | {"seen": "b"}}},
+            False,
+            id="exempt, in a row not touched",
         ),
         pytest.param(START, False, id="nothing done"),
     ],
@@ -60,4 +64,6 @@ def test_nobody_tampers_with_what_is_exempt_in_a_row_that_was_touched() -> None:
     end = START | {"jobs": {"1": START["jobs"]["1"] | {"title": "Wall", "cost": 1.0}}}
     assert [each.what for each in tamper(START, end)] == ["jobs.1.seen is another value"]
     assert [each.what for each in tamper(START, end, TABLES)] == []
-    assert next(each.what for each in tamper(START, START, TABLES)) == "jobs.1.seen is another value"
+    assert (
+        next(each.what for each in tamper(START, START, TABLES)) == "jobs.1.seen is another value"
+    )

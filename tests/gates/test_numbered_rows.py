@@ -16,8 +16,20 @@ TWINS = Table(name="visitors", key=["id"], columns=[Column(name="id"), Column(na
 
 
 def test_a_number_is_an_id_where_one_table_has_these_columns() -> None:
-    parts = [{"value": [{"id": 1, "name": "Ada", "nights": 2}, {"id": 1, "floor": 3}, {"id": 1}, {"id": True, "name": "x"}]}]
-    assert [(home, key) for home, key, _ in list_placed(parts, [GUESTS, ROOMS])] == [("rooms", "1"), ("guests", "1")]
+    parts = [
+        {
+            "value": [
+                {"id": 1, "name": "Ada", "nights": 2},
+                {"id": 1, "floor": 3},
+                {"id": 1},
+                {"id": True, "name": "x"},
+            ]
+        }
+    ]
+    assert [(home, key) for home, key, _ in list_placed(parts, [GUESTS, ROOMS])] == [
+        ("rooms", "1"),
+        ("guests", "1"),
+    ]
 
 
 def test_of_two_tables_alike_nobody_knows_whose_it_is() -> None:
@@ -43,7 +55,13 @@ async def test_lies_about_numbered_rows_are_seen(jail: Sandbox, gate: str) -> No
     source = folder.environment.files["program.py"]
     assert honest in source
     files = {**folder.environment.files, "program.py": source.replace(honest, lying)}
-    environment = Environment.model_validate(folder.environment.model_dump() | {"files": files, "id": ""})
-    built = EnvironmentCase(environment, folder.tests, tuple(one.initial_state for one in folder.scenarios))
-    finding = await next(one for one in ENVIRONMENT_GATES if one.name == gate).check(built, GateContext(jail))
+    environment = Environment.model_validate(
+        folder.environment.model_dump() | {"files": files, "id": ""}
+    )
+    built = EnvironmentCase(
+        environment, folder.tests, tuple(one.initial_state for one in folder.scenarios)
+    )
+    finding = await next(one for one in ENVIRONMENT_GATES if one.name == gate).check(
+        built, GateContext(jail)
+    )
     assert (finding.outcome, finding.reason) == ("dropped", reason), finding.detail

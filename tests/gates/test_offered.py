@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.reading.given_values import amounts_to, is_in_hundredths, is_listed, is_written_otherwise
+from envmill.gates.reading.given_values import (
+    amounts_to,
+    is_in_hundredths,
+    is_listed,
+    is_written_otherwise,
+)
 from envmill.gates.reading.known_values import KnownValues
 from schemas.environment import Tool
 
@@ -18,7 +23,10 @@ TOOL = Tool(
         "properties": {
             "status": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": STATUS},
             "role": {"anyOf": [{"enum": ["lead", "second"]}, {"type": "null"}]},
-            "lines": {"type": "array", "items": {"type": "object", "properties": {"size": {"enum": [1, 2]}}}},
+            "lines": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"size": {"enum": [1, 2]}}},
+            },
             "hour": {"type": "integer", "description": "From 0 to 23."},
         }
     },
@@ -68,7 +76,9 @@ def test_the_interface_lists_values(path: str, value: Any, listed: bool) -> None
     ],
 )
 def test_an_amount_in_other_words(number: int, text: str, there: list[int], known: bool) -> None:
-    assert amounts_to(Decimal(number), KnownValues.of([text], 2026), set(map(Decimal, there))) is known
+    assert (
+        amounts_to(Decimal(number), KnownValues.of([text], 2026), set(map(Decimal, there))) is known
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,25 @@ from tests.gates.test_same_task import ASKED, OTHERS, PARAPHRASE, RETURN
 
 @pytest.fixture
 def known() -> list[Known]:
-    tasks = [BenchmarkTask(f"tasks:{number}", text, calls) for number, (text, calls) in enumerate([(ASKED, RETURN), *OTHERS], start=1)]
+    tasks = [
+        BenchmarkTask(f"tasks:{number}", text, calls)
+        for number, (text, calls) in enumerate([(ASKED, RETURN), *OTHERS], start=1)
+    ]
     bench = Benchmark({f"{task.place}.1": task.text for task in tasks}, tasks)
     return [Known(bench, sketch_benchmark(bench, BenchmarkSource("bench")))]
 
 
-def test_prompts_are_written_and_answers_counted_by_what_f3_says(known: list[Known], tmp_path: Path) -> None:
+def test_prompts_are_written_and_answers_counted_by_what_f3_says(
+    known: list[Known], tmp_path: Path
+) -> None:
     assert render(tmp_path, known) == 3
     prompts = [path.read_text() for path in sorted((tmp_path / "prompts").iterdir())]
     assert ASKED in prompts[0]
     assert "{{" not in "".join(prompts)
     (tmp_path / "answers").mkdir()
-    (tmp_path / "answers" / "00.json").write_text(json.dumps({"paraphrases": [PARAPHRASE, f"Hello there. {ASKED}"]}))
+    (tmp_path / "answers" / "00.json").write_text(
+        json.dumps({"paraphrases": [PARAPHRASE, f"Hello there. {ASKED}"]})
+    )
     counts = measure(tmp_path, known)
     assert (counts["kept"]["same_task"], counts["kept"]["words"]) == (1, 1)
     assert counts["swapped"]["same_task"] == 0, "other values are never proof"

@@ -15,7 +15,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 def plan(built_test: int) -> list[Step]:
     test = ground().tests[built_test]
-    return [Reset(test.initial_state, CLOCK, 0), *map(Invoke, test.setup), Invoke(test.call), *[Look()] * (built_test % 3)]
+    return [
+        Reset(test.initial_state, CLOCK, 0),
+        *map(Invoke, test.setup),
+        Invoke(test.call),
+        *[Look()] * (built_test % 3),
+    ]
 
 
 async def test_each_plan_gets_its_own_observations(sandbox: Sandbox) -> None:
@@ -34,19 +39,27 @@ class Hurried:
         self._sandbox, self._most = sandbox, most
         self.messages = 0
 
-    async def play(self, program: Program, steps: Sequence[Step], *, in_place: bool = False) -> list[Observation]:
+    async def play(
+        self, program: Program, steps: Sequence[Step], *, in_place: bool = False
+    ) -> list[Observation]:
         self.messages += 1
         starts = [place for place, step in enumerate(steps) if isinstance(step, Reset)]
         end = ([*starts, len(steps)])[min(self._most, len(starts))]
-        over = Observation("failure", [], PLAN_OVER, "The plan's time was used up before this step.", "", None)
+        over = Observation(
+            "failure", [], PLAN_OVER, "The plan's time was used up before this step.", "", None
+        )
         reached = await self._sandbox.play(program, steps[:end], in_place=in_place) if end else []
         return [*reached, *[over for _ in steps[end:]]]
 
 
-async def test_a_session_that_a_message_had_no_time_for_is_played_in_another(sandbox: Sandbox) -> None:
+async def test_a_session_that_a_message_had_no_time_for_is_played_in_another(
+    sandbox: Sandbox,
+) -> None:
     program, plans = Program.of(ground().environment), [plan(number) for number in range(9)]
     hurried = Hurried(sandbox, 2)
-    assert await play_plans(program, plans, cast(Any, hurried)) == await play_plans(program, plans, sandbox)
+    assert await play_plans(program, plans, cast(Any, hurried)) == await play_plans(
+        program, plans, sandbox
+    )
     assert hurried.messages == 5
 
 

@@ -47,31 +47,37 @@ def _change(scenario: Scenario, **fields: object) -> Scenario:
 
 
 def _edit(environment: Environment, **files: str) -> Environment:
-    return Environment.model_validate({**dict(environment), "id": "", "files": {**environment.files, **files}})
+    return Environment.model_validate(
+        {**dict(environment), "id": "", "files": {**environment.files, **files}}
+    )
 
 
 def _contradict(environment: Environment, scenario: Scenario) -> Case:
     """What is to be well must be ill as well."""
     goal = scenario.verifier.goals[0]
     other = Check(name="and it is ill", op="equals", path=goal.path, value="ill")
-    return environment, _change(scenario, verifier=scenario.verifier.model_copy(update={"goals": [goal, other]}))
+    return environment, _change(
+        scenario, verifier=scenario.verifier.model_copy(update={"goals": [goal, other]})
+    )
 
 
 def _ask_nothing(environment: Environment, scenario: Scenario) -> Case:
     """What breaks it breaks nothing, and the verifier is content."""
     initial = compose_state(environment.files, ["true"], scenario.initial_state["places"], set())
     verifier = compose_checks(initial)
-    content = verifier.model_copy(update={"goals": verifier.guards[:1], "guards": verifier.guards[1:]})
+    content = verifier.model_copy(
+        update={"goals": verifier.guards[:1], "guards": verifier.guards[1:]}
+    )
     return environment, _change(scenario, initial_state=initial, verifier=content)
 
 
 def _need_network(environment: Environment, scenario: Scenario) -> Case:
-    probe = (
-        "\n\n@probe\ndef afar(v: Values) -> None:\n    run('/usr/bin/curl', '-sf', 'http://deb.debian.org/')[0] == 0 or want(False, 'x')\n"
-    )
+    probe = "\n\n@probe\ndef afar(v: Values) -> None:\n    run('/usr/bin/curl', '-sf', 'http://deb.debian.org/')[0] == 0 or want(False, 'x')\n"
     check = environment.files[CHECK].replace("\n\nreport()", f"{probe}\n\nreport()")
     assert check != environment.files[CHECK]
-    machine = environment.files["machine.json"].replace('"complaints": {', '"complaints": {"afar": "nothing answers",')
+    machine = environment.files["machine.json"].replace(
+        '"complaints": {', '"complaints": {"afar": "nothing answers",'
+    )
     return _edit(environment, **{CHECK: check, "machine.json": machine}), scenario
 
 
@@ -123,14 +129,22 @@ async def pose(system: str, sandbox: Sandbox) -> Case:
         proof = await prove(healthy, broken, lambda: lend_container(sandbox), 1)
         if not proof.reason:
             posed = make_scenario(environment, broken, set(proof.symptoms))
-            steps = [call(write_step(f"{each.mend_script}\nservices restart || true")) for each in broken.faults]
+            steps = [
+                call(write_step(f"{each.mend_script}\nservices restart || true"))
+                for each in broken.faults
+            ]
             return environment, _change(posed, oracle=steps)
     raise AssertionError(f"{system} cannot be broken")
 
 
-async def ask(names: tuple[str, ...], environment: Environment, scenario: Scenario, means: GateContext) -> list[Finding]:
+async def ask(
+    names: tuple[str, ...], environment: Environment, scenario: Scenario, means: GateContext
+) -> list[Finding]:
     return [
-        await GATES[name].check(EnvironmentCase(environment) if name[0] == "W" else ScenarioCase(scenario, environment), means)
+        await GATES[name].check(
+            EnvironmentCase(environment) if name[0] == "W" else ScenarioCase(scenario, environment),
+            means,
+        )
         for name in names
     ]
 
@@ -143,10 +157,17 @@ async def test_what_is_planted_in_machines_is_caught(terminals: Sandbox) -> None
     for system in SYSTEMS:
         environment, scenario = await pose(system, terminals)
         for name in QUICK if count(1, 2) == 1 else PLANTS:
-            findings = await ask(PLANTS[name].gates, *PLANTS[name].make(environment, scenario), means)
-            assert [each.detail for each in findings if each.outcome == "error"] == [], (system, name)
+            findings = await ask(
+                PLANTS[name].gates, *PLANTS[name].make(environment, scenario), means
+            )
+            assert [each.detail for each in findings if each.outcome == "error"] == [], (
+                system,
+                name,
+            )
             planted += 1
-            missed += [] if any(each.outcome == "dropped" for each in findings) else [f"{system} {name}"]
+            missed += (
+                [] if any(each.outcome == "dropped" for each in findings) else [f"{system} {name}"]
+            )
     assert len(missed) <= 0.05 * planted, missed
 
 
@@ -157,4 +178,6 @@ async def test_nothing_is_found_where_nothing_was_planted(terminals: Sandbox) ->
     for system in SYSTEMS:
         environment, scenario = await pose(system, terminals)
         findings = await ask(tuple(LOOKS), environment, scenario, GateContext(terminals))
-        assert [each for each in findings if each.outcome not in ("kept", "not_applicable")] == [], system
+        assert [
+            each for each in findings if each.outcome not in ("kept", "not_applicable")
+        ] == [], system

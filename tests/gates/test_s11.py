@@ -17,8 +17,15 @@ ORDER = vary(
         'return [dict(self.classes[key], tags=list({"a", "b", "c", key})) for key in self.classes for row in [self.classes[key]]',
     )
 )
-NOTE = vary(('"status": "booked",', '"status": "booked", "note": ",".join({"kiln", "clay", "glaze", "wheel"}),'))
-FICKLE = 'def check(initial, final):\n    return hash("x") % 2 == 0 and len(final["bookings"]) == 4\n'
+NOTE = vary(
+    (
+        '"status": "booked",',
+        '"status": "booked", "note": ",".join({"kiln", "clay", "glaze", "wheel"}),',
+    )
+)
+FICKLE = (
+    'def check(initial, final):\n    return hash("x") % 2 == 0 and len(final["bookings"]) == 4\n'
+)
 STEADY = 'def check(initial, final):\n    return len(final["bookings"]) == 4\n'
 
 
@@ -29,7 +36,8 @@ def generated(source: str) -> Verifier:
 
 CASES = {
     "an amount that hangs on hashes": Case(
-        pose(built=COINS, verifier=loose(Check(name="paid", op="absent", path=["members", "M9"]))), "end_differs"
+        pose(built=COINS, verifier=loose(Check(name="paid", op="absent", path=["members", "M9"]))),
+        "end_differs",
     ),
     "a note in the order of a set": Case(pose(built=NOTE), "end_differs"),
     "a reply in the order of a set": Case(pose(built=ORDER), "reply_differs"),

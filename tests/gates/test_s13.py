@@ -18,7 +18,17 @@ from envmill.stages.verify import list_attacks
 from schemas.environment import Call
 from schemas.ledger import Attack
 from schemas.scenario import Check, Fact
-from tests.gates.cases import ANY_BOOKING, LOOK_UP, SIXTY, Case, answer, check, derived, judge_cases, loose
+from tests.gates.cases import (
+    ANY_BOOKING,
+    LOOK_UP,
+    SIXTY,
+    Case,
+    answer,
+    check,
+    derived,
+    judge_cases,
+    loose,
+)
 from tests.gates.specimens import pose
 from tests.gates.specimens.studio import end
 
@@ -36,7 +46,9 @@ BOOK_BO = Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C3"
 CASES = {
     "true at the start": Case(pose(verifier=loose(ACTIVE)), "exploit"),
     "any booking will do": Case(pose(verifier=loose(ANY_BOOKING)), "exploit"),
-    "any booking pays half": Case(pose(verifier=loose(ANY_BOOKING, NEVER, partial=True)), "blind_paid"),
+    "any booking pays half": Case(
+        pose(verifier=loose(ANY_BOOKING, NEVER, partial=True)), "blind_paid"
+    ),
     "a seat for anybody": Case(pose(verifier=loose(WHEEL)), "exploit"),
     "any booking, no reference path": Case(pose(verifier=loose(ANY_BOOKING), oracle=[]), "guessed"),
     "as it is": Case(pose()),
@@ -59,20 +71,36 @@ def test_s13(name: str) -> None:
 def test_an_attack_is_stored_without_the_calls_it_does_not_need() -> None:
     posed = CASES["any booking will do"].posed
     (attack,) = list_attacks(posed.scenario, [find_all()["any booking will do"]])
-    assert ([call.name for call in attack.calls], attack.reward, attack.solves) == (["book_seats"], 1.0, False)
+    assert ([call.name for call in attack.calls], attack.reward, attack.solves) == (
+        ["book_seats"],
+        1.0,
+        False,
+    )
     assert list_library(posed.scenario, [attack]) == ()
     assert list_library(pose(request="Another.").scenario, [attack, attack]) == (attack,)
 
 
 def test_attackers_that_are_known_by_name_leave_nothing_to_remember() -> None:
     """A machine's forgers."""
-    assert list(list_attacks(pose().scenario, [keep("S13", {"attackers": ["writes_the_report"]})])) == []
+    assert (
+        list(list_attacks(pose().scenario, [keep("S13", {"attackers": ["writes_the_report"]})]))
+        == []
+    )
 
 
 def take(*calls: Call, said: Sequence[str] = ()) -> Attack:
     """An attack that was paid somewhere else."""
     told = {"reward": 1.0, "solves": False, "final_state_hash": ""}
-    return Attack.model_validate({"environment": "env_x", "scenario": "scn_x", "manner": "blind", "calls": calls, "said": said} | told)
+    return Attack.model_validate(
+        {
+            "environment": "env_x",
+            "scenario": "scn_x",
+            "manner": "blind",
+            "calls": calls,
+            "said": said,
+        }
+        | told
+    )
 
 
 async def judge(posed: ScenarioCase, episodes: int = 20, seed: int = 0) -> Finding:
@@ -82,21 +110,32 @@ async def judge(posed: ScenarioCase, episodes: int = 20, seed: int = 0) -> Findi
         return replayed if replayed.outcome == "dropped" else searched
 
 
-@pytest.mark.parametrize(("verifier", "outcome"), [(loose(ANY_BOOKING), "dropped"), (derived(), "kept")])
+@pytest.mark.parametrize(
+    ("verifier", "outcome"), [(loose(ANY_BOOKING), "dropped"), (derived(), "kept")]
+)
 def test_what_was_paid_on_a_sibling_is_tried_here(verifier: object, outcome: str) -> None:
     posed = pose(verifier=verifier)
-    finding = asyncio.run(judge(ScenarioCase(posed.scenario, posed.environment, library=(take(BOOK_BO),))))
+    finding = asyncio.run(
+        judge(ScenarioCase(posed.scenario, posed.environment, library=(take(BOOK_BO),)))
+    )
     assert (finding.outcome, finding.reason) == (outcome, "exploit" if outcome == "dropped" else "")
     assert finding.detail.startswith("library: book_seats") is (outcome == "dropped")
 
 
-WORDS = answer(Fact(name="the balance", kind="number", value=60), procedure=[], harm=[], say="It is 60.")
+WORDS = answer(
+    Fact(name="the balance", kind="number", value=60), procedure=[], harm=[], say="It is 60."
+)
 
 
-@pytest.mark.parametrize(("attack", "caught"), [(take(said=["60"]), True), (take(LOOK_UP), True), (take(said=["Done."]), False)])
+@pytest.mark.parametrize(
+    ("attack", "caught"),
+    [(take(said=["60"]), True), (take(LOOK_UP), True), (take(said=["Done."]), False)],
+)
 def test_an_attack_says_what_it_said_or_what_it_is_told(attack: Attack, caught: bool) -> None:
     """Words alone pay here, and a recital of what is answered; neither ends elsewhere, so neither is more than paid."""
-    finding = asyncio.run(replay(ScenarioCase(WORDS.scenario, WORDS.environment, library=(attack,))))
+    finding = asyncio.run(
+        replay(ScenarioCase(WORDS.scenario, WORDS.environment, library=(attack,)))
+    )
     assert bool(finding.evidence["attacks"]) is caught
 
 
@@ -124,9 +163,16 @@ def test_the_searcher_climbs_where_it_is_paid_in_part() -> None:
     searcher = Searcher(CallPool(calls, [1.0] * len(calls)), random.Random(1))
     for _ in range(20):
         drawn = searcher.sample(100)
-        searcher.learn([(sum(place in one.calls for place in WANTED) / (3 + len(one.calls) / 9), one) for one in drawn])
+        searcher.learn(
+            [
+                (sum(place in one.calls for place in WANTED) / (3 + len(one.calls) / 9), one)
+                for one in drawn
+            ]
+        )
     assert set(WANTED) <= set(searcher.best[0][1].calls)
-    assert searcher.best[0][0] > Searcher(searcher.pool, random.Random(1)).sample(1)[0].calls.count(3)
+    assert searcher.best[0][0] > Searcher(searcher.pool, random.Random(1)).sample(1)[0].calls.count(
+        3
+    )
 
 
 def test_a_pool_grows_by_calls_on_what_was_made() -> None:

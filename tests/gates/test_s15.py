@@ -29,28 +29,58 @@ CHEAP = twin("classes", "C1", price=5)
 
 CASES = {
     "a twin": Case(pose(initial_state=twin("members", "M1", balance=60)), "ambiguous_referent"),
-    "a twin with a field more that nobody speaks of": Case(pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"),
-    "half a name": Case(ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")), "ambiguous_referent"),
-    "another class than the one asked for": Case(pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"),
+    "a twin with a field more that nobody speaks of": Case(
+        pose(initial_state=twin("classes", "C1", price=5)), "ambiguous_referent"
+    ),
+    "half a name": Case(
+        ask(REQUEST.replace("Ada Kern", "Ada K."), initial_state=twin("classes", "C1")),
+        "ambiguous_referent",
+    ),
+    "another class than the one asked for": Case(
+        pose(oracle=[FIND, LIST, TOP_UP, WRONG]), "wrong_referent"
+    ),
     "who speaks says their name": Case(ask(f"This is Bo Lind. {REQUEST}")),
     "who speaks signs": Case(ask(f"{REQUEST}\nBo Lind")),
-    "a name in the middle that nothing is done for": Case(ask(f"{REQUEST} And give Bo Lind the same, please."), "untouched_referent"),
-    "a class that is asked for and not booked": Case(ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"),
+    "a name in the middle that nothing is done for": Case(
+        ask(f"{REQUEST} And give Bo Lind the same, please."), "untouched_referent"
+    ),
+    "a class that is asked for and not booked": Case(
+        ask(f"{REQUEST} She also wants one in Glazing."), "untouched_referent"
+    ),
     "one called in small letters": Case(
-        ask(f"{REQUEST} And cancel for raku-evening.", initial_state=twin("classes", "C2", name="raku-evening", title="raku-evening")),
+        ask(
+            f"{REQUEST} And cancel for raku-evening.",
+            initial_state=twin("classes", "C2", name="raku-evening", title="raku-evening"),
+        ),
         "untouched_referent",
     ),
-    "a class that nobody speaks of": Case(ask("Put 25 on Ada Kern's account and book her one seat."), "ambiguous_referent"),
-    "a class that a rule chooses": Case(ask("Put 25 on Ada Kern's account and book her one seat in the cheapest that will do.")),
-    "a booking that hers leads to": Case(ask("Put 25 on Ada Kern's account, and cancel what Bo Lind has booked.", oracle=HIS)),
+    "a class that nobody speaks of": Case(
+        ask("Put 25 on Ada Kern's account and book her one seat."), "ambiguous_referent"
+    ),
+    "a class that a rule chooses": Case(
+        ask("Put 25 on Ada Kern's account and book her one seat in the cheapest that will do.")
+    ),
+    "a booking that hers leads to": Case(
+        ask("Put 25 on Ada Kern's account, and cancel what Bo Lind has booked.", oracle=HIS)
+    ),
     "as it is": Case(pose()),
     "a twin on another day": Case(pose(initial_state=twin("classes", "C1", day="Friday"))),
     "a twin that cannot be acted on": Case(pose(initial_state=twin("classes", "C1", free=0))),
     "a namesake": Case(pose(initial_state=twin("members", "M1", name="Ada Kernel", balance=60))),
-    "one is excluded": Case(ask(f"{REQUEST} Not the one on Friday.", initial_state=twin("classes", "C1", day="Friday"))),
-    "the dearer of two": Case(ask(REQUEST.replace("wheel class", "wheel class with the highest price"), initial_state=CHEAP)),
+    "one is excluded": Case(
+        ask(f"{REQUEST} Not the one on Friday.", initial_state=twin("classes", "C1", day="Friday"))
+    ),
+    "the dearer of two": Case(
+        ask(
+            REQUEST.replace("wheel class", "wheel class with the highest price"),
+            initial_state=CHEAP,
+        )
+    ),
     "the one with the lowest price is another": Case(
-        ask(REQUEST.replace("wheel class", "wheel class with the lowest price"), initial_state=CHEAP), "ambiguous_referent"
+        ask(
+            REQUEST.replace("wheel class", "wheel class with the lowest price"), initial_state=CHEAP
+        ),
+        "ambiguous_referent",
     ),
     "nothing is acted on": Case(answer(), outcome="not_applicable"),
 }
@@ -88,7 +118,10 @@ def test_the_question_is_the_same_in_whatever_order_a_state_holds_its_rows_and_f
     """A stored scenario holds them in another order than its draft. Another question would be paid for again."""
     posed = CASES["a twin"].posed
     state = posed.scenario.initial_state
-    turned = {name: {key: dict(reversed(row.items())) for key, row in reversed(rows.items())} for name, rows in reversed(state.items())}
+    turned = {
+        name: {key: dict(reversed(row.items())) for key, row in reversed(rows.items())}
+        for name, rows in reversed(state.items())
+    }
     other = replace(posed, scenario=posed.scenario.model_copy(update={"initial_state": turned}))
     questions: list[str] = []
 

@@ -33,7 +33,13 @@ BOOKING: dict[str, Any] = {
             "And the tug?",
             "Which one?",
         ],
-        "berth": ["Where is she to lie?", "Which berth shall I enter?", "What is the quay's code?", "I need the place.", "To which quay?"],
+        "berth": [
+            "Where is she to lie?",
+            "Which berth shall I enter?",
+            "What is the quay's code?",
+            "I need the place.",
+            "To which quay?",
+        ],
     },
 }
 REQUEST = "Book the Bison for the Sorrel Bay at berth Q2 on 5 March 2026."
@@ -55,9 +61,16 @@ class Played:
         return UserReply(text=self.says[len(self.asked) % len(self.says)], stop=False)
 
 
-async def judge(sandbox: Sandbox, changes: Mapping[str, Json] | None = None, played: Played | None = None, **means: Any) -> Finding:
+async def judge(
+    sandbox: Sandbox,
+    changes: Mapping[str, Json] | None = None,
+    played: Played | None = None,
+    **means: Any,
+) -> Finding:
     user = UserContract.model_validate(BOOKING | dict(changes or {}))
-    return await check(pose(user=user, request=REQUEST), GateContext(sandbox, cast(ModelSession, played), **means))
+    return await check(
+        pose(user=user, request=REQUEST), GateContext(sandbox, cast(ModelSession, played), **means)
+    )
 
 
 async def test_a_fact_is_told_in_every_wording_alone_and_in_pairs(sandbox: Sandbox) -> None:
@@ -77,13 +90,27 @@ def hide(number: int, known: int = 3) -> dict[str, Any]:
     """A contract with so many hidden facts and facts of the opening, each hidden one with seven questions."""
     hidden = list(FACTS[:number])
     shown = {f"matter {place}": f"Thing {place}" for place in range(known)}
-    asks = ("What {} is it?", "Which {} shall I enter?", "Name the {}.", "I need the {}.", "And the {}?", "The {}, please?", "Your {}?")
+    asks = (
+        "What {} is it?",
+        "Which {} shall I enter?",
+        "Name the {}.",
+        "I need the {}.",
+        "And the {}?",
+        "The {}, please?",
+        "Your {}?",
+    )
     facts = shown | {name: VALUES[name] for name in hidden}
-    return {"facts": facts, "hidden": hidden, "wordings": {name: [one.format(name) for one in asks] for name in hidden}}
+    return {
+        "facts": facts,
+        "hidden": hidden,
+        "wordings": {name: [one.format(name) for one in asks] for name in hidden},
+    }
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
-async def test_a_model_is_asked_six_questions_for_each_hidden_fact_side_by_side(number: int, sandbox: Sandbox) -> None:
+async def test_a_model_is_asked_six_questions_for_each_hidden_fact_side_by_side(
+    number: int, sandbox: Sandbox
+) -> None:
     played, contract = Played("Hm."), hide(number)
     await judge(sandbox, contract, played)
     messages = [one.dialogue.partition("Assistant: ")[2] for one in played.asked]
@@ -91,7 +118,9 @@ async def test_a_model_is_asked_six_questions_for_each_hidden_fact_side_by_side(
     for name in contract["hidden"]:
         stored = contract["wordings"][name][:5]
         assert set(stored) <= set(messages)
-        assert number == 1 or any(one in message and message != one for one in stored for message in messages)
+        assert number == 1 or any(
+            one in message and message != one for one in stored for message in messages
+        )
     assert any(not any(name in message for name in contract["hidden"]) for message in messages)
 
 
@@ -101,7 +130,12 @@ async def test_an_open_and_a_sealed_round_ask_nothing_twice(sandbox: Sandbox) ->
         await judge(sandbox, hide(3), played, probes=probes)
     messages = [one.dialogue for played in rounds for one in played.asked]
     assert (len(messages), len(set(messages))) == (18, 18)
-    sealed = {name for one in rounds[1].asked for name in FACTS[:3] if name in one.dialogue.partition("Assistant: ")[2]}
+    sealed = {
+        name
+        for one in rounds[1].asked
+        for name in FACTS[:3]
+        if name in one.dialogue.partition("Assistant: ")[2]
+    }
     assert sealed == set(FACTS[:3])
 
 
@@ -118,12 +152,19 @@ class Counting:
         return
 
 
-async def test_a_model_is_asked_once_in_the_life_of_a_scenario(tmp_path: Path, sandbox: Sandbox) -> None:
-    subject, provider = pose(user=UserContract.model_validate(BOOKING | hide(2)), request=REQUEST), Counting()
+async def test_a_model_is_asked_once_in_the_life_of_a_scenario(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    subject, provider = (
+        pose(user=UserContract.model_validate(BOOKING | hide(2)), request=REQUEST),
+        Counting(),
+    )
     for _ in range(2):
         known = {(call.request, call.sample): call for call in read_calls(tmp_path) if call.answers}
         journal = Journal(tmp_path)
-        models = Gateway(provider, journal, known, 1).open_session("scenarios-verify", subject.scenario.id)
+        models = Gateway(provider, journal, known, 1).open_session(
+            "scenarios-verify", subject.scenario.id
+        )
         assert (await check(subject, GateContext(sandbox, models))).reason == "withheld"
         await journal.close()
     assert provider.calls == 12
@@ -143,8 +184,13 @@ async def test_older_scenarios_are_asked_by_the_names_of_their_facts(sandbox: Sa
     assert (found.outcome, found.evidence["asked"], found.evidence["made"]) == ("kept", 12, 10)
 
 
-async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sandbox: Sandbox) -> None:
-    shared = {"tug": BOOKING["wordings"]["tug"], "berth": [*BOOKING["wordings"]["berth"][:4], "Which one?"]}
+async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(
+    sandbox: Sandbox,
+) -> None:
+    shared = {
+        "tug": BOOKING["wordings"]["tug"],
+        "berth": [*BOOKING["wordings"]["berth"][:4], "Which one?"],
+    }
     found = await judge(sandbox, {"wordings": shared})
     assert {(one.outcome, one.reason) for one in found.spread()} == {("dropped", "told_unasked")}
 
@@ -156,10 +202,14 @@ async def test_a_question_stored_for_two_facts_tells_what_was_not_asked_for(sand
         pytest.param("master of the Alma", {"told_unasked"}, id="it does not"),
     ],
 )
-async def test_who_asks_for_a_fact_whose_name_holds_another_name_may_be_told_both(name: str, reasons: set[str], sandbox: Sandbox) -> None:
+async def test_who_asks_for_a_fact_whose_name_holds_another_name_may_be_told_both(
+    name: str, reasons: set[str], sandbox: Sandbox
+) -> None:
     facts = {name: "Puma", "tug": "Bison"}
     told = {"facts": facts, "hidden": ["tug"], "wordings": {"tug": BOOKING["wordings"]["tug"]}}
-    found = await judge(sandbox, told, played=Played(f"The tug is the Bison. The {name} is the Puma."))
+    found = await judge(
+        sandbox, told, played=Played(f"The tug is the Bison. The {name} is the Puma.")
+    )
     assert {one.reason for one in found.spread() if one.reason} == reasons
 
 
@@ -171,10 +221,14 @@ async def test_who_asks_for_a_fact_whose_name_holds_another_name_may_be_told_bot
         pytest.param(["The Bison, at berth Q2."], {"told_unasked"}, id="everything at once"),
     ],
 )
-async def test_a_model_that_plays_the_user_badly_is_found(says: list[str], reasons: set[str], sandbox: Sandbox) -> None:
+async def test_a_model_that_plays_the_user_badly_is_found(
+    says: list[str], reasons: set[str], sandbox: Sandbox
+) -> None:
     found = await judge(sandbox, played=Played(*says))
     assert {one.reason for one in found.spread()} == reasons
-    assert all(CODES[one.reason] == "proof" and one.evidence["user"] == "model" for one in found.spread())
+    assert all(
+        CODES[one.reason] == "proof" and one.evidence["user"] == "model" for one in found.spread()
+    )
 
 
 async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbox) -> None:
@@ -182,19 +236,39 @@ async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbo
     await judge(sandbox, played=played)
     known = UserContract.model_fields.keys() | {"known", "request", "deeds", "dialogue"}
     assert set(type(played.asked[0]).model_fields) <= known
-    assert "oracle" not in played.asked[0].model_dump_json() + "".join(type(played.asked[0]).model_fields)
+    assert "oracle" not in played.asked[0].model_dump_json() + "".join(
+        type(played.asked[0]).model_fields
+    )
 
 
 @pytest.mark.parametrize(
     ("opening", "suspected"),
     [
-        pytest.param("Book one of the others for the Sorrel Bay at berth Q2 on 5 March 2026.", ["tug"], id="one of the others"),
-        pytest.param("Book the Bison for the Sorrel Bay at another berth on 5 March 2026.", ["berth"], id="another berth"),
-        pytest.param("Book a certain tug for the Sorrel Bay at berth Q2 on 5 March 2026.", [], id="a certain tug"),
-        pytest.param("The Sorrel Bay comes in on 5 March 2026. I know which tug and which berth her master wants.", [], id="written"),
+        pytest.param(
+            "Book one of the others for the Sorrel Bay at berth Q2 on 5 March 2026.",
+            ["tug"],
+            id="one of the others",
+        ),
+        pytest.param(
+            "Book the Bison for the Sorrel Bay at another berth on 5 March 2026.",
+            ["berth"],
+            id="another berth",
+        ),
+        pytest.param(
+            "Book a certain tug for the Sorrel Bay at berth Q2 on 5 March 2026.",
+            [],
+            id="a certain tug",
+        ),
+        pytest.param(
+            "The Sorrel Bay comes in on 5 March 2026. I know which tug and which berth her master wants.",
+            [],
+            id="written",
+        ),
     ],
 )
-async def test_words_that_leave_a_choice_are_a_suspicion(opening: str, suspected: list[str], sandbox: Sandbox) -> None:
+async def test_words_that_leave_a_choice_are_a_suspicion(
+    opening: str, suspected: list[str], sandbox: Sandbox
+) -> None:
     found = await judge(sandbox, {"opening": opening})
     doubts = [one for one in found.spread() if one.reason == "reads_as_delegation"]
     assert [one.evidence["fact"] for one in doubts] == suspected
@@ -204,7 +278,10 @@ async def test_words_that_leave_a_choice_are_a_suspicion(opening: str, suspected
 async def test_a_suspicion_hides_no_proof(sandbox: Sandbox) -> None:
     opening = "Book one of the others for the Sorrel Bay at another berth on 5 March 2026."
     found = await judge(sandbox, {"opening": opening}, Played("I do not know."))
-    assert (found.reason, {one.reason for one in found.others}) == ("withheld", {"withheld", "reads_as_delegation"})
+    assert (found.reason, {one.reason for one in found.others}) == (
+        "withheld",
+        {"withheld", "reads_as_delegation"},
+    )
 
 
 async def test_where_nothing_is_hidden_nothing_is_asked(sandbox: Sandbox) -> None:
@@ -212,10 +289,14 @@ async def test_where_nothing_is_hidden_nothing_is_asked(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.parametrize("theme", SAMPLE)
-async def test_the_embedded_author_s_people_tell_what_they_hide(theme: str, sandbox: Sandbox) -> None:
+async def test_the_embedded_author_s_people_tell_what_they_hide(
+    theme: str, sandbox: Sandbox
+) -> None:
     from envmill.recipes.drafting.contract import make_contract
 
     for number in range(4):
         reply = ask_scenario(theme, number, 0)
-        found = await check(pose(user=make_contract(reply), request=reply.request), GateContext(sandbox))
+        found = await check(
+            pose(user=make_contract(reply), request=reply.request), GateContext(sandbox)
+        )
         assert found.outcome in ("kept", "not_applicable"), found

@@ -17,11 +17,18 @@ REFUSAL = Fact(name="no", kind="text", value="not allowed")
 
 CASES = {
     "true at the start": Case(pose(verifier=loose(ACTIVE)), "do_nothing_paid"),
-    "half of it true at the start": Case(pose(verifier=loose(ACTIVE, NEVER, partial=True)), "do_nothing_paid"),
+    "half of it true at the start": Case(
+        pose(verifier=loose(ACTIVE, NEVER, partial=True)), "do_nothing_paid"
+    ),
     "any booking will do": Case(pose(verifier=loose(ANY_BOOKING)), "attack_passes"),
-    "any booking pays half": Case(pose(verifier=loose(ANY_BOOKING, NEVER, partial=True)), "attack_paid"),
+    "any booking pays half": Case(
+        pose(verifier=loose(ANY_BOOKING, NEVER, partial=True)), "attack_paid"
+    ),
     "an answer among a hundred words": Case(answer(BARE, say="60"), "attack_passes"),
-    "a refusal that asks for no proof": Case(answer(REFUSAL, polarity="refuse", procedure=[], say="That is not allowed."), "attack_passes"),
+    "a refusal that asks for no proof": Case(
+        answer(REFUSAL, polarity="refuse", procedure=[], say="That is not allowed."),
+        "attack_passes",
+    ),
     "as it is": Case(pose()),
     "paid in part, within a frame": Case(pose(verifier=derived(partial=True))),
     "an answer with rivals": Case(answer(SIXTY)),

@@ -22,7 +22,12 @@ CASES = {
     "any booking of anybody": Case(pose(verifier=loose(ANY_BOOKING)), "mutants_survive"),
     "a seat less, whoever has it": Case(pose(verifier=loose(SEAT)), "mutants_survive"),
     "the account is not looked at": Case(
-        pose(verifier=derived(goals=[goal for goal in derived().goals if goal.path[0] != "members"], frame=WIDE)), "mutants_survive"
+        pose(
+            verifier=derived(
+                goals=[goal for goal in derived().goals if goal.path[0] != "members"], frame=WIDE
+            )
+        ),
+        "mutants_survive",
     ),
     "any number is an answer": Case(answer(VAGUE, procedure=[]), "mutants_survive"),
     "no reference path": Case(pose(oracle=[]), outcome="not_measured"),
@@ -45,7 +50,10 @@ def test_s4(name: str) -> None:
 async def test_rows_in_another_order_are_judged_by_the_same_mutants(jail: Sandbox) -> None:
     """Ids do not see an order, so that both scenarios share what was played."""
     posed = pose()
-    state = {name: dict(reversed(list(rows.items()))) for name, rows in posed.scenario.initial_state.items()}
+    state = {
+        name: dict(reversed(list(rows.items())))
+        for name, rows in posed.scenario.initial_state.items()
+    }
     other = replace(posed, scenario=posed.scenario.model_copy(update={"initial_state": state}))
     means = GateContext(jail, seed=3)
     first, second = [await s4.list_mutants(each, means) for each in (posed, other)]
@@ -54,7 +62,13 @@ async def test_rows_in_another_order_are_judged_by_the_same_mutants(jail: Sandbo
 
 def test_many_writes_are_sampled_evenly_and_few_are_all_mutated() -> None:
     def list_places(writes: int, seed: int = 0) -> set[int]:
-        oracle = [Call(name="book_seats", arguments={"member_id": f"M{number}", "class_id": "C1", "seats": 1}) for number in range(writes)]
+        oracle = [
+            Call(
+                name="book_seats",
+                arguments={"member_id": f"M{number}", "class_id": "C1", "seats": 1},
+            )
+            for number in range(writes)
+        ]
         path = breed(pose(oracle=oracle), seed)
         return {attempt.place - 1 for attempt in path if attempt.label == "twice_the_same"}
 

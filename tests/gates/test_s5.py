@@ -15,11 +15,17 @@ LINES = {**STATE, "notes": "Kiln on Friday."}
 WHOLE = [["classes"], ["bookings"], *FRAME]
 
 CASES = {
-    "members may change at will": Case(pose(verifier=derived(frame=[["members"], *FRAME])), "collateral_unseen"),
-    "one row may change at will": Case(pose(verifier=derived(frame=[["members", "M1"], *FRAME])), "collateral_unseen"),
+    "members may change at will": Case(
+        pose(verifier=derived(frame=[["members"], *FRAME])), "collateral_unseen"
+    ),
+    "one row may change at will": Case(
+        pose(verifier=derived(frame=[["members", "M1"], *FRAME])), "collateral_unseen"
+    ),
     "classes and bookings may": Case(pose(verifier=derived(frame=WHOLE)), "collateral_unseen"),
     "everything may, in words": Case(pose(verifier=derived(frame=[[]])), "collateral_unseen"),
-    "a world without a reference path": Case(pose(oracle=[], verifier=derived(frame=[["members"], *FRAME])), outcome="not_measured"),
+    "a world without a reference path": Case(
+        pose(oracle=[], verifier=derived(frame=[["members"], *FRAME])), outcome="not_measured"
+    ),
     "as it is": Case(pose()),
     "no reference path, and a frame": Case(pose(oracle=[])),
     "an answer, which changes nothing": Case(answer()),

@@ -12,9 +12,19 @@ from tests.gates.specimens import pose
 
 BOOKED = next(goal for goal in derived().goals if goal.op == "present")
 TODAY = BOOKED.model_copy(update={"value": BOOKED.value | {"booked_on": "2026-03-02"}})
-KEYED = Check(name="the booking has this key", op="equals", path=["bookings", "booking_00000001", "status"], value="booked")
+KEYED = Check(
+    name="the booking has this key",
+    op="equals",
+    path=["bookings", "booking_00000001", "status"],
+    value="booked",
+)
 ONCE = Predicate(name="looked up once", op="at_most", most=1, call=CallPattern(name="find_members"))
-FIRST = Predicate(name="money before seats", op="before", call=CallPattern(name="book_seats"), first=CallPattern(name="top_up"))
+FIRST = Predicate(
+    name="money before seats",
+    op="before",
+    call=CallPattern(name="book_seats"),
+    first=CallPattern(name="top_up"),
+)
 LOUD = Fact(name="the balance", kind="pattern", value="has 60 euros")
 BERTH = Fact(name="the sail number", kind="text", value="GER 3140")
 YEAR = Fact(name="until when", kind="pattern", value=r"(?i)may 2026")
@@ -40,7 +50,11 @@ CASES = {
     "an order that the procedure asks for": Case(pose(verifier=derived(procedure=[FIRST]))),
     "writes are counted": Case(pose(verifier=derived(procedure=[RARE]))),
     "dated today, which does not change": Case(
-        pose(verifier=derived(goals=[TODAY, *(goal for goal in derived().goals if goal.op != "present")]))
+        pose(
+            verifier=derived(
+                goals=[TODAY, *(goal for goal in derived().goals if goal.op != "present")]
+            )
+        )
     ),
     "an answer": Case(answer(SIXTY)),
     "a code that looks like a number": Case(answer(BERTH, say="Her boat is GER 3140.")),

@@ -25,7 +25,9 @@ NONE = 'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\
 
 def generated(source: str) -> ScenarioCase:
     goal = Check(name="Ada has a booking", op="generated", path=[], source=source)
-    return pose(verifier=Verifier(goals=[goal], guards=[], frame=[["members"], ["classes"], ["bookings"]]))
+    return pose(
+        verifier=Verifier(goals=[goal], guards=[], frame=[["members"], ["classes"], ["bookings"]])
+    )
 
 
 CASES = {

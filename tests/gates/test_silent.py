@@ -15,15 +15,31 @@ OTHER = {"id": "app_7", "name": "map-edit", "block_id": "blk_4", "description": 
 @pytest.mark.parametrize(
     ("arguments", "stands"),
     [
-        pytest.param({"name": "map-view", "description": "Maps of taxes", "block_id": "blk_4"}, True, id="all of it"),
-        pytest.param({"name": "map-view", "description": " maps of taxes", "delete": ["DIRECTORY"]}, True, id="as it may be stored"),
-        pytest.param({"name": "map-view", "description": "Maps of roads"}, False, id="another text"),
-        pytest.param({"name": "map-edit", "description": "Maps of taxes"}, False, id="in another record"),
+        pytest.param(
+            {"name": "map-view", "description": "Maps of taxes", "block_id": "blk_4"},
+            True,
+            id="all of it",
+        ),
+        pytest.param(
+            {"name": "map-view", "description": " maps of taxes", "delete": ["DIRECTORY"]},
+            True,
+            id="as it may be stored",
+        ),
+        pytest.param(
+            {"name": "map-view", "description": "Maps of roads"}, False, id="another text"
+        ),
+        pytest.param(
+            {"name": "map-edit", "description": "Maps of taxes"}, False, id="in another record"
+        ),
         pytest.param({"description": "Maps of taxes"}, False, id="one alone"),
-        pytest.param({"app_id": "app_6", "description": "Maps of taxes"}, False, id="called by another name"),
+        pytest.param(
+            {"app_id": "app_6", "description": "Maps of taxes"}, False, id="called by another name"
+        ),
     ],
 )
-def test_what_a_record_holds_already_is_no_silent_success(arguments: dict[str, Any], stands: bool) -> None:
+def test_what_a_record_holds_already_is_no_silent_success(
+    arguments: dict[str, Any], stands: bool
+) -> None:
     rows = [SimpleNamespace(key=row["id"], value=row) for row in (MAP, OTHER)]
     tour, stop = (
         SimpleNamespace(rows=lambda _: rows),

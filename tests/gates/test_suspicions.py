@@ -12,7 +12,14 @@ from envmill.errors import Outage, SettingsError
 from envmill.gates.base import EnvironmentCase, Finding, drop
 from envmill.gates.reading.calibrations import calibrate, read_calibrations, write_calibrations
 from envmill.gates.reading.evidence import describe, holds_quote
-from envmill.gates.reading.suspicions import LEAST_CASES, PROMPT, asks_judge, find_calibration, find_objection, rule_on_suspicions
+from envmill.gates.reading.suspicions import (
+    LEAST_CASES,
+    PROMPT,
+    asks_judge,
+    find_calibration,
+    find_objection,
+    rule_on_suspicions,
+)
 from envmill.models.base import Completion, Request, Spent
 from envmill.models.lint import lint
 from envmill.models.parse import ParsedCompletion, parse_completion
@@ -27,8 +34,16 @@ from tests.gates.specimens import pose
 STUDIO = pose()
 BUILT = EnvironmentCase(STUDIO.environment)
 CODE = {"gate": "S15", "reason": "ambiguous_referent"}
-GOOD = JudgeCalibration(**CODE, model="judge-1", prompt_hash=PROMPT.hash, planted=30, caught=25, honest=30, kept=29)
-SUSPICION = Finding("S15", "suspected", "ambiguous_referent", "another row fits the words as well", question="Is a second row meant?")
+GOOD = JudgeCalibration(
+    **CODE, model="judge-1", prompt_hash=PROMPT.hash, planted=30, caught=25, honest=30, kept=29
+)
+SUSPICION = Finding(
+    "S15",
+    "suspected",
+    "ambiguous_referent",
+    "another row fits the words as well",
+    question="Is a second row meant?",
+)
 HELD = STUDIO.scenario.request.split(".")[0]
 
 
@@ -37,15 +52,27 @@ class Judge:
 
     seed = 1
 
-    def __init__(self, answer: Callable[[SuspicionInput, Request], str], name: str = "scripted", model: str = "judge-1") -> None:
-        self._answer, self._seat, self.asked = answer, SimpleNamespace(name=name, model=model), list[Request]()
+    def __init__(
+        self,
+        answer: Callable[[SuspicionInput, Request], str],
+        name: str = "scripted",
+        model: str = "judge-1",
+    ) -> None:
+        self._answer, self._seat, self.asked = (
+            answer,
+            SimpleNamespace(name=name, model=model),
+            list[Request](),
+        )
 
     def provider_of(self, role: str) -> Any:
         return self._seat
 
     async def complete(self, request: Request, spent: Spent) -> ParsedCompletion:
         self.asked.append(request)
-        return parse_completion(Completion(self._answer(SuspicionInput.model_validate(request.inputs), request)), SuspicionReply)
+        return parse_completion(
+            Completion(self._answer(SuspicionInput.model_validate(request.inputs), request)),
+            SuspicionReply,
+        )
 
     def models(self) -> ModelSession:
         return ModelSession(self, "scenarios-verify", STUDIO.scenario.id)
@@ -67,7 +94,9 @@ def vanish(*_: Any) -> str:
     raise Outage("nobody is there")
 
 
-async def rule(judge: Judge, finding: Finding = SUSPICION, calibrations: Sequence[JudgeCalibration] = (GOOD,)) -> Finding:
+async def rule(
+    judge: Judge, finding: Finding = SUSPICION, calibrations: Sequence[JudgeCalibration] = (GOOD,)
+) -> Finding:
     (ruled,) = await rule_on_suspicions([finding], STUDIO, judge.models(), calibrations)
     return ruled
 
@@ -78,8 +107,15 @@ def test_the_prompt_uses_what_it_is_given_and_its_example_is_answered() -> None:
     example = PROMPT.exemplify()
     assert isinstance(example, SuspicionInput)
     reply = answer_suspicion(example)
-    assert (reply.answer, all(holds_quote(example, quote) for quote in reply.quotes)) == ("yes", True)
-    honest = example.model_copy(update={"question": example.question.replace("the label printer", "the printer at the till")})
+    assert (reply.answer, all(holds_quote(example, quote) for quote in reply.quotes)) == (
+        "yes",
+        True,
+    )
+    honest = example.model_copy(
+        update={
+            "question": example.question.replace("the label printer", "the printer at the till")
+        }
+    )
     assert answer_suspicion(honest).answer == "no"
 
 
@@ -88,14 +124,36 @@ def test_the_prompt_uses_what_it_is_given_and_its_example_is_answered() -> None:
     [
         pytest.param(say("yes"), "dropped", 2, ["yes", "yes"], id="both confirm"),
         pytest.param(say("no"), "cleared", 2, ["no", "no"], id="neither confirms"),
-        pytest.param(side_with_doubt, "cleared", 2, ["no", "yes"], id="only the reading that leans that way confirms"),
-        pytest.param(say("yes", "never said anywhere"), "suspected", 4, ["void", "void"], id="invented quotes decide nothing"),
-        pytest.param(say("no", "never said anywhere"), "suspected", 4, ["void", "void"], id="nor do they clear"),
-        pytest.param(misquote_once, "dropped", 4, ["yes", "yes"], id="a void reading is asked for once more"),
+        pytest.param(
+            side_with_doubt,
+            "cleared",
+            2,
+            ["no", "yes"],
+            id="only the reading that leans that way confirms",
+        ),
+        pytest.param(
+            say("yes", "never said anywhere"),
+            "suspected",
+            4,
+            ["void", "void"],
+            id="invented quotes decide nothing",
+        ),
+        pytest.param(
+            say("no", "never said anywhere"),
+            "suspected",
+            4,
+            ["void", "void"],
+            id="nor do they clear",
+        ),
+        pytest.param(
+            misquote_once, "dropped", 4, ["yes", "yes"], id="a void reading is asked for once more"
+        ),
         pytest.param(lambda *_: "Hm.", "suspected", 6, ["unread", "unread"], id="unreadable"),
     ],
 )
-async def test_two_readings_decide(answer: Any, outcome: str, calls: int, answers: list[str]) -> None:
+async def test_two_readings_decide(
+    answer: Any, outcome: str, calls: int, answers: list[str]
+) -> None:
     judge = Judge(answer)
     ruled = await rule(judge)
     assert (ruled.outcome, len(judge.asked)) == (outcome, calls)
@@ -113,7 +171,11 @@ async def test_an_outage_is_no_verdict() -> None:
 
 @pytest.mark.parametrize(
     "finding",
-    [drop("S15", "ambiguous_referent", "shown by a run"), Finding("S15", "kept"), Finding("S15", "suspected", "x", "no question")],
+    [
+        drop("S15", "ambiguous_referent", "shown by a run"),
+        Finding("S15", "kept"),
+        Finding("S15", "suspected", "x", "no question"),
+    ],
 )
 async def test_only_a_suspicion_with_a_question_is_judged(finding: Finding) -> None:
     judge = Judge(say("yes"))
@@ -127,13 +189,20 @@ async def test_without_an_account_everything_stays() -> None:
 @pytest.mark.parametrize("subject", [STUDIO, BUILT], ids=["scenario", "environment"])
 async def test_the_judge_is_not_told_what_the_gate_says(subject: Any) -> None:
     judge = Judge(say("no", STUDIO.environment.tools[0].name))
-    evidence = {"reason": "ambiguous_referent", "gate": "S15", "calls": [{"name": "book"}], "detail": SUSPICION.detail}
+    evidence = {
+        "reason": "ambiguous_referent",
+        "gate": "S15",
+        "calls": [{"name": "book"}],
+        "detail": SUSPICION.detail,
+    }
     finding = Finding(**{**vars(SUSPICION), "evidence": evidence})
     (ruled,) = await rule_on_suspicions([finding], subject, judge.models(), [GOOD])
     assert ruled.outcome == "cleared"
     for request in judge.asked:
         text = request.messages[0].text
-        assert [word for word in ("S15", "ambiguous_referent", SUSPICION.detail) if word in text] == []
+        assert [
+            word for word in ("S15", "ambiguous_referent", SUSPICION.detail) if word in text
+        ] == []
         assert SUSPICION.question in text
     assert ('"book"' in judge.asked[0].messages[0].text) is (subject is BUILT)
 
@@ -142,7 +211,12 @@ def test_a_quote_may_come_from_any_part_of_the_item() -> None:
     item = describe(STUDIO, SUSPICION)
     table, rows = next(iter(item.rows.items()))
     key = next(iter(rows))
-    for quote in (HELD, HELD.upper(), item.tools[0].description[:30], json.dumps(rows[key], indent=1, sort_keys=True)):
+    for quote in (
+        HELD,
+        HELD.upper(),
+        item.tools[0].description[:30],
+        json.dumps(rows[key], indent=1, sort_keys=True),
+    ):
         assert holds_quote(item, quote), quote
     for quote in ("", "-", "words that nobody wrote", SUSPICION.question):
         assert not holds_quote(item, quote), quote
@@ -174,7 +248,11 @@ def test_calls_of_the_path_are_shown_with_what_they_answered() -> None:
         pytest.param({"model": "judge-2"}, "not calibrated", id="another judge"),
         pytest.param({"reason": "wrong_referent"}, "not calibrated", id="another code"),
         pytest.param({"prompt_hash": "other"}, "not calibrated", id="another prompt"),
-        pytest.param({"gate": "*", "reason": "*"}, "not calibrated", id="a wildcard is the test double's alone"),
+        pytest.param(
+            {"gate": "*", "reason": "*"},
+            "not calibrated",
+            id="a wildcard is the test double's alone",
+        ),
     ],
 )
 async def test_who_has_a_say(changed: dict[str, Any], why: str) -> None:
@@ -204,12 +282,19 @@ def test_who_is_asked(wish: str, seat: tuple[str, str], asked: bool) -> None:
 
 def make_case(number: int, planted: bool) -> SuspicionCase:
     item = describe(STUDIO, SUSPICION).model_copy(update={"name": f"Studio {number}"})
-    return SuspicionCase(**CODE, planted=planted, item=item, question="Is it planted?" if planted else "Is it honest?")
+    return SuspicionCase(
+        **CODE,
+        planted=planted,
+        item=item,
+        question="Is it planted?" if planted else "Is it honest?",
+    )
 
 
 async def test_a_calibration_counts_and_is_read_again(tmp_path: Path) -> None:
     """A judge that finds what is planted and three honest cases of thirty, then one that finds four."""
-    cases = [make_case(number, planted) for number in range(LEAST_CASES) for planted in (True, False)]
+    cases = [
+        make_case(number, planted) for number in range(LEAST_CASES) for planted in (True, False)
+    ]
     for alarms in (3, 4):
 
         def judge_well(asked: SuspicionInput, _: Request, alarms: int = alarms) -> str:

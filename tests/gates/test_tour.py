@@ -22,7 +22,9 @@ class Counted:
         self._sandbox, self.seen = sandbox, Counter[str]()
 
     async def play(self, program: Any, steps: Any, **more: Any) -> Any:
-        self.seen += Counter(messages=1, sessions=sum(isinstance(step, Reset) for step in steps), steps=len(steps))
+        self.seen += Counter(
+            messages=1, sessions=sum(isinstance(step, Reset) for step in steps), steps=len(steps)
+        )
         return await self._sandbox.play(program, steps, **more)
 
 
@@ -40,9 +42,13 @@ async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox:
         stops = tour.of(tool.name)
         assert {"test", "drawn", "odd"} <= {stop.why for stop in stops}, tool.name
         assert {"ok", "rejection"} <= {stop.seen.outcome for stop in stops}, tool.name
-    written = {stop.call.name for echo in tour.echoes if echo.way == "written" for stop in echo.moves}
+    written = {
+        stop.call.name for echo in tour.echoes if echo.way == "written" for stop in echo.moves
+    }
     assert written == {tool.name for tool in tour.tools.values() if tool.effect == "change"}
-    assert {echo.call.name for echo in tour.echoes} == {tool.name for tool in tour.tools.values() if tool.effect == "query"}
+    assert {echo.call.name for echo in tour.echoes} == {
+        tool.name for tool in tour.tools.values() if tool.effect == "query"
+    }
     assert {echo.way for echo in tour.echoes} == {"written", "turned"}
     assert tour.twins
 
@@ -50,7 +56,11 @@ async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox:
 async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None:
     """Whoever plays a stop again from its start and route comes to the same state before it."""
     tour = await explore(ground(), GateContext(sandbox, seed=42))
-    assert all(call.name in tour.tools and tour.tools[call.name].effect == "change" for stop in tour.stops for call in stop.route)
+    assert all(
+        call.name in tour.tools and tour.tools[call.name].effect == "change"
+        for stop in tour.stops
+        for call in stop.route
+    )
     behind = [stop for stop in tour.stops if stop.why in ("odd", "drawn") and stop.route]
     again = {stop.call.model_dump_json() for stop in tour.stops if not stop.route}
     assert behind
@@ -61,7 +71,12 @@ async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> 
     """Its tests are all refusals: what shows how to succeed is drawn from the rows."""
     built = ground()
     refused = EnvironmentCase(
-        built.environment, tuple(test for test in built.tests if test.call.name != "cancel_booking" or test.expect == "rejection")
+        built.environment,
+        tuple(
+            test
+            for test in built.tests
+            if test.call.name != "cancel_booking" or test.expect == "rejection"
+        ),
     )
     tour = await explore(refused, GateContext(sandbox, seed=43))
     assert any(stop.seen.outcome == "ok" for stop in tour.of("cancel_booking"))

@@ -17,7 +17,9 @@ class Counting(Sandbox):
 
     begun = searched = 0
 
-    async def play(self, program: Program, steps: Sequence[Step], **manner: Any) -> list[Observation]:
+    async def play(
+        self, program: Program, steps: Sequence[Step], **manner: Any
+    ) -> list[Observation]:
         resets = sum(isinstance(step, Reset) for step in steps)
         self.begun += resets
         self.searched += resets if manner.get("in_place") else 0
@@ -35,19 +37,31 @@ def ask(posed: ScenarioCase, work: Callable[[Trials, Counting], Awaitable[Any]])
 
 def test_a_path_is_played_once_whatever_is_said_and_goes_on_from_where_another_ends() -> None:
     path = (FIND, LIST, TOP_UP)
-    attempts = [Attempt("one", path), Attempt("said", path, ("Hello.",)), Attempt("more", (*path, BOOK)), Attempt("other", (FIND, BOOK))]
+    attempts = [
+        Attempt("one", path),
+        Attempt("said", path, ("Hello.",)),
+        Attempt("more", (*path, BOOK)),
+        Attempt("other", (FIND, BOOK)),
+    ]
 
     async def compare(trials: Trials, sandbox: Counting) -> Any:
         together = await trials.play(attempts)
         begun = sandbox.begun
-        return together, begun, [(await Trials(trials.posed, GateContext(sandbox)).play([one]))[0] for one in attempts]
+        return (
+            together,
+            begun,
+            [(await Trials(trials.posed, GateContext(sandbox)).play([one]))[0] for one in attempts],
+        )
 
     together, begun, alone = ask(pose(), compare)
     assert begun == 2
     for one, other in zip(together, alone, strict=True):
         assert [reply.parts for reply in one.replies] == [reply.parts for reply in other.replies]
         assert one.ending.final == other.ending.final
-        assert (one.verdict.outcome, one.verdict.reward) == (other.verdict.outcome, other.verdict.reward)
+        assert (one.verdict.outcome, one.verdict.reward) == (
+            other.verdict.outcome,
+            other.verdict.reward,
+        )
     assert [list(trial.ending.said) for trial in together] == [[], ["Hello."], [], []]
 
 
@@ -66,7 +80,12 @@ def test_two_seeds_share_a_session_and_some_go_on_with_what_they_made() -> None:
         for key in trial.ending.final["bookings"]
         if key not in pose().scenario.initial_state["bookings"]
     }
-    used = [str(value) for trial in found["over_doer"][SEEDS:] for deed in trial.ending.deeds for value in deed.call.arguments.values()]
+    used = [
+        str(value)
+        for trial in found["over_doer"][SEEDS:]
+        for deed in trial.ending.deeds
+        for value in deed.call.arguments.values()
+    ]
     assert ids & set(used)
 
 

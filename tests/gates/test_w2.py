@@ -23,9 +23,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
         ('state["loans"]', '{"stale": {}}', "state_not_kept"),
     ],
 )
-async def test_drops_what_does_not_load_construct_or_keep_state(sandbox: Sandbox, old: str, new: str, reason: str) -> None:
+async def test_drops_what_does_not_load_construct_or_keep_state(
+    sandbox: Sandbox, old: str, new: str, reason: str
+) -> None:
     environment = make_environment(PROGRAM.replace(old, new))
-    finding = await w2.check(EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox))
+    finding = await w2.check(
+        EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox)
+    )
     assert (finding.outcome, finding.reason) == ("dropped", reason), finding
 
 
@@ -34,20 +38,29 @@ async def test_drops_what_does_not_load_construct_or_keep_state(sandbox: Sandbox
     [
         ("", ""),
         ("class Shed:", "import math\n\n\nclass Shed:"),
-        ('self.loans = state["loans"]', 'self.loans = state["loans"]\n        self._cache = {1, 2}'),
+        (
+            'self.loans = state["loans"]',
+            'self.loans = state["loans"]\n        self._cache = {1, 2}',
+        ),
         ('self.loans = state["loans"]', 'self.loans = dict(state["loans"])'),
     ],
 )
 async def test_keeps_near_misses(sandbox: Sandbox, old: str, new: str) -> None:
     environment = make_environment(PROGRAM.replace(old, new))
-    assert (await w2.check(EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox))).outcome == "kept"
+    assert (
+        await w2.check(
+            EnvironmentCase(environment, tuple(make_tests(environment))), GateContext(sandbox)
+        )
+    ).outcome == "kept"
 
 
 async def test_examples_are_states_it_must_take_as_well(sandbox: Sandbox) -> None:
     shed = make_environment()
     built = EnvironmentCase(shed, tuple(make_tests(shed)), ({"tools": {}, "members": {}},))
     assert (await w2.check(built, GateContext(sandbox))).reason == "does_not_construct"
-    assert (await w2.check(EnvironmentCase(shed, built.tests, (STATE,)), GateContext(sandbox))).evidence == {"states": 1}
+    assert (
+        await w2.check(EnvironmentCase(shed, built.tests, (STATE,)), GateContext(sandbox))
+    ).evidence == {"states": 1}
 
 
 async def test_keeps_the_studio(sandbox: Sandbox) -> None:

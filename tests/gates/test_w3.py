@@ -36,7 +36,9 @@ def alter(test: Test, **changes: Any) -> Test:
         ("return dict(self.members[member_id])", "return self.members[member_id].name"),
     ],
 )
-async def test_drops_a_program_that_does_not_do_what_its_tests_say(sandbox: Sandbox, old: str, new: str) -> None:
+async def test_drops_a_program_that_does_not_do_what_its_tests_say(
+    sandbox: Sandbox, old: str, new: str
+) -> None:
     assert old in PROGRAM
     environment = make_environment(PROGRAM.replace(old, new))
     finding = await run_tests(environment, make_tests(environment), sandbox)
@@ -49,7 +51,9 @@ async def test_keeps_the_shed_and_counts_its_tests(sandbox: Sandbox) -> None:
     assert (finding.outcome, finding.evidence) == ("kept", {"tests": 9})
 
 
-async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandbox: Sandbox) -> None:
+async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(
+    sandbox: Sandbox,
+) -> None:
     shed = make_environment()
     tests = make_tests(shed)
     assert (await run_tests(shed, tests[1:], sandbox)).reason == "too_few_tests"
@@ -70,12 +74,24 @@ async def test_drops_too_few_tests_and_tests_that_never_expect_a_rejection(sandb
         ({"type": "array", "items": {"type": "string"}}, True),
     ],
 )
-async def test_a_rejection_is_wanted_where_a_convention_can_refuse(schema: dict[str, Any], wanted: bool) -> None:
+async def test_a_rejection_is_wanted_where_a_convention_can_refuse(
+    schema: dict[str, Any], wanted: bool
+) -> None:
     """A year without a range is refused by no rule, so an author could only invent one."""
     shed = make_environment()
-    takes = {"type": "object", "properties": {"key": schema}, "required": ["key"], "additionalProperties": False}
-    shed.tools[:] = [tool.model_copy(update={"parameters": takes}) if tool.name == "lend" else tool for tool in shed.tools]
-    tests = [test for test in make_tests(shed) if test.expect == "success" or test.call.name != "lend"]
+    takes = {
+        "type": "object",
+        "properties": {"key": schema},
+        "required": ["key"],
+        "additionalProperties": False,
+    }
+    shed.tools[:] = [
+        tool.model_copy(update={"parameters": takes}) if tool.name == "lend" else tool
+        for tool in shed.tools
+    ]
+    tests = [
+        test for test in make_tests(shed) if test.expect == "success" or test.call.name != "lend"
+    ]
     said = [each for each in find_untested(shed, tests) if "rejection" in each]
     assert said == (["lend takes key and has no test that expects a rejection"] if wanted else [])
 
@@ -85,32 +101,50 @@ async def test_a_test_under_other_names_is_one(sandbox: Sandbox) -> None:
     others = [test for test in make_tests(shed) if test.call.name != "list_tools"]
     (first, *_) = [test for test in make_tests(shed) if test.call.name == "list_tools"]
     twins = [first.model_copy(update={"name": f"{first.name} {number}"}) for number in range(3)]
-    assert (await run_tests(shed, [*others, *twins], sandbox)).detail.startswith("list_tools has 1 test")
+    assert (await run_tests(shed, [*others, *twins], sandbox)).detail.startswith(
+        "list_tools has 1 test"
+    )
 
 
 async def test_names_tests_that_call_what_is_not_there(sandbox: Sandbox) -> None:
     shed = make_environment()
     first, *tests = make_tests(shed)
-    strange = first.model_copy(update={"id": "", "call": first.call.model_copy(update={"name": "lend_now"})})
+    strange = first.model_copy(
+        update={"id": "", "call": first.call.model_copy(update={"name": "lend_now"})}
+    )
     finding = await run_tests(shed, [strange, *tests], sandbox)
     assert (finding.reason, "lend_now" in finding.detail) == ("unknown_tool", True)
 
 
 async def test_says_where_a_rejection_has_left_a_mark(sandbox: Sandbox) -> None:
     lent = 'if not self.tools[tool_id]["free"]:'
-    environment = make_environment(PROGRAM.replace(lent, f'self.tools[tool_id]["free"] = False\n        {lent}'))
+    environment = make_environment(
+        PROGRAM.replace(lent, f'self.tools[tool_id]["free"] = False\n        {lent}')
+    )
     finding = await run_tests(environment, make_tests(environment), sandbox)
     assert finding.reason == "test_failed"
     assert "and the state is another one after that" in finding.detail
 
 
 async def test_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> None:
-    lawless = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:").replace("tool_id not in self.tools or", "False and")
+    lawless = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:").replace(
+        "tool_id not in self.tools or", "False and"
+    )
     environment = make_environment(lawless)
-    typed = [test for test in make_tests(environment) if test.expect == "success" or test.call.name != "lend"]
+    typed = [
+        test
+        for test in make_tests(environment)
+        if test.expect == "success" or test.call.name != "lend"
+    ]
     lend = next(test for test in typed if test.call.name == "lend")
-    mistyped = [Call(name="lend", arguments={"tool_id": number, "member_id": "M1"}) for number in (7, 8)]
-    finding = await run_tests(environment, [*typed, *(alter(lend, call=call, expect="rejection") for call in mistyped)], sandbox)
+    mistyped = [
+        Call(name="lend", arguments={"tool_id": number, "member_id": "M1"}) for number in (7, 8)
+    ]
+    finding = await run_tests(
+        environment,
+        [*typed, *(alter(lend, call=call, expect="rejection") for call in mistyped)],
+        sandbox,
+    )
     assert finding.reason == "no_rule_tested", finding
 
 
@@ -120,13 +154,22 @@ async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "built", [ground(), vary(("such as Tuesday", "such as Friday")), vary(('raise Rejection("class_full"', 'raise Rejection("no_seats"'))]
+    "built",
+    [
+        ground(),
+        vary(("such as Tuesday", "such as Friday")),
+        vary(('raise Rejection("class_full"', 'raise Rejection("no_seats"')),
+    ],
 )
-async def test_keeps_a_studio_that_refuses_in_other_words(sandbox: Sandbox, built: EnvironmentCase) -> None:
+async def test_keeps_a_studio_that_refuses_in_other_words(
+    sandbox: Sandbox, built: EnvironmentCase
+) -> None:
     assert (await w3.check(built, GateContext(sandbox))).outcome == "kept"
 
 
-async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(sandbox: Sandbox) -> None:
+async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(
+    sandbox: Sandbox,
+) -> None:
     """A forgotten effect and a number that is off by one end in success all the same."""
     call = Call(name="book_seats", arguments={"member_id": "M2", "class_id": "C1", "seats": 2})
     after = {
@@ -136,18 +179,30 @@ async def test_a_test_that_expects_values_finds_what_its_end_does_not_show(sandb
     }
     swaps = {
         "": [],
-        "after/classes/C1/free: expected 2, saw 4": [('        course["free"] -= seats', "        pass")],
-        "after/members/M2/balance: expected 20, saw 19": [("price = seats * course", "price = 1 + seats * course")],
+        "after/classes/C1/free: expected 2, saw 4": [
+            ('        course["free"] -= seats', "        pass")
+        ],
+        "after/members/M2/balance: expected 20, saw 19": [
+            ("price = seats * course", "price = 1 + seats * course")
+        ],
         'reply/seats: expected 2, saw "2"': [('"seats": seats,', '"seats": str(seats),')],
-        "after/bookings/*: expected a row with": [('        self.bookings[booking["id"]] = booking', "        pass")],
+        "after/bookings/*: expected a row with": [
+            ('        self.bookings[booking["id"]] = booking', "        pass")
+        ],
     }
     assert sum(swap[0] in STUDIO for found in swaps.values() for swap in found) == 4
     for said, found in swaps.items():
         built = vary(*found)
         first = make_test(built.environment, "book_seats", call.arguments, "success")
         test = alter(first, reply={"seats": 2, "paid": 40 if "19" not in said else 41}, after=after)
-        finding = await w3.check(EnvironmentCase(built.environment, (*built.tests, test)), GateContext(sandbox))
-        seen = [failure["seen"] for failure in finding.evidence] if finding.outcome == "dropped" else []
+        finding = await w3.check(
+            EnvironmentCase(built.environment, (*built.tests, test)), GateContext(sandbox)
+        )
+        seen = (
+            [failure["seen"] for failure in finding.evidence]
+            if finding.outcome == "dropped"
+            else []
+        )
         assert any(said in one for one in seen) is bool(said), (said, seen)
         alone = await play_tests(built.environment, [test], sandbox)
         assert said in w3.judge_test(*alone[0])
@@ -159,28 +214,63 @@ async def test_expected_parts_are_held_against_what_is_there() -> None:
     test = make_test(ground().environment, "list_classes", {}, "success")
     state = {"members": {"M1": {"balance": 5, "on": True}}, "loans": [{"id": "L1", "days": 3}]}
     expected = {
-        "kept": ([{"name": "Wheel"}], {"members": {"M1": {"balance": 5.0}}, "loans": {"L1": {"days": 3}, "L2": None}}, []),
-        "entry": ([{"name": "Glaze"}], {}, ['reply/0: expected an entry with {"name":"Glaze"}, and none of 1 has that']),
+        "kept": (
+            [{"name": "Wheel"}],
+            {"members": {"M1": {"balance": 5.0}}, "loans": {"L1": {"days": 3}, "L2": None}},
+            [],
+        ),
+        "entry": (
+            [{"name": "Glaze"}],
+            {},
+            ['reply/0: expected an entry with {"name":"Glaze"}, and none of 1 has that'],
+        ),
         "empty": ([], {}, ["reply: expected nothing, and saw 1 entries"]),
-        "truth": (None, {"members": {"M1": {"on": 1}}}, ["after/members/M1/on: expected 1, saw true"]),
+        "truth": (
+            None,
+            {"members": {"M1": {"on": 1}}},
+            ["after/members/M1/on: expected 1, saw true"],
+        ),
         "there": (None, {"members": {"M1": None, "*": None}}, ["no such row"]),
-        "gone": (None, {"members": {"M2": {}}}, ["after/members/M2: expected a row, and there is none"]),
-        "value": (None, {"members": {"M1": {"name": "Ada"}}}, ['after/members/M1/name: expected "Ada", and there is no such value']),
+        "gone": (
+            None,
+            {"members": {"M2": {}}},
+            ["after/members/M2: expected a row, and there is none"],
+        ),
+        "value": (
+            None,
+            {"members": {"M1": {"name": "Ada"}}},
+            ['after/members/M1/name: expected "Ada", and there is no such value'],
+        ),
     }
     for reply, after, said in expected.values():
-        unmet = find_unmet(alter(test, reply=reply, after=after), [{"name": "Wheel", "free": 4}], state)
+        unmet = find_unmet(
+            alter(test, reply=reply, after=after), [{"name": "Wheel", "free": 4}], state
+        )
         assert len(unmet) == len(said)
         assert all(part in one for part, one in zip(said, unmet, strict=True))
 
 
 async def test_all_that_replies_lack_is_told_once_for_a_tool(sandbox: Sandbox) -> None:
     studio = ground()
-    row = {"type": "object", "properties": {"id": {"type": "string"}, "free": {"type": "string"}}, "required": ["id", "teacher", "room"]}
-    outputs = {"list_classes": {"type": "array", "items": row}, "get_booking": {"type": "object", "required": ["nobody"], "properties": {}}}
-    tools = [tool.model_copy(update={"outputs": outputs.get(tool.name, {})}) for tool in studio.environment.tools]
+    row = {
+        "type": "object",
+        "properties": {"id": {"type": "string"}, "free": {"type": "string"}},
+        "required": ["id", "teacher", "room"],
+    }
+    outputs = {
+        "list_classes": {"type": "array", "items": row},
+        "get_booking": {"type": "object", "required": ["nobody"], "properties": {}},
+    }
+    tools = [
+        tool.model_copy(update={"outputs": outputs.get(tool.name, {})})
+        for tool in studio.environment.tools
+    ]
     environment = studio.environment.model_copy(update={"tools": tools})
     finding = await w3.check(EnvironmentCase(environment, studio.tests), GateContext(sandbox))
     assert finding.reason == "untyped_reply"
     classes, booking = sorted(finding.evidence, reverse=True)
-    assert all(one in classes for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string"))
+    assert all(
+        one in classes
+        for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string")
+    )
     assert "the reply lacks the required 'nobody'" in booking

@@ -25,8 +25,14 @@ WRITING_READS = (
     'return dict(self._find(self.bookings, booking_id, "booking"))',
     'row = self._find(self.bookings, booking_id, "booking")\n        row["status"] = "seen"\n        return dict(row)',
 )
-FORGETTING = ("return [dict(row) for row in self.bookings", 'member["balance"] = 0\n        return [dict(row) for row in self.bookings')
-CRASHING = ('raise Rejection(f"unknown_{noun}"', 'return None\n            raise Rejection(f"unknown_{noun}"')
+FORGETTING = (
+    "return [dict(row) for row in self.bookings",
+    'member["balance"] = 0\n        return [dict(row) for row in self.bookings',
+)
+CRASHING = (
+    'raise Rejection(f"unknown_{noun}"',
+    'return None\n            raise Rejection(f"unknown_{noun}"',
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -56,10 +62,14 @@ async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> Asyn
         pytest.param(vary(FREE_TOP_UP, SEATS_STAY, NEVER_TWICE), id="writes-wrong-values"),
         pytest.param(vary(WRITING_READS, FORGETTING), id="reads-that-write"),
         pytest.param(vary(CRASHING), id="crashes"),
-        pytest.param(vary(NO_SUSPENSION, NEVER_TWICE, FREE_TOP_UP, SEATS_STAY), id="rules-not-enforced"),
+        pytest.param(
+            vary(NO_SUSPENSION, NEVER_TWICE, FREE_TOP_UP, SEATS_STAY), id="rules-not-enforced"
+        ),
     ],
 )
-async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: EnvironmentCase) -> None:
+async def test_w4_drops_a_program_that_breaks_its_rules(
+    review: Any, built: EnvironmentCase
+) -> None:
     finding = await review(built)
     assert (finding.outcome, finding.reason) == ("dropped", "rules_broken"), finding
     shown = finding.evidence["failures"][0]
@@ -67,7 +77,9 @@ async def test_w4_drops_a_program_that_breaks_its_rules(review: Any, built: Envi
     assert finding.evidence["not_fail"]["share"] < 0.85
 
 
-async def test_a_run_says_how_many_calls_are_reviewed(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> None:
+async def test_a_run_says_how_many_calls_are_reviewed(
+    sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path
+) -> None:
     asked = dict[int | None, int]()
     for reviewed in (None, 12):
         async with open_account(reviewers, tmp_path / str(reviewed)) as models:
@@ -91,14 +103,22 @@ async def test_w4_keeps_near_misses(review: Any, built: EnvironmentCase) -> None
     assert finding.evidence["checker"]["caught"]["n"] >= 8
 
 
-async def test_one_tool_that_breaks_its_rules_is_found_among_many(review: Any, reviewers: Reviewers) -> None:
+async def test_one_tool_that_breaks_its_rules_is_found_among_many(
+    review: Any, reviewers: Reviewers
+) -> None:
     """Of 36 calls three show it, and nine of nine once the tool is looked at closer."""
 
     def say(prompt: str, inputs: Any, reply: str) -> str:
-        if prompt == "tester" or inputs["call"]["name"] != "book_seats" or inputs["outcome"] != "ok":
+        if (
+            prompt == "tester"
+            or inputs["call"]["name"] != "book_seats"
+            or inputs["outcome"] != "ok"
+        ):
             return reply
         taken = any(change["path"][-1] == "free" for change in inputs["changes"])
-        return json.dumps({"opinion": "pass" if taken else "fail", "reason": "the seats must be taken"})
+        return json.dumps(
+            {"opinion": "pass" if taken else "fail", "reason": "the seats must be taken"}
+        )
 
     reviewers.say = say
     finding = await review(vary(SEATS_STAY))
@@ -108,11 +128,17 @@ async def test_one_tool_that_breaks_its_rules_is_found_among_many(review: Any, r
     assert (await review(ground())).outcome == "kept"
 
 
-async def test_a_limit_missed_by_one_is_found_where_both_sides_are_the_same(review: Any, reviewers: Reviewers) -> None:
+async def test_a_limit_missed_by_one_is_found_where_both_sides_are_the_same(
+    review: Any, reviewers: Reviewers
+) -> None:
     """None of the tester's calls costs exactly what a member has."""
 
     def say(prompt: str, inputs: Any, reply: str) -> str:
-        return json.dumps({"opinion": "fail", "reason": "enough is enough"}) if prompt == "checker" and _has_enough(inputs) else reply
+        return (
+            json.dumps({"opinion": "fail", "reason": "enough is enough"})
+            if prompt == "checker" and _has_enough(inputs)
+            else reply
+        )
 
     reviewers.say = say
     finding = await review(vary(('if price > member["balance"]', 'if price >= member["balance"]')))
@@ -126,7 +152,10 @@ def _has_enough(inputs: Any) -> bool:
     given, state = inputs["call"]["arguments"], inputs["state"]
     if inputs["code"] != "balance_too_low":
         return False
-    return state["members"][given["member_id"]]["balance"] >= given["seats"] * state["classes"][given["class_id"]]["price"]
+    return (
+        state["members"][given["member_id"]]["balance"]
+        >= given["seats"] * state["classes"][given["class_id"]]["price"]
+    )
 
 
 async def test_warnings_are_no_failures(review: Any, reviewers: Reviewers) -> None:
@@ -135,7 +164,9 @@ async def test_warnings_are_no_failures(review: Any, reviewers: Reviewers) -> No
     assert (finding.outcome, finding.evidence["opinions"].keys()) == ("kept", {"warning"})
 
 
-async def test_a_checker_that_cries_wolf_is_corrected_by_what_it_says_of_right_refusals(review: Any, reviewers: Reviewers) -> None:
+async def test_a_checker_that_cries_wolf_is_corrected_by_what_it_says_of_right_refusals(
+    review: Any, reviewers: Reviewers
+) -> None:
     """Uncorrected, the share of passes would drop the program."""
     reviewers.alarms = 0.3
     finding = await review(ground())
@@ -145,7 +176,9 @@ async def test_a_checker_that_cries_wolf_is_corrected_by_what_it_says_of_right_r
     assert finding.evidence["checker"]["false_alarms"]["hits"] > 0
 
 
-async def test_a_checker_that_misses_faults_is_corrected_by_the_salt(review: Any, reviewers: Reviewers) -> None:
+async def test_a_checker_that_misses_faults_is_corrected_by_the_salt(
+    review: Any, reviewers: Reviewers
+) -> None:
     """Uncorrected, the program would pass."""
     reviewers.misses = 0.45
     finding = await review(vary(FREE_TOP_UP, SEATS_STAY, NEVER_TWICE))
@@ -155,13 +188,19 @@ async def test_a_checker_that_misses_faults_is_corrected_by_the_salt(review: Any
 
 
 @pytest.mark.parametrize("opinion", ["pass", "fail", "warning"])
-async def test_a_checker_that_always_says_the_same_measures_nothing(review: Any, reviewers: Reviewers, opinion: str) -> None:
-    reviewers.say = lambda prompt, _, reply: reply if prompt == "tester" else json.dumps({"opinion": opinion, "reason": "habit"})
+async def test_a_checker_that_always_says_the_same_measures_nothing(
+    review: Any, reviewers: Reviewers, opinion: str
+) -> None:
+    reviewers.say = lambda prompt, _, reply: (
+        reply if prompt == "tester" else json.dumps({"opinion": opinion, "reason": "habit"})
+    )
     finding = await review(vary(FREE_TOP_UP, SEATS_STAY, NEVER_TWICE))
     assert (finding.outcome, finding.reason) == ("not_measured", "checker_insensitive")
 
 
-async def test_hallucinated_and_repeated_calls_are_counted_and_asked_again(review: Any, reviewers: Reviewers) -> None:
+async def test_hallucinated_and_repeated_calls_are_counted_and_asked_again(
+    review: Any, reviewers: Reviewers
+) -> None:
     def say(prompt: str, inputs: Any, reply: str) -> str:
         if prompt != "tester" or inputs["round"]:
             return reply if prompt != "tester" else _list_calls(inputs)
@@ -172,15 +211,24 @@ async def test_hallucinated_and_repeated_calls_are_counted_and_asked_again(revie
     reviewers.say = say
     finding = await review(ground())
     assert finding.outcome == "kept", finding
-    assert (finding.evidence["lost"]["hallucinated"], finding.evidence["lost"]["repeated"] > 0) == (1, True)
+    assert (finding.evidence["lost"]["hallucinated"], finding.evidence["lost"]["repeated"] > 0) == (
+        1,
+        True,
+    )
 
 
 def _list_calls(inputs: Any) -> str:
-    calls = [{"call": {"name": name, "arguments": one}, "expect": "success", "why": ""} for name in inputs["wanted"] for one in CALLS[name]]
+    calls = [
+        {"call": {"name": name, "arguments": one}, "expect": "success", "why": ""}
+        for name in inputs["wanted"]
+        for one in CALLS[name]
+    ]
     return json.dumps({"calls": calls})
 
 
-async def test_a_tester_nobody_can_read_ends_after_bounded_rounds(review: Any, reviewers: Reviewers) -> None:
+async def test_a_tester_nobody_can_read_ends_after_bounded_rounds(
+    review: Any, reviewers: Reviewers
+) -> None:
     reviewers.say = lambda prompt, _, reply: "I would rather not." if prompt == "tester" else reply
     finding = await review(ground())
     assert (finding.outcome, finding.reason) == ("not_measured", "too_few_calls")
@@ -188,7 +236,9 @@ async def test_a_tester_nobody_can_read_ends_after_bounded_rounds(review: Any, r
     assert len(reviewers.asked) <= 4 * 6
 
 
-async def test_opinions_nobody_can_read_approve_of_nothing(review: Any, reviewers: Reviewers) -> None:
+async def test_opinions_nobody_can_read_approve_of_nothing(
+    review: Any, reviewers: Reviewers
+) -> None:
     """They stay in the count; where they are many, the checker tells nothing apart."""
     reviewers.say = lambda prompt, _, reply: reply if prompt == "tester" else "Fine, I think!"
     finding = await review(ground())
@@ -196,7 +246,9 @@ async def test_opinions_nobody_can_read_approve_of_nothing(review: Any, reviewer
     assert finding.evidence["opinions"] == {"unreadable": finding.evidence["calls"]}
 
 
-@pytest.mark.parametrize(("alarms", "outcome", "reason"), [(0.0, "kept", ""), (0.4, "not_measured", "no_controls")])
+@pytest.mark.parametrize(
+    ("alarms", "outcome", "reason"), [(0.0, "kept", ""), (0.4, "not_measured", "no_controls")]
+)
 async def test_without_tests_only_what_is_good_all_the_same_is_kept(
     review: Any, reviewers: Reviewers, alarms: float, outcome: str, reason: str
 ) -> None:
@@ -210,11 +262,16 @@ async def test_nobody_to_ask_and_nothing_to_call_on_are_said(sandbox: Sandbox, r
     assert (await review(EnvironmentCase(ground().environment))).reason == "no_state"
 
 
-async def test_a_provider_that_does_not_know_the_prompts_cannot_review(review: Any, reviewers: Reviewers) -> None:
+async def test_a_provider_that_does_not_know_the_prompts_cannot_review(
+    review: Any, reviewers: Reviewers
+) -> None:
     import offline as author
 
     reviewers.say = lambda _prompt, inputs, _reply: author.answer("juggler", inputs, 0, 0, 0.0)
-    assert ((await review(ground())).outcome, (await review(ground())).reason) == ("not_measured", "no_reviewer")
+    assert ((await review(ground())).outcome, (await review(ground())).reason) == (
+        "not_measured",
+        "no_reviewer",
+    )
 
 
 async def test_the_same_seed_gives_the_same_finding(review: Any, reviewers: Reviewers) -> None:
@@ -223,7 +280,9 @@ async def test_the_same_seed_gives_the_same_finding(review: Any, reviewers: Revi
     assert await review(built, 5) == await review(built, 5)
 
 
-async def test_the_checker_never_sees_the_source_nor_which_cases_are_salt(review: Any, reviewers: Reviewers) -> None:
+async def test_the_checker_never_sees_the_source_nor_which_cases_are_salt(
+    review: Any, reviewers: Reviewers
+) -> None:
     shown: list[Any] = []
 
     def say(prompt: str, inputs: Any, reply: str) -> str:

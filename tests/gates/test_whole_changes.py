@@ -19,7 +19,10 @@ from tests.soak import count
 from tests.trust.tabled import Planted, make
 
 Rows = dict[str, Any]
-OLD: Rows = {"tools": {"T1": {"status": "free", "on": ""}, "T2": {"status": "free", "on": ""}}, "loans": {"L0": {"tool": "T2"}}}
+OLD: Rows = {
+    "tools": {"T1": {"status": "free", "on": ""}, "T2": {"status": "free", "on": ""}},
+    "loans": {"L0": {"tool": "T2"}},
+}
 LENT: Rows = {
     "tools": {"T1": {"status": "out", "on": "2026-03-02"}, "T2": {"status": "free", "on": ""}},
     "loans": {"L0": {"tool": "T2"}, "L1": {"tool": "T1"}},
@@ -29,7 +32,9 @@ WHOLE: Rows = {"tools": {"T1": {"status": "out", "on": "*"}}, "loans": {"*": {"t
 
 def change(state: Rows, table: str, key: str, row: Json) -> Rows:
     """The state with another row; without it where there is none."""
-    rows = {name: one for name, one in {**state.get(table, {}), key: row}.items() if one is not None}
+    rows = {
+        name: one for name, one in {**state.get(table, {}), key: row}.items() if one is not None
+    }
     return {**state, table: rows}
 
 
@@ -44,19 +49,47 @@ def judge(after: Rows, state: Rows, *, exact: bool = True) -> list[str]:
         (WHOLE, LENT, ""),
         ({}, OLD, ""),
         ({"tools": {"T1": {"status": "free"}}}, OLD, ""),
-        (change(WHOLE, "loans", "*", [{"tool": "T1"}, {"tool": "T2"}]), change(LENT, "loans", "L2", {"tool": "T2"}), ""),
+        (
+            change(WHOLE, "loans", "*", [{"tool": "T1"}, {"tool": "T2"}]),
+            change(LENT, "loans", "L2", {"tool": "T2"}),
+            "",
+        ),
         (change(WHOLE, "loans", "*", {}), LENT, ""),
         ({"loans": {"L0": None}}, {**OLD, "loans": {}}, ""),
         ({}, LENT, "after/tools/T1/status: expected no change"),
-        (change(WHOLE, "tools", "T1", {"status": "out"}), LENT, "after/tools/T1/on: expected no change"),
+        (
+            change(WHOLE, "tools", "T1", {"status": "out"}),
+            LENT,
+            "after/tools/T1/on: expected no change",
+        ),
         ({**WHOLE, "loans": {"*": None}}, LENT, "after/loans/*: expected no such row"),
-        (WHOLE, change(LENT, "tools", "T2", {"status": "out", "on": ""}), "after/tools/T2/status: expected no change"),
-        (WHOLE, change(LENT, "tools", "T1", {"status": "out", "on": ""}), "after/tools/T1/on: expected another value"),
-        (WHOLE, change(LENT, "loans", "L2", {"tool": "T1"}), "after/loans: expected 1 new rows, saw 2"),
+        (
+            WHOLE,
+            change(LENT, "tools", "T2", {"status": "out", "on": ""}),
+            "after/tools/T2/status: expected no change",
+        ),
+        (
+            WHOLE,
+            change(LENT, "tools", "T1", {"status": "out", "on": ""}),
+            "after/tools/T1/on: expected another value",
+        ),
+        (
+            WHOLE,
+            change(LENT, "loans", "L2", {"tool": "T1"}),
+            "after/loans: expected 1 new rows, saw 2",
+        ),
         (WHOLE, {**LENT, "loans": OLD["loans"]}, "after/loans/*: expected a row"),
         (WHOLE, change(LENT, "loans", "L0", None), "after/loans/L0: the row is gone"),
-        (change(WHOLE, "loans", "*", [{"tool": "T1"}] * 2), change(LENT, "loans", "L2", {"tool": "T2"}), "no new row is expected to be"),
-        (WHOLE, {**LENT, "fines": {"F1": {"tool": "T1"}}}, "after/fines: expected 0 new rows, saw 1"),
+        (
+            change(WHOLE, "loans", "*", [{"tool": "T1"}] * 2),
+            change(LENT, "loans", "L2", {"tool": "T2"}),
+            "no new row is expected to be",
+        ),
+        (
+            WHOLE,
+            {**LENT, "fines": {"F1": {"tool": "T1"}}},
+            "after/fines: expected 0 new rows, saw 1",
+        ),
     ],
 )
 def test_what_is_not_named_stays_as_it_was(after: Rows, state: Rows, said: str) -> None:
@@ -91,7 +124,9 @@ def skip(test: Test, dice: random.Random) -> Test:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.soak(area="mechanisms")
-async def test_authors_who_tell_half_a_change_are_caught_and_honest_ones_kept(sandbox: Sandbox) -> None:
+async def test_authors_who_tell_half_a_change_are_caught_and_honest_ones_kept(
+    sandbox: Sandbox,
+) -> None:
     """Skips are caught in at least 57 of 60 cases; no honest test is refused."""
     dice, skips, caught, refused, honest = random.Random(5), count(12, 60), 0, list[str](), 0
     themes = sorted(THEMES)[: count(2, 41)]

@@ -18,14 +18,26 @@ PROOF, DOUBT = drop("S9", "hidden_id", "it tells T1"), drop("S9", "tool_name", "
         pytest.param(DOUBT, "suspected", None, id="a suspicion, and nobody asked"),
         pytest.param(DOUBT, "cleared", None, id="a suspicion that was cleared"),
         pytest.param(DOUBT, "dropped", "S9_tool_name", id="a suspicion that was confirmed"),
-        pytest.param(gather("S9", [DOUBT, PROOF]), "suspected", "S9_hidden_id", id="a proof behind a suspicion"),
-        pytest.param(fail("S9", "no_end", "it broke down"), "suspected", "S9_no_end", id="an error"),
+        pytest.param(
+            gather("S9", [DOUBT, PROOF]),
+            "suspected",
+            "S9_hidden_id",
+            id="a proof behind a suspicion",
+        ),
+        pytest.param(
+            fail("S9", "no_end", "it broke down"), "suspected", "S9_no_end", id="an error"
+        ),
         pytest.param(keep("S9"), "dropped", None, id="nothing"),
     ],
 )
-async def test_only_what_is_proved_or_confirmed_refuses_words(found: Finding, judge: Any, refusal: str | None) -> None:
+async def test_only_what_is_proved_or_confirmed_refuses_words(
+    found: Finding, judge: Any, refusal: str | None
+) -> None:
     async def hear(findings: Sequence[Finding], _: ScenarioCase) -> list[Finding]:
-        return [Finding(one.gate, judge, one.reason, one.detail) if one.outcome == "suspected" else one for one in findings]
+        return [
+            Finding(one.gate, judge, one.reason, one.detail) if one.outcome == "suspected" else one
+            for one in findings
+        ]
 
     told = await find_refusal(found.spread(), cast(Any, None), hear)
     assert (told[0] if told else None) == refusal

@@ -11,8 +11,18 @@ from tests.hostile.outside import watch
 
 TARGETS = {"port": {"type": "integer"}, "path": {"type": "string"}, "name": {"type": "string"}}
 TOOLS = [
-    Tool(name="attack", description="Attack.", parameters={"type": "object", "properties": TARGETS}, effect="change"),
-    Tool(name="work", description="Work.", parameters={"type": "object", "properties": {}}, effect="change"),
+    Tool(
+        name="attack",
+        description="Attack.",
+        parameters={"type": "object", "properties": TARGETS},
+        effect="change",
+    ),
+    Tool(
+        name="work",
+        description="Work.",
+        parameters={"type": "object", "properties": {}},
+        effect="change",
+    ),
 ]
 _EXCUSED = ("timeout", "killed")
 """On a busy machine any attack that fails may fail so."""
@@ -55,14 +65,19 @@ async def assault(jail: Jail, attack: Attack) -> Seen:
 
 
 async def _assault(jail: Jail, attack: Attack) -> Seen:
-    program, start = Program(attack.files, "world:World", TOOLS), Reset(attack.state, "2026-03-01T09:00:00Z", 7)
+    program, start = (
+        Program(attack.files, "world:World", TOOLS),
+        Reset(attack.state, "2026-03-01T09:00:00Z", 7),
+    )
     with watch() as outside:
         steps: list[Step] = [start, Invoke(Call(name="attack", arguments=outside.arguments))]
         try:
             reset, attacked = await jail.play(program, steps)
             again, worked = await jail.play(program, [start, Invoke(Call(name="work"))])
         except Exception as error:  # a broken sandbox is what an attack wants  # noqa: BLE001
-            return Seen(trouble=f"{type(error).__name__}: {str(error)[:1000]}", touched=outside.is_touched())
+            return Seen(
+                trouble=f"{type(error).__name__}: {str(error)[:1000]}", touched=outside.is_touched()
+            )
         return Seen(
             attacked.outcome, attacked.code, attacked.parts if len(str(attacked.parts)) < 200 else "long", len(attacked.message),
             worked.parts, (reset.outcome, again.outcome, again.state_hash) == ("ok", "ok", reset.state_hash), outside.is_touched(),

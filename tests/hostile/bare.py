@@ -147,7 +147,9 @@ def _receive(mine: socket.socket, patience: float) -> tuple[Any, list[str]]:
             return None, ["dies", "poisons"]
         data += got
     try:
-        answer = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")], parse_constant=_refuse)
+        answer = json.loads(
+            data[4 : 4 + int.from_bytes(data[:4], "little")], parse_constant=_refuse
+        )
         json.dumps(answer, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None, ["unfit"]

@@ -91,7 +91,8 @@ COURT: dict[str, Plea] = {
     "searches memory for what others hold": Plea("return find(MARK)", ("killed", "timeout")),
     "reads the environment it was started with": Plea("return MARK in str(dict(os.environ))"),
     "reads its parents' environment": Plea(
-        "return any(MARK.encode() in open(f'/proc/{pid}/environ', 'rb').read() for pid in range(1, os.getppid() + 1))", ("crash",)
+        "return any(MARK.encode() in open(f'/proc/{pid}/environ', 'rb').read() for pid in range(1, os.getppid() + 1))",
+        ("crash",),
     ),
     "writes a file": Plea("open(path, 'w').write('was here'); return True", ("crash",)),
     "makes a folder": Plea("os.mkdir(path + '.d'); return True", ("crash",)),
@@ -104,21 +105,38 @@ COURT: dict[str, Plea] = {
         own=True,
     ),
     "spells every answer as yes": Plea(
-        "wire._codec = type('Yes', (), {'loads': json.loads, 'dumps': lambda self, it: b'true'})(); return False", ("killed",), own=True
+        "wire._codec = type('Yes', (), {'loads': json.loads, 'dumps': lambda self, it: b'true'})(); return False",
+        ("killed",),
+        own=True,
     ),
     "forges the answer that is due": Plea("forge(due(), True); os._exit(0)", ("killed",), own=True),
-    "forges the answer after that": Plea("forge(due() + 1, True); return False", ("killed",), own=True),
-    "answers for everybody": Plea("for number in range(5000): forge(number, True)\nreturn False", ("killed",), own=True),
-    "leaves a thread behind": Plea("threading.Thread(target=lambda: forge(0, True)).start(); return True", ("crash",)),
+    "forges the answer after that": Plea(
+        "forge(due() + 1, True); return False", ("killed",), own=True
+    ),
+    "answers for everybody": Plea(
+        "for number in range(5000): forge(number, True)\nreturn False", ("killed",), own=True
+    ),
+    "leaves a thread behind": Plea(
+        "threading.Thread(target=lambda: forge(0, True)).start(); return True", ("crash",)
+    ),
     "forks": Plea("return os.fork() > 0", ("crash",)),
-    "kills whoever it was forked from": Plea("os.kill(os.getppid(), signal.SIGKILL); return True", ("crash",)),
+    "kills whoever it was forked from": Plea(
+        "os.kill(os.getppid(), signal.SIGKILL); return True", ("crash",)
+    ),
     "kills everybody": Plea("os.kill(-1, signal.SIGKILL); return True", ("crash",)),
     "stays in a call of C": Plea("return sum(range(1 << 45)) > 0", ("timeout", "killed")),
-    "hangs and will not hear": Plea("signal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass", ("timeout", "killed")),
-    "takes all memory": Plea("rows = [bytes(1 << 24) for _ in range(1 << 12)]; return len(rows) > 0", ("crash", "killed", "timeout")),
+    "hangs and will not hear": Plea(
+        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass", ("timeout", "killed")
+    ),
+    "takes all memory": Plea(
+        "rows = [bytes(1 << 24) for _ in range(1 << 12)]; return len(rows) > 0",
+        ("crash", "killed", "timeout"),
+    ),
     "jumps to nowhere": Plea("ctypes.string_at(1); return True", ("killed",)),
     "raises a book": Plea("raise ValueError('x' * (1 << 26))", ("crash", "killed")),
     "prints without end": Plea("for _ in range(64): print('x' * (1 << 20))\nreturn False"),
-    "floods its wire": Plea("while True: os.write(end(), b'x' * 65536)", ("killed", "timeout"), own=True),
+    "floods its wire": Plea(
+        "while True: os.write(end(), b'x' * 65536)", ("killed", "timeout"), own=True
+    ),
 }
 """By what each does."""

@@ -18,7 +18,14 @@ _MOUNT_NAMESPACE, _BIND, _RECURSIVE, _PRIVATE = 0x00020000, 4096, 0x4000, 0x4000
 
 def find_closed(folder: Path) -> Path | None:
     """The highest folder above that others may not enter."""
-    return next((above for above in reversed((folder, *folder.parents)) if not above.stat().st_mode & 0o001), None)
+    return next(
+        (
+            above
+            for above in reversed((folder, *folder.parents))
+            if not above.stat().st_mode & 0o001
+        ),
+        None,
+    )
 
 
 def show(folders: list[Path]) -> None:
@@ -35,9 +42,14 @@ def show(folders: list[Path]) -> None:
             os.close(descriptor)
 
 
-def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+def _mount(
+    source: str | None, target: str, kind: str | None, flags: int, data: str | None = None
+) -> None:
     words = [word.encode() if word is not None else None for word in (source, target, kind, data)]
-    must(f"mount on {target}", LIBC.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]))
+    must(
+        f"mount on {target}",
+        LIBC.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]),
+    )
 
 
 if __name__ == "__main__":

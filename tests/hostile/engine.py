@@ -61,7 +61,11 @@ class Engine:
     def __init__(self, driver: str = "vfs") -> None:
         missing = [name for name in ("dockerd", "docker", "setpriv") if not shutil.which(name)]
         if missing or os.geteuid() != 0:
-            raise NoEngine(f"{' and '.join(missing)} missing (Debian's docker.io)" if missing else "only root can start Docker's engine")
+            raise NoEngine(
+                f"{' and '.join(missing)} missing (Debian's docker.io)"
+                if missing
+                else "only root can start Docker's engine"
+            )
         self._folder = Path(tempfile.mkdtemp(prefix="envmill-", dir="/tmp"))
         self.host = f"unix://{self._folder}/sock"
         self._log = (self._folder / "log").open("w")
@@ -70,7 +74,13 @@ class Engine:
             "dockerd", f"--data-root={self._folder}/root", f"--exec-root={self._folder}/exec", f"--host={self.host}",
             f"--pidfile={self._folder}/pid", "--bridge=none", "--iptables=false", f"--storage-driver={driver}",
         ]  # fmt: skip
-        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, start_new_session=True)
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
         try:
             self._wait()
             self.ask(["import", "-", IMAGE], _pack_skeleton())
@@ -80,7 +90,13 @@ class Engine:
 
     def ask(self, words: list[str], given: bytes = b"") -> str:
         """What the engine's client prints; NoEngine when it fails."""
-        done = subprocess.run(["docker", f"--host={self.host}", *words], input=given, capture_output=True, timeout=480, check=False)
+        done = subprocess.run(
+            ["docker", f"--host={self.host}", *words],
+            input=given,
+            capture_output=True,
+            timeout=480,
+            check=False,
+        )
         if done.returncode:
             raise NoEngine(f"docker {words[0]} failed: {done.stderr.decode()[-500:]}")
         return done.stdout.decode()
@@ -94,7 +110,20 @@ class Engine:
             "--workdir=/tmp",
             "--tmpfs=/tmp",
         ]
-        return self.ask(["run", "--rm", *options, *mounts, *environment, IMAGE, sys.executable, "-B", "-m", *words])
+        return self.ask(
+            [
+                "run",
+                "--rm",
+                *options,
+                *mounts,
+                *environment,
+                IMAGE,
+                sys.executable,
+                "-B",
+                "-m",
+                *words,
+            ]
+        )
 
     def close(self) -> None:
         """Stop the engine; its containers are gone by themselves."""
@@ -122,8 +151,14 @@ class Engine:
 
 def _list_mounts() -> list[str]:
     """What a Python process of ours needs to see."""
-    libraries = [f"/{name}" for name in _TOPS if Path("/", name).is_dir() and not Path("/", name).is_symlink()]
-    return list(dict.fromkeys([*libraries, str(Path(sys.base_prefix).resolve()), sys.prefix, str(ROOT)]))
+    libraries = [
+        f"/{name}"
+        for name in _TOPS
+        if Path("/", name).is_dir() and not Path("/", name).is_symlink()
+    ]
+    return list(
+        dict.fromkeys([*libraries, str(Path(sys.base_prefix).resolve()), sys.prefix, str(ROOT)])
+    )
 
 
 def _pack_skeleton() -> bytes:

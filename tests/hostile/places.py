@@ -74,7 +74,21 @@ def _play_unprivileged(extent: str) -> str:
     if os.geteuid() != 0:
         return _play_here("sandbox", extent)
     folders = [str(Path(sys.base_prefix).resolve()), sys.prefix, str(ROOT)]
-    return _run([sys.executable, "-m", "tests.hostile.demoted", *folders, "--", sys.executable, "-B", "-m", _MODULE, "sandbox", extent])
+    return _run(
+        [
+            sys.executable,
+            "-m",
+            "tests.hostile.demoted",
+            *folders,
+            "--",
+            sys.executable,
+            "-B",
+            "-m",
+            _MODULE,
+            "sandbox",
+            extent,
+        ]
+    )
 
 
 def _play_in_container(extent: str) -> str:
@@ -84,7 +98,14 @@ def _play_in_container(extent: str) -> str:
 def _run(words: list[str]) -> str:
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **SECRET}
     done = subprocess.run(
-        words, cwd="/", env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=500
+        words,
+        cwd="/",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(words)} failed: {done.stderr[-2000:]}")
@@ -94,9 +115,13 @@ def _run(words: list[str]) -> str:
 _NOT_ROOT = frozenset() if os.geteuid() == 0 else frozenset(("uid",))
 PLACES: dict[str, Place] = {
     "root": Place(_play_as_root, frozenset()),
-    "unprivileged": Place(_play_unprivileged, frozenset(("uid",)), frozenset(("cgroups", "namespaces"))),
+    "unprivileged": Place(
+        _play_unprivileged, frozenset(("uid",)), frozenset(("cgroups", "namespaces"))
+    ),
     "container": Place(_play_in_container, frozenset(("uid", "namespaces", "cgroups"))),
     "vendored": Place(
-        lambda extent: _play_here("vendored", extent), _NOT_ROOT, frozenset(("cgroups", "namespaces")) if _NOT_ROOT else frozenset()
+        lambda extent: _play_here("vendored", extent),
+        _NOT_ROOT,
+        frozenset(("cgroups", "namespaces")) if _NOT_ROOT else frozenset(),
     ),
 }

@@ -30,10 +30,15 @@ async def open_jails(through: str) -> AsyncIterator[tuple[dict[str, bool], list[
     """The layers that hold, and jails to be attacked side by side."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         if through == "vendored":
-            jails = [stack.enter_context(open_vendored(Path(folder, str(number)))) for number in range(AT_ONCE)]
+            jails = [
+                stack.enter_context(open_vendored(Path(folder, str(number))))
+                for number in range(AT_ONCE)
+            ]
             yield jails[0].layers(), list[Jail](jails)
             return
-        settings = Settings.read({"ENVMILL_HOME": folder, "ENVMILL_LAKE": folder, "ENVMILL_BUNDLES": folder})
+        settings = Settings.read(
+            {"ENVMILL_HOME": folder, "ENVMILL_LAKE": folder, "ENVMILL_BUNDLES": folder}
+        )
         async with Sandbox.open(settings, drivers=AT_ONCE, pinned=False) as sandbox:
             yield sandbox.layers(), [sandbox] * AT_ONCE
 
@@ -65,7 +70,9 @@ async def play_loosely() -> None:
 def choose(extent: str) -> dict[str, Attack]:
     """All, or without most of those that only wait for a deadline: seconds each, and the same everywhere."""
     waiting = list(OUTLASTING)[2:]
-    return {name: attack for name, attack in CORPUS.items() if extent == "all" or name not in waiting}
+    return {
+        name: attack for name, attack in CORPUS.items() if extent == "all" or name not in waiting
+    }
 
 
 def _print(line: dict[str, Any]) -> None:

@@ -46,7 +46,12 @@ def test_layers_are_those_the_place_is_for(place: str) -> None:
 
 @pytest.mark.soak(area="sandbox")
 @pytest.mark.parametrize(
-    ("place", "name"), [pytest.param(place, name, id=f"{place}-{name}") for place in PLACES for name in choose(extent_of(place))]
+    ("place", "name"),
+    [
+        pytest.param(place, name, id=f"{place}-{name}")
+        for place in PLACES
+        for name in choose(extent_of(place))
+    ],
 )
 def test_contained(place: str, name: str) -> None:
     assert find_breach(CORPUS[name], go_to(place).seen[name]) == ""
@@ -84,20 +89,40 @@ def test_without_the_layers_that_stop_it_an_attack_gets_what_it_wants(name: str)
     assert (seen.trouble, seen.parts) == ("", [{"type": "json", "value": True}])
 
 
-HARMLESS = Seen("ok", "", [{"type": "json", "value": None}], 0, [{"type": "json", "value": 1}], True)
+HARMLESS = Seen(
+    "ok", "", [{"type": "json", "value": None}], 0, [{"type": "json", "value": 1}], True
+)
 
 
 @pytest.mark.parametrize(
     ("attack", "changed"),
     [
-        pytest.param(Attack("", (), "true"), {"parts": [{"type": "json", "value": True}]}, id="got what it wanted"),
-        pytest.param(Attack("", ("crash",), "true"), {}, id="ended well where it should have failed"),
-        pytest.param(Attack("", ("crash",), "true"), {"outcome": "failure", "code": "build"}, id="failed otherwise"),
-        pytest.param(Attack("", (), "true", own=True), {"worked": [{"type": "json", "value": 2}]}, id="next session forged"),
-        pytest.param(Attack("", (), "true", own=True), {"clean": False}, id="next session elsewhere"),
+        pytest.param(
+            Attack("", (), "true"),
+            {"parts": [{"type": "json", "value": True}]},
+            id="got what it wanted",
+        ),
+        pytest.param(
+            Attack("", ("crash",), "true"), {}, id="ended well where it should have failed"
+        ),
+        pytest.param(
+            Attack("", ("crash",), "true"),
+            {"outcome": "failure", "code": "build"},
+            id="failed otherwise",
+        ),
+        pytest.param(
+            Attack("", (), "true", own=True),
+            {"worked": [{"type": "json", "value": 2}]},
+            id="next session forged",
+        ),
+        pytest.param(
+            Attack("", (), "true", own=True), {"clean": False}, id="next session elsewhere"
+        ),
         pytest.param(Attack("", (), "true", own=True), {"touched": True}, id="outside"),
         pytest.param(Attack("", (), "true", own=True), {"words": 1 << 20}, id="journal"),
-        pytest.param(Attack("", (), "true", own=True), {"trouble": "KeyError"}, id="sandbox broken"),
+        pytest.param(
+            Attack("", (), "true", own=True), {"trouble": "KeyError"}, id="sandbox broken"
+        ),
     ],
 )
 def test_a_breach_is_seen(attack: Attack, changed: dict[str, object]) -> None:

@@ -27,12 +27,18 @@ def find_harm(plea: Plea, said: CheckReply) -> str:
     if len(said.message) > LONGEST:
         return f"{len(said.message)} characters of reason"
     if said.holds is None:
-        return "" if said.code in (*plea.codes, "timeout") else f"it ended otherwise than expected: {said.code} {said.message[:200]}"
+        return (
+            ""
+            if said.code in (*plea.codes, "timeout")
+            else f"it ended otherwise than expected: {said.code} {said.message[:200]}"
+        )
     return "it got what it wanted" if said.holds and not plea.own else ""
 
 
 @pytest.mark.parametrize("name", COURT)
-async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_a_hostile_check_harms_no_other_verdict(
+    jail: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     mark = "".join(MARK)
     monkeypatch.setenv("ENVMILL_KEEPSAKE", mark)
     path = tmp_path / "watched"
@@ -42,13 +48,17 @@ async def test_a_hostile_check_harms_no_other_verdict(jail: Sandbox, tmp_path: P
     assert find_harm(COURT[name], said) == ""
     for _ in range(2):
         assert [one.holds for one in await hear(jail, path, YES, NO)] == [True, False]
-    assert [(one.name, one.read_text()) for one in tmp_path.iterdir() if one.is_file() and one.name.startswith("watched")] == [
-        ("watched", mark)
-    ]
+    assert [
+        (one.name, one.read_text())
+        for one in tmp_path.iterdir()
+        if one.is_file() and one.name.startswith("watched")
+    ] == [("watched", mark)]
     assert not Path(f"{path}.d").exists()
 
 
-SIBLING = "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
+SIBLING = (
+    "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
+)
 PATCH = "judging.JudgeLoop._run_check = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
 REACH = COURT["forks"].source.partition("MARK =")[0]
 FORGING: dict[str, str] = {
@@ -150,16 +160,30 @@ WAYS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_a_check_changes_in_the_judge_decides_for_no_other(jail: Sandbox, tmp_path: Path, way: str) -> None:
+async def test_what_a_check_changes_in_the_judge_decides_for_no_other(
+    jail: Sandbox, tmp_path: Path, way: str
+) -> None:
     hostile = DECIDING.replace("WAY", WAYS[way])
-    assert [one.holds for one in await hear(jail, tmp_path, NO, hostile, NO, YES)][::2] == [False, False]
+    assert [one.holds for one in await hear(jail, tmp_path, NO, hostile, NO, YES)][::2] == [
+        False,
+        False,
+    ]
     assert [one.holds for one in await hear(jail, tmp_path, YES, NO)] == [True, False]
 
 
 @pytest.mark.parametrize(
-    "module", ["ctypes", "_ctypes", "envmill.runtime.jail.judging", "envmill.runtime.jail", "envmill.runtime.jail.wire"]
+    "module",
+    [
+        "ctypes",
+        "_ctypes",
+        "envmill.runtime.jail.judging",
+        "envmill.runtime.jail",
+        "envmill.runtime.jail.wire",
+    ],
 )
-async def test_a_check_imports_neither_the_judge_nor_the_c_library(jail: Sandbox, tmp_path: Path, module: str) -> None:
+async def test_a_check_imports_neither_the_judge_nor_the_c_library(
+    jail: Sandbox, tmp_path: Path, module: str
+) -> None:
     imports = f"import {module}\ndef check(initial, final): return True\n"
     attribute = "import envmill.runtime\ndef check(initial, final): return hasattr(envmill.runtime, 'jail')\n"
     imported, held = await hear(jail, tmp_path, imports, attribute)
@@ -170,7 +194,11 @@ async def test_a_check_imports_neither_the_judge_nor_the_c_library(jail: Sandbox
 
 def test_what_attacks_replace_in_the_judge_is_there() -> None:
     """A method by another name would be added, and the attack would try nothing."""
-    replaced = set(re.findall(r"JudgeLoop\.(\w+) =", f"{PATCH} {' '.join(plea.source for plea in COURT.values())}"))
+    replaced = set(
+        re.findall(
+            r"JudgeLoop\.(\w+) =", f"{PATCH} {' '.join(plea.source for plea in COURT.values())}"
+        )
+    )
     assert len(replaced) == 2
     assert [name for name in replaced if not hasattr(JudgeLoop, name)] == []
 
@@ -180,7 +208,11 @@ def test_what_attacks_replace_in_the_judge_is_there() -> None:
     [
         pytest.param(Plea(""), CheckReply(True), id="got what it wanted"),
         pytest.param(Plea("", ("crash",)), CheckReply(None, "build", "no"), id="ended otherwise"),
-        pytest.param(Plea("", ("crash",), own=True), CheckReply(None, "crash", "x" * 100_000), id="said too much"),
+        pytest.param(
+            Plea("", ("crash",), own=True),
+            CheckReply(None, "crash", "x" * 100_000),
+            id="said too much",
+        ),
     ],
 )
 def test_harm_is_seen(plea: Plea, said: CheckReply) -> None:
@@ -189,5 +221,7 @@ def test_harm_is_seen(plea: Plea, said: CheckReply) -> None:
 
 
 async def test_the_search_finds_what_is_there(jail: Sandbox, tmp_path: Path) -> None:
-    (said,) = await hear(jail, tmp_path, COURT["searches memory for what others hold"].source, note="".join(MARK))
+    (said,) = await hear(
+        jail, tmp_path, COURT["searches memory for what others hold"].source, note="".join(MARK)
+    )
     assert find_harm(COURT["searches memory for what others hold"], said) == "it got what it wanted"

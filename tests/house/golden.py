@@ -56,7 +56,18 @@ GOLDEN: dict[str, RunConfig] = {
 }
 """Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of what is compared."""
 
-_CONTENT: tuple[type[Record], ...] = (Seed, Blueprint, Environment, Test, Draft, Scenario, Attack, Rollout, Trajectory, Pair)
+_CONTENT: tuple[type[Record], ...] = (
+    Seed,
+    Blueprint,
+    Environment,
+    Test,
+    Draft,
+    Scenario,
+    Attack,
+    Rollout,
+    Trajectory,
+    Pair,
+)
 
 
 async def summarise_run(recipe: str, folder: Path) -> dict[str, Json]:
@@ -73,11 +84,21 @@ async def summarise_run(recipe: str, folder: Path) -> dict[str, Json]:
 def summarise(lake: Lake) -> dict[str, Json]:
     """What makes two runs equal."""
     return {
-        "ids": {record.table: sorted({row.id for row in lake.read(record, RUN)}) for record in _CONTENT},
-        "verifiers": {one.id: digest(one.verifier.model_dump(mode="json")) for one in lake.read(Scenario, RUN)},
+        "ids": {
+            record.table: sorted({row.id for row in lake.read(record, RUN)}) for record in _CONTENT
+        },
+        "verifiers": {
+            one.id: digest(one.verifier.model_dump(mode="json")) for one in lake.read(Scenario, RUN)
+        },
         "ends": _group((row.scenario, _describe_end(row)) for row in lake.read(Rollout, RUN)),
-        "verdicts": _count(f"{row.rollout_group} {row.outcome} {row.reward} {row.termination}" for row in lake.read(Rollout, RUN)),
-        "attrition": _count(f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}".strip() for row in lake.read(Attrition, RUN)),
+        "verdicts": _count(
+            f"{row.rollout_group} {row.outcome} {row.reward} {row.termination}"
+            for row in lake.read(Rollout, RUN)
+        ),
+        "attrition": _count(
+            f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}".strip()
+            for row in lake.read(Attrition, RUN)
+        ),
         "dropped": _group(
             (row.subject, f"{row.lap}-{row.stage} {row.gate} {row.outcome} {row.reason}")
             for row in lake.read(Attrition, RUN)
@@ -126,7 +147,11 @@ def list_differences(stored: Json, found: Json, path: str = "") -> list[str]:
     """Every place where two summaries differ, one line each."""
     if isinstance(stored, dict) and isinstance(found, dict):
         names = sorted({*stored, *found})
-        return [line for name in names for line in list_differences(stored.get(name), found.get(name), f"{path}/{name}")]
+        return [
+            line
+            for name in names
+            for line in list_differences(stored.get(name), found.get(name), f"{path}/{name}")
+        ]
     return [] if stored == found else [f"{path}: {json.dumps(stored)} is now {json.dumps(found)}"]
 
 
@@ -136,7 +161,9 @@ def main(recipes: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             summary = asyncio.run(summarise_run(recipe, Path(folder)))
         (FOLDER / f"{recipe}.json").write_text(json.dumps(summary, indent=1, sort_keys=True) + "\n")
-        sys.stdout.write(f"{recipe}: {json.dumps(summary['attrition'])} {json.dumps(summary['verdicts'])}\n")
+        sys.stdout.write(
+            f"{recipe}: {json.dumps(summary['attrition'])} {json.dumps(summary['verdicts'])}\n"
+        )
 
 
 if __name__ == "__main__":

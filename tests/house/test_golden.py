@@ -25,7 +25,9 @@ async def test_a_run_ends_as_it_did(recipe: str, tmp_path: Path) -> None:
         pytest.skip("make soak AREA=house")
     found = json.loads(json.dumps(await summarise_run(recipe, tmp_path)))
     differences = list_differences(read_summary(recipe), found)
-    assert not differences, "\n".join([*differences[:20], f"{len(differences)} differences. {_MEND} {recipe}"])
+    assert not differences, "\n".join(
+        [*differences[:20], f"{len(differences)} differences. {_MEND} {recipe}"]
+    )
 
 
 @pytest.mark.parametrize("recipe", GOLDEN)
@@ -40,8 +42,12 @@ def test_every_run_reaches_the_end(recipe: str) -> None:
 def test_a_difference_is_found_wherever_it_is() -> None:
     stored = {"ids": {"seeds": ["a"]}, "verdicts": {"probe pass": 2}}
     assert list_differences(stored, {"ids": {"seeds": ["a"]}, "verdicts": {"probe pass": 2}}) == []
-    assert list_differences(stored, {"ids": {"seeds": ["b"]}, "verdicts": {"probe pass": 2}}) == ['/ids/seeds: ["a"] is now ["b"]']
-    assert list_differences(stored, {"ids": {"seeds": ["a"]}, "verdicts": {"probe pass": 1, "probe fail": 1}}) == [
+    assert list_differences(stored, {"ids": {"seeds": ["b"]}, "verdicts": {"probe pass": 2}}) == [
+        '/ids/seeds: ["a"] is now ["b"]'
+    ]
+    assert list_differences(
+        stored, {"ids": {"seeds": ["a"]}, "verdicts": {"probe pass": 1, "probe fail": 1}}
+    ) == [
         "/verdicts/probe fail: null is now 1",
         "/verdicts/probe pass: 2 is now 1",
     ]

@@ -91,5 +91,8 @@ NAMES = (
 
 def make_chance() -> Program:
     nothing = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-    tools = [Tool(name=name, description="Does it.", parameters=nothing, effect="change") for name in NAMES]
+    tools = [
+        Tool(name=name, description="Does it.", parameters=nothing, effect="change")
+        for name in NAMES
+    ]
     return Program({"program.py": SOURCE}, "program:Chance", tools)

@@ -38,12 +38,16 @@ def make_environment(system: str = "share") -> Environment:
 
 def break_system(system: str = "share", operator: str = "not_executable") -> BrokenSystem:
     healthy = load_system(system)
-    fault = next(each for each in list_faults(healthy, random.Random(0)) if each.operator == operator)
+    fault = next(
+        each for each in list_faults(healthy, random.Random(0)) if each.operator == operator
+    )
     return BrokenSystem(system=system, variation=0, faults=[fault])
 
 
 def make_scenario(environment: Environment, broken: BrokenSystem, ill: set[str]) -> Scenario:
-    initial = compose_state(environment.files, [each.break_script for each in broken.faults], list_places(broken), ill)
+    initial = compose_state(
+        environment.files, [each.break_script for each in broken.faults], list_places(broken), ill
+    )
     request = "Posting a notice fails. What it should be like is in /srv/survey/README."
     return Scenario(
         environment=environment.id,

@@ -34,7 +34,9 @@ async def test_each_source_is_named(settings: Settings) -> None:
     found: dict[str, list[Chance]] = {}
     async with Sandbox.open(settings, 0) as home, Sandbox.open(settings, 1) as away:
         for tool in PLANTED:
-            found[tool] = await find_chance(make_chance(), [RESET, Invoke(Call(name=tool))], home, away)
+            found[tool] = await find_chance(
+                make_chance(), [RESET, Invoke(Call(name=tool))], home, away
+            )
     named = {tool: {one.source for one in sources} for tool, sources in found.items()}
     assert named == PLANTED, {tool: list(map(str, sources)) for tool, sources in found.items()}
     for tool, sources in found.items():
@@ -47,7 +49,9 @@ async def test_the_samples_have_no_chance_that_no_seed_governs(settings: Setting
     async with Sandbox.open(settings, 0) as home, Sandbox.open(settings, 1) as away:
         for name in SAMPLES:
             sample = load_sample(name)
-            found = await find_chance(sample.program, [sample.reset(), *draw_journey(sample, 1, 30)], home, away)
+            found = await find_chance(
+                sample.program, [sample.reset(), *draw_journey(sample, 1, 30)], home, away
+            )
             assert [str(one) for one in found if not one.controlled] == [], name
             governed |= {one.source for one in found}
     assert {"clock", "ids"} <= governed

@@ -45,16 +45,25 @@ def _terminal() -> Specimen:
 
 def _dialogue() -> Specimen:
     folder = dialogue.load()
-    return folder.environment, next(one for one in folder.scenarios if any(call.asks for call in one.oracle))
+    return folder.environment, next(
+        one for one in folder.scenarios if any(call.asks for call in one.oracle)
+    )
 
 
-SPECIMENS: dict[str, Callable[[], Specimen]] = {"stateful": _stateful, "sql": _sql, "terminal": _terminal, "dialogue": _dialogue}
+SPECIMENS: dict[str, Callable[[], Specimen]] = {
+    "stateful": _stateful,
+    "sql": _sql,
+    "terminal": _terminal,
+    "dialogue": _dialogue,
+}
 
 
 COLLECTIONS: dict[str, dict[str, list[str]]] = {
     "stateful": {"tools": ["id", "name"]},
     "terminal": {"tools": ["id", "name"]},
-    "dialogue": {name: [*next(iter(rows.values()), {"id": ""})] for name, rows in atoms.START.items()},
+    "dialogue": {
+        name: [*next(iter(rows.values()), {"id": ""})] for name, rows in atoms.START.items()
+    },
 }
 """Where states are no tables."""
 
@@ -83,25 +92,65 @@ class Bench:
     async def write_program(self, blueprint: Blueprint) -> BuildResult:
         return BuildResult((self.environment.model_copy(update={"blueprint": blueprint.id}),))
 
-    async def judge_scenario(self, environment: Environment, reply: ScenarioReply, models: Any) -> CompositionFindings:
+    async def judge_scenario(
+        self, environment: Environment, reply: ScenarioReply, models: Any
+    ) -> CompositionFindings:
         return CompositionFindings()
 
 
 def plan_of(environment: Environment) -> Blueprint:
     """A blueprint that the environment could have come from."""
-    kept = environment.model_dump(include={"kind", "brief", "name", "summary", "rules", "policy_document", "licence", "origin"})
-    tools = [{"name": tool.name, "description": tool.description, "effect": tool.effect} for tool in environment.tools]
-    touches = {tool.name: {"reads": tool.reads, "writes": tool.writes} for tool in environment.tools if tool.reads or tool.writes}
+    kept = environment.model_dump(
+        include={
+            "kind",
+            "brief",
+            "name",
+            "summary",
+            "rules",
+            "policy_document",
+            "licence",
+            "origin",
+        }
+    )
+    tools = [
+        {"name": tool.name, "description": tool.description, "effect": tool.effect}
+        for tool in environment.tools
+    ]
+    touches = {
+        tool.name: {"reads": tool.reads, "writes": tool.writes}
+        for tool in environment.tools
+        if tool.reads or tool.writes
+    }
     files = {path: text for path, text in environment.files.items() if path != "program.py"}
     tables = {table.name: [column.name for column in table.columns] for table in environment.tables}
-    rest = {"tools": tools, "touches": touches, "files": files, "collections": tables or COLLECTIONS[environment.kind]}
+    rest = {
+        "tools": tools,
+        "touches": touches,
+        "files": files,
+        "collections": tables or COLLECTIONS[environment.kind],
+    }
     return Blueprint.model_validate({**kept, **rest, "policies": list_policies(environment.tables)})
 
 
 def draft_of(scenario: Scenario) -> Draft:
-    kept = {"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
+    kept = {
+        "environment",
+        "number",
+        "initial_state",
+        "request",
+        "user",
+        "oracle",
+        "polarity",
+        "clock",
+        "seed",
+        "say",
+        "origin",
+    }
     changed = [{"path": ["a"], "op": "set"}]
-    return Draft.model_validate(scenario.model_dump(include=kept) | {"changes": changed, "gold_hash": "", "tell": scenario.verifier.facts})
+    return Draft.model_validate(
+        scenario.model_dump(include=kept)
+        | {"changes": changed, "gold_hash": "", "tell": scenario.verifier.facts}
+    )
 
 
 def check_reading(kind: Kind, environment: Environment) -> None:
@@ -115,7 +164,9 @@ def check_reading(kind: Kind, environment: Environment) -> None:
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
     tools = kind.derive_tools(environment.files[home], environment.entry.partition(":")[2], effects)
     touches: Any = plan_of(environment).touches
-    assert [tool.name for tool in kind.add_touches(tools, touches, tables)] == [tool.name for tool in environment.tools]
+    assert [tool.name for tool in kind.add_touches(tools, touches, tables)] == [
+        tool.name for tool in environment.tools
+    ]
     assert set(kind.list_sources(environment).texts) <= set(environment.files.values())
     assert kind.list_sources(environment).texts
     assert all(line.strip() for line in kind.describe(environment))
@@ -143,7 +194,14 @@ def check_leaving(kind: Kind, environment: Environment, scenario: Scenario) -> N
 
 
 async def check_planning(kind: Kind, environment: Environment, sandbox: Sandbox) -> None:
-    empty = {"files": {}, "collections": {}, "rules": [], "tools": [], "touches": {}, "policies": {}}
+    empty = {
+        "files": {},
+        "collections": {},
+        "rules": [],
+        "tools": [],
+        "touches": {},
+        "policies": {},
+    }
     plan = plan_of(environment)
     assert kind.find_plan_faults(plan.model_copy(update=empty))
     assert kind.find_plan_faults(plan) == []
@@ -155,7 +213,9 @@ async def check_planning(kind: Kind, environment: Environment, sandbox: Sandbox)
     assert (built.files, built.blueprint) == (environment.files, plan.id)
 
 
-async def check_scenarios(kind: Kind, environment: Environment, scenario: Scenario, sandbox: Sandbox) -> None:
+async def check_scenarios(
+    kind: Kind, environment: Environment, scenario: Scenario, sandbox: Sandbox
+) -> None:
     assert 1 <= kind.count_scenarios(environment, 5) <= 5
     composed = await kind.compose_scenario(environment, 0, 1, 0, sandbox)
     assert composed is None or composed.reply.oracle
@@ -165,13 +225,18 @@ async def check_scenarios(kind: Kind, environment: Environment, scenario: Scenar
         ends = await play_twice(draft, environment, sandbox)
         assert not isinstance(ends, str), ends
     else:
-        ends = (Ending(draft.initial_state, draft.initial_state), Ending(draft.initial_state, draft.initial_state))
+        ends = (
+            Ending(draft.initial_state, draft.initial_state),
+            Ending(draft.initial_state, draft.initial_state),
+        )
     composed_verifier = await kind.derive_verifier(draft, environment, ends, sandbox)
     assert asks_for_something(composed_verifier.verifier)
 
 
 @pytest.mark.parametrize("name", KINDS)
-async def test_every_hook_of_every_kind(name: str, jail: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_hook_of_every_kind(
+    name: str, jail: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def compose(environment: Environment, *_: Any) -> Composition:
         return Composition(ScenarioReply(initial_state={}, request="", oracle=scenario.oracle))
 
@@ -184,7 +249,13 @@ async def test_every_hook_of_every_kind(name: str, jail: Sandbox, monkeypatch: p
     check_leaving(kind, environment, scenario)
     await check_planning(kind, environment, jail)
     await check_scenarios(kind, environment, scenario, jail)
-    facts = (kind.resets_in_place, kind.looks_freely, kind.keeps_clock, kind.takes_checklists, kind.knows_near_misses)
+    facts = (
+        kind.resets_in_place,
+        kind.looks_freely,
+        kind.keeps_clock,
+        kind.takes_checklists,
+        kind.knows_near_misses,
+    )
     assert {type(fact) for fact in facts} == {bool}
     assert asked.hooks == HOOKS
 

@@ -20,7 +20,9 @@ async def test_the_call_that_is_refused_is_named(sandbox: Sandbox) -> None:
     assert "not_enough_honey" in told
 
 
-async def test_a_call_that_fits_one_run_alone_is_named_with_the_reason(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_fits_one_run_alone_is_named_with_the_reason(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def start_without_farah(draft: Draft) -> Reset:
         members = {key: row for key, row in draft.initial_state["members"].items() if key != FARAH}  # pyright: ignore
         return replace(start(draft), state={**draft.initial_state, "members": members})
@@ -31,5 +33,7 @@ async def test_a_call_that_fits_one_run_alone_is_named_with_the_reason(sandbox: 
     monkeypatch.setattr(endings, "start_elsewhere", start_without_farah)
     told = await play_twice(draft, bees, sandbox)
     assert isinstance(told, str)
-    assert told.startswith("the reference path does not run again under another seed and clock, where new records have other ids: call 4,")
+    assert told.startswith(
+        "the reference path does not run again under another seed and clock, where new records have other ids: call 4,"
+    )
     assert "rejection" in told

@@ -58,8 +58,15 @@ EFFECTS: dict[str, Effect] = {"find_books": "query", "lend": "change", "count": 
 
 def test_tools_in_source_order_with_description_and_effect() -> None:
     tools = KINDS["stateful"].derive_tools(SOURCE, "Library", EFFECTS)
-    assert [(tool.name, tool.effect) for tool in tools] == [("find_books", "query"), ("lend", "change"), ("count", "query")]
-    assert tools[0].description == "Find books whose title holds the words. Reads only. Returns: words: not a parameter's description."
+    assert [(tool.name, tool.effect) for tool in tools] == [
+        ("find_books", "query"),
+        ("lend", "change"),
+        ("count", "query"),
+    ]
+    assert (
+        tools[0].description
+        == "Find books whose title holds the words. Reads only. Returns: words: not a parameter's description."
+    )
     for tool in tools:
         check_schema(tool.parameters)
 
@@ -71,12 +78,19 @@ def test_parameters() -> None:
         "properties": {
             "words": {"type": "string", "description": "What to look for, in any order."},
             "limit": {"type": "integer", "description": "At most so many: really.", "default": 10},
-            "shelf": {"type": ["string", "null"], "enum": ["A", "B", None], "description": "Shelf: A or B."},
+            "shelf": {
+                "type": ["string", "null"],
+                "enum": ["A", "B", None],
+                "description": "Shelf: A or B.",
+            },
         },
         "required": ["words"],
         "additionalProperties": False,
     }
-    kinds = {name: (schema["type"], schema.get("items")) for name, schema in lend.parameters["properties"].items()}
+    kinds = {
+        name: (schema["type"], schema.get("items"))
+        for name, schema in lend.parameters["properties"].items()
+    }
     assert kinds == {
         "ids": ("array", {"type": "string"}),
         "price": ("number", None),
@@ -85,7 +99,12 @@ def test_parameters() -> None:
         "code": (["integer", "string"], None),
         "rows": ("array", {"type": "object", "additionalProperties": {"type": "integer"}}),
     }
-    assert count.parameters == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    assert count.parameters == {
+        "type": "object",
+        "properties": {},
+        "required": [],
+        "additionalProperties": False,
+    }
 
 
 def tool(signature: str, docstring: str = "Do it.\n\n        Args:\n            x: An x.\n") -> str:
@@ -97,45 +116,107 @@ def tool(signature: str, docstring: str = "Do it.\n\n        Args:\n            
     [
         pytest.param("class C:\n  def f(", "Line 2 is no Python", id="syntax"),
         pytest.param("x = '\0'", "is no Python|cannot be parsed", id="null-byte"),
-        pytest.param("class C:\n  x = " + "(" * 5000 + ")" * 5000, "is no Python|cannot be parsed", id="nesting"),
-        pytest.param("class C:\n  x = " + "-" * 100_000 + "1", "is no Python|cannot be parsed", id="recursion"),
+        pytest.param(
+            "class C:\n  x = " + "(" * 5000 + ")" * 5000,
+            "is no Python|cannot be parsed",
+            id="nesting",
+        ),
+        pytest.param(
+            "class C:\n  x = " + "-" * 100_000 + "1",
+            "is no Python|cannot be parsed",
+            id="recursion",
+        ),
         pytest.param("#" * (MAX_SOURCE + 1), "more than the", id="size"),
         pytest.param("class D: pass", "must define one class 'C'", id="class"),
         pytest.param("class C: pass", "lacks the planned tool 'f'", id="planned"),
-        pytest.param(tool("f(self, x: int)") + "    def g(self):\n        'G.'\n", "'g' was not planned", id="unplanned"),
+        pytest.param(
+            tool("f(self, x: int)") + "    def g(self):\n        'G.'\n",
+            "'g' was not planned",
+            id="unplanned",
+        ),
         pytest.param(tool("f(self, x)"), "'x' without a type annotation", id="annotation"),
         pytest.param(tool("f(self, x: set)"), "the annotation `set` is not supported", id="set"),
         pytest.param(tool("f(self, x: list[int] | list[str])"), "is not supported", id="union"),
-        pytest.param(tool(f"f(self, x: {'|'.join(['int'] * 3000)})"), "too deeply|cannot be parsed|is no Python", id="deep-annotation"),
+        pytest.param(
+            tool(f"f(self, x: {'|'.join(['int'] * 3000)})"),
+            "too deeply|cannot be parsed|is no Python",
+            id="deep-annotation",
+        ),
         pytest.param(tool("f(self, x: 'list[')"), "parameter 'x'", id="broken-string"),
-        pytest.param(tool("f(self, x: int, y: int)"), "does not describe its parameter 'y'", id="undescribed"),
+        pytest.param(
+            tool("f(self, x: int, y: int)"), "does not describe its parameter 'y'", id="undescribed"
+        ),
         pytest.param(tool("f(self, x: int)", ""), "no docstring", id="docstring"),
-        pytest.param(tool("f(self, x: int)", "\n        Args:\n            x: An x.\n"), "no docstring", id="no-paragraph"),
+        pytest.param(
+            tool("f(self, x: int)", "\n        Args:\n            x: An x.\n"),
+            "no docstring",
+            id="no-paragraph",
+        ),
         pytest.param(tool("f(self, *x: int)"), "starred", id="starred"),
         pytest.param(tool("f(self, x: int, /)"), "positional-only", id="positional"),
         pytest.param(tool("f(x: int)"), "self first", id="self"),
         pytest.param("class C:\n    async def f(self): 'F.'", "is async", id="async"),
-        pytest.param("class C:\n    @property\n    def f(self): 'F.'", "is decorated", id="decorated"),
-        pytest.param("class C:\n    def f(self): 'F.'\n    def f(self): 'F.'", "defined twice", id="twice"),
-        pytest.param("class C:\n    @actors\n    def f(self): 'F.'", "is decorated", id="actors-uncalled"),
-        pytest.param("class C:\n    @actors()\n    def f(self): 'F.'", "names its actors", id="actors-none"),
-        pytest.param("class C:\n    @actors(WHO)\n    def f(self): 'F.'", "names its actors", id="actors-by-name"),
-        pytest.param("class C:\n    @actors('a', 'a')\n    def f(self): 'F.'", "names its actors", id="actors-twice"),
-        pytest.param("class C:\n    @actors('')\n    def f(self): 'F.'", "names its actors", id="actors-empty"),
-        pytest.param(tool("f(self, x: int = 'a')"), "contradicts itself: the default of parameter 'x' must be integer", id="default"),
+        pytest.param(
+            "class C:\n    @property\n    def f(self): 'F.'", "is decorated", id="decorated"
+        ),
+        pytest.param(
+            "class C:\n    def f(self): 'F.'\n    def f(self): 'F.'", "defined twice", id="twice"
+        ),
+        pytest.param(
+            "class C:\n    @actors\n    def f(self): 'F.'", "is decorated", id="actors-uncalled"
+        ),
+        pytest.param(
+            "class C:\n    @actors()\n    def f(self): 'F.'", "names its actors", id="actors-none"
+        ),
+        pytest.param(
+            "class C:\n    @actors(WHO)\n    def f(self): 'F.'",
+            "names its actors",
+            id="actors-by-name",
+        ),
+        pytest.param(
+            "class C:\n    @actors('a', 'a')\n    def f(self): 'F.'",
+            "names its actors",
+            id="actors-twice",
+        ),
+        pytest.param(
+            "class C:\n    @actors('')\n    def f(self): 'F.'",
+            "names its actors",
+            id="actors-empty",
+        ),
+        pytest.param(
+            tool("f(self, x: int = 'a')"),
+            "contradicts itself: the default of parameter 'x' must be integer",
+            id="default",
+        ),
         pytest.param(tool("f(self, x: str = None)"), "must be string, not null", id="default-null"),
-        pytest.param(tool("f(self, x: list[str] = [])"), "a default that calls would share", id="default-shared"),
+        pytest.param(
+            tool("f(self, x: list[str] = [])"),
+            "a default that calls would share",
+            id="default-shared",
+        ),
         pytest.param(tool("f(self, _x: int)"), "begins with a letter", id="parameter-name"),
-        pytest.param(tool("f(self, x: dict[int, str])"), "is not supported", id="mapping-by-number"),
+        pytest.param(
+            tool("f(self, x: dict[int, str])"), "is not supported", id="mapping-by-number"
+        ),
         pytest.param(tool("f(self, x: Any)"), "is not supported", id="any"),
-        pytest.param("class C:\n    def f(self): 'F.'\n    def _next_due(self): pass", "stands alone", id="course-alone"),
+        pytest.param(
+            "class C:\n    def f(self): 'F.'\n    def _next_due(self): pass",
+            "stands alone",
+            id="course-alone",
+        ),
         pytest.param(
             "class C:\n    def f(self): 'F.'\n    def _next_due(self): pass\n    def _fall_due(self, x): pass",
             "takes parameters",
             id="course",
         ),
-        pytest.param("class C:\n    def f(self): 'F.'\n    def reset(self): 'R.'", "consumers", id="forbidden"),
-        pytest.param("class C:\n    def f(self): 'F.'\n    def get__x(self): 'R.'", "consumers", id="dunder"),
+        pytest.param(
+            "class C:\n    def f(self): 'F.'\n    def reset(self): 'R.'",
+            "consumers",
+            id="forbidden",
+        ),
+        pytest.param(
+            "class C:\n    def f(self): 'F.'\n    def get__x(self): 'R.'", "consumers", id="dunder"
+        ),
     ],
 )
 def test_faults_name_tool_and_mend(source: str, words: str) -> None:
@@ -145,8 +226,12 @@ def test_faults_name_tool_and_mend(source: str, words: str) -> None:
 
 
 def test_the_place_is_told() -> None:
-    source = tool("f(self, x: int)") + "    def g(\n        self,\n        y,\n    ):\n        'G.'\n"
-    with pytest.raises(BuildError, match=r"^Line 10: tool 'g' has parameter 'y' without a type annotation\.$") as fault:
+    source = (
+        tool("f(self, x: int)") + "    def g(\n        self,\n        y,\n    ):\n        'G.'\n"
+    )
+    with pytest.raises(
+        BuildError, match=r"^Line 10: tool 'g' has parameter 'y' without a type annotation\.$"
+    ) as fault:
         derive_tools(source, "C", {"f": "query", "g": "query"})
     assert fault.value.facts == {"tool": "g", "line": 10}
 
@@ -172,7 +257,11 @@ class C:
     (found,) = derive_tools(source, "C", {"f": "change"})
     assert found.actors == ["user", "agent"]
     properties = found.parameters["properties"]
-    assert properties["sizes"] == {"type": "object", "additionalProperties": {"type": "integer"}, "description": "By side."}
+    assert properties["sizes"] == {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+        "description": "By side.",
+    }
     assert properties["notes"] == {"type": "object", "description": "Anything."}
     assert properties["count"]["default"] == -1
     assert "default" not in properties["who"]
@@ -181,7 +270,9 @@ class C:
 def test_a_tool_of_the_agent_alone_is_written_as_before_there_were_actors() -> None:
     fields = {"name": "f", "description": "F.", "parameters": {}, "effect": "query"}
     assert Tool.model_validate(fields).model_dump(mode="json") == fields
-    assert Tool.model_validate(fields | {"actors": ["user"]}).model_dump(mode="json") == fields | {"actors": ["user"]}
+    assert Tool.model_validate(fields | {"actors": ["user"]}).model_dump(mode="json") == fields | {
+        "actors": ["user"]
+    }
 
 
 ALIASED = '''

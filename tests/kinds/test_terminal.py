@@ -15,7 +15,17 @@ from envmill.kinds.terminal.gates import LOOKS
 from envmill.kinds.terminal.gates.mended import FORGERS
 from envmill.kinds.terminal.gates.plays import list_decisive
 from envmill.kinds.trial import try_calls
-from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot
+from envmill.sandbox import (
+    Advance,
+    Invoke,
+    Look,
+    Observation,
+    Program,
+    Reset,
+    Restore,
+    Sandbox,
+    Snapshot,
+)
 from envmill.sandbox.machines.files import MACHINE, read_machine
 from envmill.sandbox.machines.machine import check_health
 from tests.kinds.terminals import break_system, call, make_environment, make_scenario
@@ -27,7 +37,9 @@ BROKEN = make_scenario(SHARE, break_system(), {"posts"})
 
 def test_a_machine_is_the_same_after_it_was_written_and_read() -> None:
     again = read_machine(SHARE.files)
-    assert again.system.model_dump(mode="json") == read_machine(make_environment().files).system.model_dump(mode="json")
+    assert again.system.model_dump(mode="json") == read_machine(
+        make_environment().files
+    ).system.model_dump(mode="json")
     assert "/usr/local/sbin/services" in again.files
     assert derive_tables(SHARE.files, {}) == []
 
@@ -37,7 +49,11 @@ def test_a_machine_is_the_same_after_it_was_written_and_read() -> None:
     [
         pytest.param({}, "machine.json", id="empty"),
         pytest.param({MACHINE: "{}", "check.py": ""}, "describes no system", id="no-system"),
-        pytest.param({name: text for name, text in SHARE.files.items() if name != "Dockerfile"}, "image recipe", id="no-recipe"),
+        pytest.param(
+            {name: text for name, text in SHARE.files.items() if name != "Dockerfile"},
+            "image recipe",
+            id="no-recipe",
+        ),
         pytest.param(SHARE.files | {"Dockerfile": "FROM a\nADD x /"}, "ADD", id="recipe"),
     ],
 )
@@ -100,8 +116,12 @@ async def test_whoever_mends_is_paid_and_what_else_was_touched_is_seen(terminals
     async with terminals.session(program) as session:
         await session.step(start(BROKEN))
         (kept,) = (await session.step(Snapshot())).parts
-        touched = await session.play([Invoke(call("chmod 777 /etc/shadow")), *map(Invoke, BROKEN.oracle), Look()])
-        restored = await session.play([Restore(kept["value"]), Invoke(call("stat -c %a /etc/shadow")), Advance(5), Look()])
+        touched = await session.play(
+            [Invoke(call("chmod 777 /etc/shadow")), *map(Invoke, BROKEN.oracle), Look()]
+        )
+        restored = await session.play(
+            [Restore(kept["value"]), Invoke(call("stat -c %a /etc/shadow")), Advance(5), Look()]
+        )
         strange = await session.step(Restore({"layer": "layer-9"}))
     assert touched[-1].state is not None
     assert touched[-1].state["outside"] == {"/etc/shadow": True}
@@ -119,20 +139,37 @@ async def test_whoever_looks_briefly_sees_who_loses_and_nobody_else(terminals: S
     (step,) = (each.arguments["command"] for each in BROKEN.oracle)
     until = list_decisive(BROKEN.verifier)
     assert until == (("outside",), ("health", "posts"))
-    plays = [("true",), (step, "echo x >>/srv/survey/README"), (step,), ("rm /etc/issue",), *((each,) for each in FORGERS.values())]
+    plays = [
+        ("true",),
+        (step, "echo x >>/srv/survey/README"),
+        (step,),
+        ("rm /etc/issue",),
+        *((each,) for each in FORGERS.values()),
+    ]
     for commands in plays[: count(4, len(plays))]:
         calls = list(map(call, commands))
-        brief, whole = [await try_calls(BROKEN, SHARE, terminals, calls, look=Look(each)) for each in (until, ())]
-        assert (brief.verdict.outcome, brief.verdict.reward) == (whole.verdict.outcome, whole.verdict.reward), commands
+        brief, whole = [
+            await try_calls(BROKEN, SHARE, terminals, calls, look=Look(each))
+            for each in (until, ())
+        ]
+        assert (brief.verdict.outcome, brief.verdict.reward) == (
+            whole.verdict.outcome,
+            whole.verdict.reward,
+        ), commands
         assert brief.ending is not None
         assert whole.ending is not None
-        said = [(brief.ending.final["health"][name], whole.ending.final["health"][name]) for name in BROKEN.initial_state["health"]]
+        said = [
+            (brief.ending.final["health"][name], whole.ending.final["health"][name])
+            for name in BROKEN.initial_state["health"]
+        ]
         assert all(one in ("unasked", other) for one, other in said)
         assert brief.verdict.outcome == "fail" or brief.ending.final == whole.ending.final
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_an_equal_machine_showed_is_not_asked_again(
+    terminals: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever could make it another one has it asked: a time, an attribute, a process, a file in memory or where anything may change."""
     asked: list[str] = []
 
@@ -151,8 +188,16 @@ async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbo
     assert await look("true", known=False) == (1, BROKEN.initial_state)
     assert await look("cat /srv/survey/README; cd /tmp; kill $$") == (0, BROKEN.initial_state)
     assert await look("true", known=False) == (1, BROKEN.initial_state)
-    others = ["echo >/tmp/x", "touch -d @1 /srv/survey/README", "sleep 100 &", "echo >/run/x", "echo >/root/x"]
-    others += ['python3 -c \'import os; os.setxattr("/srv/survey/README", "user.x", b"1")\' || echo >/tmp/x']
+    others = [
+        "echo >/tmp/x",
+        "touch -d @1 /srv/survey/README",
+        "sleep 100 &",
+        "echo >/run/x",
+        "echo >/root/x",
+    ]
+    others += [
+        'python3 -c \'import os; os.setxattr("/srv/survey/README", "user.x", b"1")\' || echo >/tmp/x'
+    ]
     for command in others[: count(3, len(others))]:
         assert await look(command) == (1, BROKEN.initial_state), command
 
@@ -160,11 +205,15 @@ async def test_what_an_equal_machine_showed_is_not_asked_again(terminals: Sandbo
 def test_nothing_is_left_out_where_a_part_of_the_rest_would_be_paid() -> None:
     assert list_decisive(BROKEN.verifier.model_copy(update={"partial": True})) == ()
     fewer = [guard for guard in BROKEN.verifier.guards if guard.path != ["outside"]]
-    assert list_decisive(BROKEN.verifier.model_copy(update={"guards": fewer})) == (("health", "posts"),)
+    assert list_decisive(BROKEN.verifier.model_copy(update={"guards": fewer})) == (
+        ("health", "posts"),
+    )
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_machine_that_broke_is_an_error_and_never_a_reward(terminals: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_machine_that_broke_is_an_error_and_never_a_reward(
+    terminals: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fail(*_: Any) -> None:
         raise SandboxError("The container is gone.")
 
@@ -176,12 +225,18 @@ async def test_a_machine_that_broke_is_an_error_and_never_a_reward(terminals: Sa
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
-    begins = [Reset({}, BROKEN.clock, 0), Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0), Look()]
+    begins = [
+        Reset({}, BROKEN.clock, 0),
+        Reset({**BROKEN.initial_state, "breaks": ["exit 7"]}, BROKEN.clock, 0),
+        Look(),
+    ]
     healthy, *begun = await terminals.play(Program.of(SHARE), begins)
     assert (healthy.outcome, begun[1].code) == ("ok", "no_session")
     assert (begun[0].outcome, begun[0].code) == ("failure", "does_not_construct")
     assert "ends with 7" in begun[0].message
-    stormy = await terminals.play(Program.of(SHARE), [Reset({}, BROKEN.clock, 0, {"profile": "rough", "seed": 0})])
+    stormy = await terminals.play(
+        Program.of(SHARE), [Reset({}, BROKEN.clock, 0, {"profile": "rough", "seed": 0})]
+    )
     assert "no weather" in stormy[0].message
     await terminals.inspect(Program.of(SHARE))
 

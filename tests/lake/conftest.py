@@ -26,7 +26,11 @@ def lake(tmp_path: Path) -> Lake:
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh place for a lake; `indirect=True` with `file` or `s3`."""
-    return str(tmp_path / "lake") if request.param == "file" else f"{request.getfixturevalue('bucket')}/{uuid.uuid4().hex}"
+    return (
+        str(tmp_path / "lake")
+        if request.param == "file"
+        else f"{request.getfixturevalue('bucket')}/{uuid.uuid4().hex}"
+    )
 
 
 @pytest.fixture
@@ -34,7 +38,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 1 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=False).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=False
+        ).returncode
+    ):
         pytest.skip("mounting a disk takes root")
     yield folder
     subprocess.run(["umount", folder], check=True)
@@ -55,7 +64,11 @@ def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @contextlib.contextmanager
 def run_s3_server(*arguments: str) -> Iterator[str]:
     """An S3 service on loopback for the block."""
-    server = subprocess.Popen([sys.executable, "-m", "tests.lake.s3_server", *arguments], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.lake.s3_server", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert server.stdout is not None
     try:
         yield server.stdout.readline().strip()
@@ -78,7 +91,11 @@ def make_bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def make_seed() -> Callable[[int], Seed]:
-    return lambda number: Seed(recipe="envscaler", brief=Brief(theme="clinic", text="A clinic.", number=number), licence="CC0-1.0")
+    return lambda number: Seed(
+        recipe="envscaler",
+        brief=Brief(theme="clinic", text="A clinic.", number=number),
+        licence="CC0-1.0",
+    )
 
 
 @pytest.fixture
@@ -101,5 +118,15 @@ def exit_row(subject: str, outcome: str, try_number: int, cost: float | None = 0
     )  # fmt: skip
 
 
-def stamp(try_number: int = 1, bucket: int = 0, fingerprint: str = "f" * 20, run: str = "r1") -> Stamp:
-    return Stamp(run, "environments-generate", fingerprint, bucket, try_number, "0", "2026-01-01T00:00:00+00:00")
+def stamp(
+    try_number: int = 1, bucket: int = 0, fingerprint: str = "f" * 20, run: str = "r1"
+) -> Stamp:
+    return Stamp(
+        run,
+        "environments-generate",
+        fingerprint,
+        bucket,
+        try_number,
+        "0",
+        "2026-01-01T00:00:00+00:00",
+    )

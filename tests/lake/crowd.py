@@ -30,14 +30,22 @@ def write(place: str, bucket: str, batches: str = "1000000") -> None:
         attempt = lake.next_attempt(RUN, MARK.step, int(bucket))
         first = (int(bucket) * 1_000_000 + attempt) * BATCH
         subjects = [make_seed(first + place) for place in range(BATCH)]
-        if lake.publish(subjects, [exit_row(one.id, "kept", attempt) for one in subjects], stamp(attempt, int(bucket))):
+        if lake.publish(
+            subjects,
+            [exit_row(one.id, "kept", attempt) for one in subjects],
+            stamp(attempt, int(bucket)),
+        ):
             _say(f"{number}")
     _say("done")
 
 
 def make_seed(number: int) -> Seed:
     """A seed that no other number has."""
-    return Seed(recipe="envscaler", brief=Brief(theme="clinic", text="A clinic.", number=number), licence="CC0-1.0")
+    return Seed(
+        recipe="envscaler",
+        brief=Brief(theme="clinic", text="A clinic.", number=number),
+        licence="CC0-1.0",
+    )
 
 
 def read(place: str) -> None:
@@ -49,13 +57,17 @@ def read(place: str) -> None:
         seeds = len(lake.read(Seed, RUN, MARK))
         later = len(lake.outcomes(RUN, MARK))
         whole = seeds % BATCH == exits % BATCH == 0
-        _say(f"{seeds} {'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}")
+        _say(
+            f"{seeds} {'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}"
+        )
         last = later
 
 
 def squeeze(place: str, grace: str) -> None:
     """Compact on and on."""
-    from envmill.lake.compaction import compact  # brings DuckDB, which writers and readers need not wait for
+    from envmill.lake.compaction import (
+        compact,
+    )  # brings DuckDB, which writers and readers need not wait for
 
     lake = Lake(place)
     _await_start()

@@ -45,30 +45,50 @@ _THEMES = """select theme, count(*) from exits where lap = 'environments' and st
 async def make_nights(recipe: str, folder: Path, *, fresh: bool) -> Lake:
     """Ten runs in one lake, one after the other, each with the seed of its day."""
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
     for night in range(NIGHTS):
-        config = RunConfig.model_validate({"recipe": recipe, "seed": SEED + night, "fresh": fresh, **SMALL})
+        config = RunConfig.model_validate(
+            {"recipe": recipe, "seed": SEED + night, "fresh": fresh, **SMALL}
+        )
         async with open_walk(f"night-{night + 1:02d}", config, settings) as walk:
-            await walk.walk([step for step in walk.line if step.lap == "environments" or (fresh and step.stage in STAGES)])
+            await walk.walk(
+                [
+                    step
+                    for step in walk.line
+                    if step.lap == "environments" or (fresh and step.stage in STAGES)
+                ]
+            )
     return Lake(settings.lake)
 
 
 def expect_distinct(sizes: Sequence[int], draws: int) -> float | None:
     """Classes expected among so many draws without putting back; None where there are fewer to draw from."""
     total = sum(sizes)
-    return None if draws > total else sum(1 - comb(total - size, draws) / comb(total, draws) for size in sizes)
+    return (
+        None
+        if draws > total
+        else sum(1 - comb(total - size, draws) / comb(total, draws) for size in sizes)
+    )
 
 
 def count_scenarios(lake: Lake) -> dict[str, tuple[int, int, int]]:
     """Night → scenarios that their gates kept, those whose calls name tools in an order that no earlier one had, and those that an earlier
     one said before, in the same or nearly the same words with the same calls."""
-    found, before, ways = dict[str, tuple[int, int, int]](), list[Scenario](), set[tuple[str, ...]]()
+    found, before, ways = (
+        dict[str, tuple[int, int, int]](),
+        list[Scenario](),
+        set[tuple[str, ...]](),
+    )
     for run in sorted(lake.runs()):
         kept = {subject for (subject,) in fetch(lake, _KEPT, {"run": run})}
         made = [one for one in lake.read(Scenario, run) if one.id in kept]
         # F4 keeps the first in id order, whatever its night: what a night adds to the drops came again.
         repeats = find_repeats([*before, *made])
-        again = sum(repeats[one.id].outcome != "kept" for one in [*before, *made]) - sum(one[2] for one in found.values())
+        again = sum(repeats[one.id].outcome != "kept" for one in [*before, *made]) - sum(
+            one[2] for one in found.values()
+        )
         new = {tuple(call.name for call in one.oracle) for one in made} - ways
         found[run], before, ways = (len(made), len(new), again), [*before, *made], ways | new
     return found
@@ -86,7 +106,10 @@ def render(recipe: str, fresh: Lake, listed: Lake) -> str:
         rows.append(
             f"| {run.removeprefix('night-')} | {seeds} | {themes} | {judged} | {new} | {same} | {old_themes} | {old_new} | {old_same} |"
         )
-    asked = ["| night | scenarios kept | new sequences of tools | said before |", "|---|---|---|---|"]
+    asked = [
+        "| night | scenarios kept | new sequences of tools | said before |",
+        "|---|---|---|---|",
+    ]
     for run, numbers in count_scenarios(fresh).items():
         asked.append(f"| {run.removeprefix('night-')} | {' | '.join(map(str, numbers))} |")
     curves = {
@@ -96,10 +119,18 @@ def render(recipe: str, fresh: Lake, listed: Lake) -> str:
     head = "| draws | themes | structures | themes, `--no-fresh` | structures, `--no-fresh` |"
     drawn = [head, "|---|---|---|---|---|"]
     for draws in DRAWS:
-        found = [expect_distinct(curves[name][place], draws) for place in (0, 1) for name in ("themes", "structures")]
-        drawn.append(f"| {draws} | {' | '.join('–' if one is None else f'{one:.1f}' for one in found)} |")
+        found = [
+            expect_distinct(curves[name][place], draws)
+            for place in (0, 1)
+            for name in ("themes", "structures")
+        ]
+        drawn.append(
+            f"| {draws} | {' | '.join('–' if one is None else f'{one:.1f}' for one in found)} |"
+        )
     tables = {"table": "\n".join(rows), "asked": "\n".join(asked), "curve": "\n".join(drawn)}
-    return _TEXT.format(recipe=recipe, nights=NIGHTS, seed=SEED, last=SEED + NIGHTS - 1, **tables, **SMALL)
+    return _TEXT.format(
+        recipe=recipe, nights=NIGHTS, seed=SEED, last=SEED + NIGHTS - 1, **tables, **SMALL
+    )
 
 
 _TEXT = """# Novelty over ten nights

@@ -70,14 +70,20 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.faults.choose(self.command)
         if fault in ("refuse", "fail"):
             code, status = ("SlowDown", 503) if fault == "refuse" else ("InternalError", 500)
-            self._send(status, [("content-type", "application/xml")], _ERROR.format(code=code).encode())
+            self._send(
+                status, [("content-type", "application/xml")], _ERROR.format(code=code).encode()
+            )
             return
         status, headers, content = self._age(*self._forward(body))
         if fault == "lose":
             self.close_connection = True
             self.connection.close()
         elif fault == "late":
-            self._send(500, [("content-type", "application/xml")], _ERROR.format(code="InternalError").encode())
+            self._send(
+                500,
+                [("content-type", "application/xml")],
+                _ERROR.format(code="InternalError").encode(),
+            )
         else:
             self._send(status, headers, content, fault)
 
@@ -96,25 +102,39 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = http.client.HTTPConnection(urlsplit(self.upstream).netloc, timeout=60)
         try:
-            headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOPS}
+            headers = {
+                name: value for name, value in self.headers.items() if name.lower() not in _HOPS
+            }
             connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
-            return answer.status, [(name, value) for name, value in answer.getheaders() if name.lower() not in _HOPS], answer.read()
+            return (
+                answer.status,
+                [(name, value) for name, value in answer.getheaders() if name.lower() not in _HOPS],
+                answer.read(),
+            )
         finally:
             connection.close()
 
-    def _age(self, status: int, headers: list[tuple[str, str]], content: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _age(
+        self, status: int, headers: list[tuple[str, str]], content: bytes
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
         """What a service lists that has not heard of the latest writes yet."""
         faults, place = self.faults, urlsplit(self.path)
         if self.command == "PUT" and status == 200:
             faults.born[place.path[1:].partition("/")[2]] = time.monotonic()
         if faults.lag and self.command == "GET" and "list-type" in parse_qs(place.query):
-            late = {key for key, at in list(faults.born.items()) if time.monotonic() - at < faults.lag}
+            late = {
+                key for key, at in list(faults.born.items()) if time.monotonic() - at < faults.lag
+            }
             faults.met["stale"] += 1
-            content = _CONTENTS.sub(lambda found: b"" if found[1].decode() in late else found[0], content)
+            content = _CONTENTS.sub(
+                lambda found: b"" if found[1].decode() in late else found[0], content
+            )
         return status, headers, content
 
-    def _send(self, status: int, headers: list[tuple[str, str]], content: bytes, fault: str = "") -> None:
+    def _send(
+        self, status: int, headers: list[tuple[str, str]], content: bytes, fault: str = ""
+    ) -> None:
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
@@ -145,7 +165,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def handle_error(self, request: object, client_address: object) -> None:  # a cut connection is the point
+    def handle_error(
+        self, request: object, client_address: object
+    ) -> None:  # a cut connection is the point
         pass
 
 

@@ -26,7 +26,9 @@ def make_turn(make_stamp: Callable[..., Stamp]) -> Callable[[int], Stamp]:
 
 
 @pytest.fixture
-def save(make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition]) -> Callable[..., bool]:
+def save(
+    make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition]
+) -> Callable[..., bool]:
     """Commit one seed per number, all of them made of one subject each."""
 
     def save(lake: Lake, turn: tuple[Stamp, object], numbers: Sequence[int]) -> bool:
@@ -42,7 +44,9 @@ async def claim(lake: Lake, make_turn: Turn, patience: float = 0.3) -> tuple[Sta
 
 
 @PLACES
-async def test_who_was_taken_for_dead_cannot_commit_any_more(place: str, make_turn: Turn, save: Save) -> None:
+async def test_who_was_taken_for_dead_cannot_commit_any_more(
+    place: str, make_turn: Turn, save: Save
+) -> None:
     lake, other = Lake(place), Lake(place)
     slow = await claim(lake, make_turn)
     quick = await claim(other, make_turn)
@@ -54,7 +58,9 @@ async def test_who_was_taken_for_dead_cannot_commit_any_more(place: str, make_tu
     assert sum(row.cost or 0 for row in lake.read(Attrition, "r1")) == 1.0
 
 
-async def test_who_commits_while_another_waits_is_seen_by_it(lake: Lake, make_turn: Turn, save: Save) -> None:
+async def test_who_commits_while_another_waits_is_seen_by_it(
+    lake: Lake, make_turn: Turn, save: Save
+) -> None:
     first = await claim(lake, make_turn)
     waiting = asyncio.create_task(claim(lake, make_turn, patience=30))
     await asyncio.sleep(0.3)
@@ -65,7 +71,9 @@ async def test_who_commits_while_another_waits_is_seen_by_it(lake: Lake, make_tu
 
 
 @PLACES
-async def test_a_commit_that_comes_first_stands_although_somebody_began_to_void_it(place: str, make_turn: Turn, save: Save) -> None:
+async def test_a_commit_that_comes_first_stands_although_somebody_began_to_void_it(
+    place: str, make_turn: Turn, save: Save
+) -> None:
     lake = Lake(place)
     stamp, batch = await claim(lake, make_turn)
     lake.store.put_if_absent(f"attrition/run=r1/{batch.stem}.void", b"")  # pyright: ignore[reportAttributeAccessIssue]
@@ -96,10 +104,14 @@ async def test_what_a_void_attempt_wrote_never_counts_compacted_or_not(
     for number in (2, 3):
         assert save(lake, await claim(lake, make_turn), [number])
     lake.store.put_if_absent("_runs/r1.json", b"{}")
-    assert [len(rows["seeds"]) for rows in (ask_shell(Path(lake.url)), ask_program(Path(lake.url)))] == [2, 2]
+    assert [
+        len(rows["seeds"]) for rows in (ask_shell(Path(lake.url)), ask_program(Path(lake.url)))
+    ] == [2, 2]
     compact(lake, "r1")
     compact(lake, "r1", grace=-60)
-    assert [len(rows["seeds"]) for rows in (ask_shell(Path(lake.url)), ask_program(Path(lake.url)))] == [2, 2]
+    assert [
+        len(rows["seeds"]) for rows in (ask_shell(Path(lake.url)), ask_program(Path(lake.url)))
+    ] == [2, 2]
     assert [seed.brief.number for seed in Lake(lake.url).read(Seed, "r1")] in ([2, 3], [3, 2])
     assert lake.next_attempt("r1", MARK.step, 0) == 4
 

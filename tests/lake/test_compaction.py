@@ -24,12 +24,16 @@ PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 
 
 @pytest.fixture
-def fill(make_seed: Callable[[int], Seed], make_exit: Make, make_stamp: Callable[..., Stamp]) -> Callable[..., None]:
+def fill(
+    make_seed: Callable[[int], Seed], make_exit: Make, make_stamp: Callable[..., Stamp]
+) -> Callable[..., None]:
     """Publish one batch with one seed."""
 
     def publish(lake: Lake, number: int, attempt: int = 1, outcome: str = "kept") -> None:
         stamp = make_stamp(attempt, bucket=number)
-        assert lake.publish([make_seed(number)], [make_exit(f"s{number}", outcome, attempt, 1.0)], stamp)
+        assert lake.publish(
+            [make_seed(number)], [make_exit(f"s{number}", outcome, attempt, 1.0)], stamp
+        )
 
     return publish
 
@@ -38,7 +42,11 @@ Fill = Callable[..., None]
 
 
 def _rows(lake: Lake) -> tuple[list[str], dict[str, str], int]:
-    return [seed.id for seed in lake.read(Seed, "r1")], dict(lake.outcomes("r1", MARK)), len(lake.read(Attrition, "r1"))
+    return (
+        [seed.id for seed in lake.read(Seed, "r1")],
+        dict(lake.outcomes("r1", MARK)),
+        len(lake.read(Attrition, "r1")),
+    )
 
 
 @PLACES
@@ -75,7 +83,11 @@ def test_a_row_made_under_two_fingerprints_stays_under_both(
     lake.publish([make_seed(1)], [make_exit("a", "kept", 1)], make_stamp(1))
     lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(2, fingerprint="e" * 20))
     compact(lake, "r1")
-    assert lake.read(Seed, "r1", MARK) == lake.read(Seed, "r1", Fingerprint(MARK.step, "e" * 20)) == [make_seed(1)]
+    assert (
+        lake.read(Seed, "r1", MARK)
+        == lake.read(Seed, "r1", Fingerprint(MARK.step, "e" * 20))
+        == [make_seed(1)]
+    )
 
 
 def test_a_table_with_one_file_still_counts_when_what_committed_it_was_merged_and_went(
@@ -102,7 +114,9 @@ def test_replaced_files_stay_for_the_grace_period_and_then_go(lake: Lake, fill: 
     assert len(_rows(lake)[0]) == 3
 
 
-def test_no_grace_takes_nothing_from_a_writer_that_is_about_to_publish(lake: Lake, fill: Fill) -> None:
+def test_no_grace_takes_nothing_from_a_writer_that_is_about_to_publish(
+    lake: Lake, fill: Fill
+) -> None:
     fill(lake, 0)
     half = Path(lake.url) / "seeds/run=r1/.part-0"
     half.write_bytes(b"half")
@@ -133,7 +147,9 @@ def test_an_attempt_number_is_not_used_again_after_its_files_went(lake: Lake, fi
     assert lake.next_attempt("r1", MARK.step, 0) == 2
 
 
-def test_of_two_that_compact_at_once_one_looks_again(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_that_compact_at_once_one_looks_again(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(3):
         fill(lake, number)
     real, others = compaction.merge_files, [True]
@@ -152,12 +168,16 @@ def test_of_two_that_compact_at_once_one_looks_again(lake: Lake, fill: Fill, mon
     assert done.replaced == 4
     assert len(_rows(lake)[0]) == 4
     named = {entry.name for entry in lake.snapshot("r1").files["seeds"]}
-    lost = {entry.name for entry in lake.store.entries("seeds/run=r1") if "merged" in entry.name} - named
+    lost = {
+        entry.name for entry in lake.store.entries("seeds/run=r1") if "merged" in entry.name
+    } - named
     assert len(lost) == 1  # replaced by ours and still in its grace; what lost is gone
 
 
 @pytest.mark.soak(area="lake")
-def test_killed_anywhere_it_leaves_the_same_rows(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_anywhere_it_leaves_the_same_rows(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(4):
         fill(lake, number)
     fill(lake, 0, attempt=2)
@@ -193,7 +213,10 @@ def test_killed_anywhere_it_leaves_the_same_rows(lake: Lake, fill: Fill, monkeyp
     compact(lake, "r1", now=time.time() + 9999)
     compact(lake, "r1", now=time.time() + 9999)
     assert _rows(lake) == before
-    assert [len(lake.store.entries(f"{table}/run=r1")) for table in ("seeds", "attrition")] == [1, 1]
+    assert [len(lake.store.entries(f"{table}/run=r1")) for table in ("seeds", "attrition")] == [
+        1,
+        1,
+    ]
 
 
 def test_a_missing_or_damaged_record_is_named(lake: Lake, fill: Fill) -> None:
@@ -218,7 +241,9 @@ def test_a_merged_file_that_is_gone_is_named(lake: Lake, fill: Fill) -> None:
         lake.read(Seed, "r1")
 
 
-def test_a_replaced_file_that_went_early_is_looked_for_again(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replaced_file_that_went_early_is_looked_for_again(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between listing and reading, somebody compacts without grace."""
     for number in range(3):
         fill(lake, number)
@@ -235,7 +260,9 @@ def test_a_replaced_file_that_went_early_is_looked_for_again(lake: Lake, fill: F
     assert len(lake.read(Seed, "r1")) == 3
 
 
-def test_a_compaction_between_two_listings_is_noticed(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compaction_between_two_listings_is_noticed(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The records were read, then everything they know of is merged and removed."""
     for number in range(3):
         fill(lake, number)
@@ -250,7 +277,9 @@ def test_a_compaction_between_two_listings_is_noticed(lake: Lake, fill: Fill, mo
     assert len(lake.read(Seed, "r1")) == 3
 
 
-def test_a_folder_too_large_for_one_listing_is_read_while_it_grows(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_too_large_for_one_listing_is_read_while_it_grows(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(lake, 0)
     real, number = lake.store.entries, [0]
 
@@ -265,7 +294,9 @@ def test_a_folder_too_large_for_one_listing_is_read_while_it_grows(lake: Lake, f
     assert len(lake.read(Seed, "r1")) == number[0] + 1
 
 
-def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(6):
         fill(lake, number)
     before = _rows(lake)

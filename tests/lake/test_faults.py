@@ -64,12 +64,16 @@ def test_on_a_bad_day_every_batch_is_there_once(begin: Begin, seed: int) -> None
 
 
 @pytest.mark.parametrize("fault", ["refuse", "fail", "late", "lose", "trickle"])
-def test_one_fault_at_each_request_of_a_put_and_a_read_is_survived(begin: Begin, fault: str) -> None:
+def test_one_fault_at_each_request_of_a_put_and_a_read_is_survived(
+    begin: Begin, fault: str
+) -> None:
     with begin(faults := Faults()) as place:
         store = open_store(place)
         for number in range(3):
             faults.in_order = [fault]
-            assert store.put_if_absent(f"t/{number}.parquet", b"x" * 1000), "its own object was taken for another's"
+            assert store.put_if_absent(f"t/{number}.parquet", b"x" * 1000), (
+                "its own object was taken for another's"
+            )
             faults.in_order = [fault]
             assert not store.put_if_absent(f"t/{number}.parquet", b"y")
             faults.in_order = [fault]

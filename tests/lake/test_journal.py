@@ -29,7 +29,9 @@ def make_call(ordinal: str, reply: str = "{}") -> ModelCall:
     )  # fmt: skip
 
 
-async def test_appends_share_commits_and_all_are_on_disk_when_they_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_appends_share_commits_and_all_are_on_disk_when_they_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     syncs = 0
     real = os.fsync
 
@@ -59,7 +61,9 @@ async def test_a_torn_tail_is_ignored_and_damage_in_the_middle_is_named(tmp_path
         list(read_calls(tmp_path))
 
 
-async def test_sealing_spares_the_living_and_loses_nothing(tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp]) -> None:
+async def test_sealing_spares_the_living_and_loses_nothing(
+    tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp]
+) -> None:
     living, ended = Journal(tmp_path / "j"), Journal(tmp_path / "j")
     await living.append(make_call("1"))
     await ended.append(make_call("2"))
@@ -89,7 +93,9 @@ asyncio.run(main())
 
 
 def test_after_kill_everything_returned_is_there(tmp_path: Path) -> None:
-    writer = subprocess.Popen([sys.executable, "-c", _KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    writer = subprocess.Popen(
+        [sys.executable, "-c", _KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     assert writer.stdout is not None
     last = -1
     while last < 25:
@@ -104,7 +110,9 @@ def test_after_kill_everything_returned_is_there(tmp_path: Path) -> None:
 async def test_a_closed_journal_writes_into_nobody_elses_file(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     await journal.close()
-    victim = os.open(tmp_path / "victim", os.O_WRONLY | os.O_CREAT)  # takes the number the journal had
+    victim = os.open(
+        tmp_path / "victim", os.O_WRONLY | os.O_CREAT
+    )  # takes the number the journal had
     with pytest.raises(LakeError, match="closed"):
         await journal.append(make_call("1"))
     os.close(victim)
@@ -141,7 +149,9 @@ async def test_a_full_disk_fails_the_append_and_what_was_returned_stays(small_di
     assert [call.ordinal for call in read_calls(small_disk / "journal")] == ["1", "3"]
 
 
-async def test_lines_that_could_not_be_taken_back_are_gone_before_the_next_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lines_that_could_not_be_taken_back_are_gone_before_the_next_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The disk fails the write and the truncation that should undo it."""
     journal = Journal(tmp_path)
     await journal.append(make_call("1"))

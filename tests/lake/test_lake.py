@@ -30,13 +30,19 @@ def test_rows_come_back_as_they_went(make_seed: MakeSeed, make_stamp: MakeStamp)
 
 @PLACES
 def test_a_batch_without_its_attrition_file_is_invisible(
-    place: str, make_seed: MakeSeed, make_exit: Make, make_stamp: MakeStamp, monkeypatch: pytest.MonkeyPatch
+    place: str,
+    make_seed: MakeSeed,
+    make_exit: Make,
+    make_stamp: MakeStamp,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lake = Lake(place)
     publish_all_but_the_commit(lake, make_seed(1), make_stamp(), monkeypatch)
     assert lake.read(Seed, "r1") == []
     assert lake.outcomes("r1", MARK) == {}
-    assert lake.next_attempt("r1", MARK.step, 0) == 2  # what a killed writer left is never written over
+    assert (
+        lake.next_attempt("r1", MARK.step, 0) == 2
+    )  # what a killed writer left is never written over
     assert lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(2))
     assert lake.outcomes("r1", MARK) == {"a": "kept"}
     assert lake.read(Seed, "r1", MARK) == [make_seed(1)]
@@ -50,7 +56,9 @@ def test_files_of_two_writers_of_one_attempt_are_never_committed_together(
     assert lake.read(Seed, "r1") == []
 
 
-def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(lake: Lake, make_exit: Make, make_stamp: MakeStamp) -> None:
+def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(
+    lake: Lake, make_exit: Make, make_stamp: MakeStamp
+) -> None:
     lake.publish([], [make_exit("a", "error", 1), make_exit("b", "kept", 1)], make_stamp(1))
     lake.publish([], [make_exit("a", "kept", 2)], make_stamp(2))
     lake.publish([], [make_exit("c", "kept", 3)], make_stamp(3, fingerprint="e" * 20))
@@ -64,8 +72,16 @@ def test_a_disk_that_fills_up_inside_a_batch_leaves_nothing_that_counts(
     large = Evidence(gate="W1", subject="a", finding={"noise": noise.randbytes(1_500_000).hex()})
     with pytest.raises(LakeError, match="The disk is full: free space there, then run again"):
         lake.publish([make_seed(1), large], [make_exit("a", "kept", 1)], make_stamp())
-    assert (lake.read(Seed, "r1"), lake.read(Evidence, "r1"), lake.outcomes("r1", MARK)) == ([], [], {})
-    assert lake.publish([make_seed(1)], [make_exit("a", "kept", 2)], make_stamp(lake.next_attempt("r1", MARK.step, 0)))
+    assert (lake.read(Seed, "r1"), lake.read(Evidence, "r1"), lake.outcomes("r1", MARK)) == (
+        [],
+        [],
+        {},
+    )
+    assert lake.publish(
+        [make_seed(1)],
+        [make_exit("a", "kept", 2)],
+        make_stamp(lake.next_attempt("r1", MARK.step, 0)),
+    )
     assert (lake.read(Seed, "r1"), lake.outcomes("r1", MARK)) == ([make_seed(1)], {"a": "kept"})
 
 
@@ -97,7 +113,9 @@ def test_a_file_that_counts_and_is_gone_is_named(
         lake.outcomes("r1", MARK)
 
 
-def publish_all_but_the_commit(lake: Lake, seed: Seed, stamp: Stamp, monkeypatch: pytest.MonkeyPatch) -> None:
+def publish_all_but_the_commit(
+    lake: Lake, seed: Seed, stamp: Stamp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a writer leaves that is killed before its attrition file."""
     real = lake.put
 

@@ -37,7 +37,9 @@ async def test_two_holders_take_turns(tmp_path: Path) -> None:
 
 
 async def test_a_killed_holder_frees_its_lease(tmp_path: Path) -> None:
-    holder = subprocess.Popen([sys.executable, "-c", _HOLDER, str(tmp_path / "lease")], stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(tmp_path / "lease")], stdout=subprocess.PIPE
+    )
     assert holder.stdout is not None
     holder.stdout.readline()
     waiting = asyncio.create_task(_enter(tmp_path / "lease"))

@@ -26,7 +26,9 @@ BLUEPRINT = Blueprint(
 )  # fmt: skip
 ENVIRONMENT = make_environment(blueprint=BLUEPRINT.id)
 DRAFT = Draft.model_validate(
-    make_scenario(ENVIRONMENT).model_dump(include={"environment", "initial_state", "request", "user", "polarity", "clock", "seed"})
+    make_scenario(ENVIRONMENT).model_dump(
+        include={"environment", "initial_state", "request", "user", "polarity", "clock", "seed"}
+    )
     | {"number": 0, "oracle": [LEND], "changes": [], "gold_hash": "", "origin": ORIGIN}
 )
 SCENARIO = make_scenario(ENVIRONMENT, draft=DRAFT.id)
@@ -63,7 +65,10 @@ def test_a_trajectory_comes_from_its_seed(connection: DuckDBPyConnection) -> Non
 
 
 def test_what_became_of_an_environment(connection: DuckDBPyConnection) -> None:
-    made = {one.table: one for one in lineage.follow(connection, lineage.find(connection, ENVIRONMENT.id))}
+    made = {
+        one.table: one
+        for one in lineage.follow(connection, lineage.find(connection, ENVIRONMENT.id))
+    }
     assert (made["drafts"].ids, made["tests"].count) == ((DRAFT.id,), 9)
     assert "scenarios" not in made
 
@@ -80,7 +85,9 @@ def test_a_run_can_be_named(connection: DuckDBPyConnection) -> None:
 
 
 def test_an_ambiguous_beginning_names_what_it_may_mean(connection: DuckDBPyConnection) -> None:
-    with pytest.raises(SettingsError, match=r"'tst_' is the beginning of 9 ids(?s:.*)tst_\w{20}  \(tests\)"):
+    with pytest.raises(
+        SettingsError, match=r"'tst_' is the beginning of 9 ids(?s:.*)tst_\w{20}  \(tests\)"
+    ):
         lineage.find(connection, "tst_")
 
 

@@ -20,12 +20,20 @@ EVIDENCE = Evidence(gate="W1", subject="a", finding={})
 
 
 @pytest.fixture
-def publish(make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]) -> Batch:
+def publish(
+    make_seed: Callable[[int], Seed],
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
+) -> Batch:
     """One batch with rows for two tables."""
 
     def publish(lake: Lake, number: int) -> None:
         lake.store.put_if_absent("_runs/r1.json", b"{}")
-        assert lake.publish([make_seed(number), EVIDENCE], [make_exit(f"s{number}", "kept", 1)], make_stamp(bucket=number))
+        assert lake.publish(
+            [make_seed(number), EVIDENCE],
+            [make_exit(f"s{number}", "kept", 1)],
+            make_stamp(bucket=number),
+        )
 
     return publish
 
@@ -36,9 +44,15 @@ def test_a_content_file_that_was_deleted_is_named(place: str, publish: Batch) ->
     for number in range(3):
         publish(lake, number)
     lake.store.delete("seeds/run=r1/environments-generate-01-ffffffff-a1.parquet")
-    with pytest.raises(LakeError, match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet counts and is gone"):
+    with pytest.raises(
+        LakeError,
+        match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet counts and is gone",
+    ):
         lake.read(Seed, "r1")
-    with pytest.raises(LakeError, match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet counts and is gone"):
+    with pytest.raises(
+        LakeError,
+        match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet counts and is gone",
+    ):
         fetch(lake, "select count(*) from seeds")
     assert len(lake.read(Evidence, "r1")) == 1  # other tables are whole
 
@@ -48,7 +62,8 @@ def test_the_way_out_is_told_and_works(lake: Lake, publish: Batch) -> None:
     Path(lake.files("seeds", "r1")[0]).unlink()
     (commit,) = lake.files("attrition", "r1")
     with pytest.raises(
-        LakeError, match=rf"Restore it from a copy, or delete attrition/run=r1/{Path(commit).name} .its batch is then made again.: rows"
+        LakeError,
+        match=rf"Restore it from a copy, or delete attrition/run=r1/{Path(commit).name} .its batch is then made again.: rows",
     ):
         lake.read(Seed, "r1")
     Path(commit).unlink()
@@ -68,7 +83,10 @@ def test_it_is_still_missed_after_what_committed_it_was_merged(lake: Lake, publi
     if whole_folder:
         Path(seeds).parent.rmdir()
         Path(seeds).parent.parent.rmdir()
-    with pytest.raises(LakeError, match=r"ffffffff-a1.parquet counts and is gone. Restore it from a copy: rows of run r1"):
+    with pytest.raises(
+        LakeError,
+        match=r"ffffffff-a1.parquet counts and is gone. Restore it from a copy: rows of run r1",
+    ):
         Lake(lake.url).read(Seed, "r1")
 
 
@@ -77,7 +95,9 @@ def test_the_shell_names_it_too(lake: Lake, publish: Batch) -> None:
     publish(lake, 1)
     assert len(ask_shell(Path(lake.url))["seeds"]) == 2
     Path(lake.files("seeds", "r1")[1]).unlink()
-    with pytest.raises(AssertionError, match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet"):
+    with pytest.raises(
+        AssertionError, match=r"seeds/run=r1/environments-generate-01-ffffffff-a1.parquet"
+    ):
         ask_shell(Path(lake.url))
 
 

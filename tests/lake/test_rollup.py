@@ -19,16 +19,27 @@ SQLS = {name: view.sql for name, view in VIEWS.items()}
 
 
 @pytest.fixture
-def finished(lake: Lake, make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]) -> Lake:
+def finished(
+    lake: Lake,
+    make_seed: Callable[[int], Seed],
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
+) -> Lake:
     note(lake, "r1", "started", {})
     for bucket in range(3):
-        lake.publish([make_seed(bucket)], [make_exit(f"s{bucket}", "kept", 1, 1.0)], make_stamp(bucket=bucket))
+        lake.publish(
+            [make_seed(bucket)],
+            [make_exit(f"s{bucket}", "kept", 1, 1.0)],
+            make_stamp(bucket=bucket),
+        )
     lake.publish([], [make_exit("s0", "dropped", 2, 2.0)], make_stamp(2))
     note(lake, "r1", "finished", {})
     return lake
 
 
-def test_a_finished_run_keeps_every_answer_and_the_answers_are_the_live_ones(finished: Lake) -> None:
+def test_a_finished_run_keeps_every_answer_and_the_answers_are_the_live_ones(
+    finished: Lake,
+) -> None:
     before = _answers(finished)
     assert compact(finished, "r1").rollups == len(VIEWS)
     assert set(find_rollups(finished, finished.snapshot("r1"), SQLS)) == set(VIEWS)
@@ -46,7 +57,10 @@ def test_a_rollup_is_what_is_read(finished: Lake) -> None:
 
 @pytest.mark.parametrize("change", ["event", "batch", "sql"])
 def test_whatever_changes_makes_it_stale(
-    finished: Lake, make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp], change: str
+    finished: Lake,
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
+    change: str,
 ) -> None:
     compact(finished, "r1")
     sqls = dict(SQLS)
@@ -68,27 +82,40 @@ def test_after_a_release_with_another_view_answers_are_live_and_right_until_comp
     compact(finished, "r1")
     assert find_stale(finished, SQLS) == []
     released = {
-        name: replace(view, sql=view.sql.replace("count(*) as entered", "count(*) + 100 as entered")) for name, view in VIEWS.items()
+        name: replace(
+            view, sql=view.sql.replace("count(*) as entered", "count(*) + 100 as entered")
+        )
+        for name, view in VIEWS.items()
     }
     for name, view in released.items():
         monkeypatch.setitem(VIEWS, name, view)
     sqls = {name: view.sql for name, view in released.items()}
     assert find_stale(finished, sqls) == ["r1"]
-    assert open_views(finished, question="from funnel").execute("select entered from funnel").fetchall() == [(103,)]
+    assert open_views(finished, question="from funnel").execute(
+        "select entered from funnel"
+    ).fetchall() == [(103,)]
     monkeypatch.setattr("envmill.lake.compaction._SQLS", sqls)
     assert compact(finished, "r1").rollups == len(VIEWS)
     assert find_stale(finished, sqls) == []
-    assert open_views(finished, question="from funnel").execute("select entered from funnel").fetchall() == [(103,)]
+    assert open_views(finished, question="from funnel").execute(
+        "select entered from funnel"
+    ).fetchall() == [(103,)]
 
 
-def test_a_run_that_goes_on_gets_none(lake: Lake, make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]) -> None:
+def test_a_run_that_goes_on_gets_none(
+    lake: Lake, make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]
+) -> None:
     note(lake, "r1", "started", {})
     lake.publish([], [make_exit("a", "kept", 1)], make_stamp())
     assert compact(lake, "r1").rollups == 0
 
 
-def test_a_run_that_moves_while_it_is_asked_gets_none(finished: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("envmill.lake.compaction.open_views", lambda lake, runs: _Moving(lake, runs))
+def test_a_run_that_moves_while_it_is_asked_gets_none(
+    finished: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "envmill.lake.compaction.open_views", lambda lake, runs: _Moving(lake, runs)
+    )
     assert compact(finished, "r1").rollups == 0
 
 
@@ -121,4 +148,7 @@ class _Moving:
 
 def _answers(lake: Lake) -> dict[str, list[tuple[object, ...]]]:
     with open_views(lake) as connection:
-        return {view: sorted(connection.sql(f'select * from "{view}"').fetchall(), key=repr) for view in VIEWS}
+        return {
+            view: sorted(connection.sql(f'select * from "{view}"').fetchall(), key=repr)
+            for view in VIEWS
+        }

@@ -24,8 +24,15 @@ MakeStamp = Callable[..., Stamp]
 
 def set_aside(lake: Lake, run: str, table: str, row: str) -> None:
     """As `envmill.pipeline.quarantine` does for rows that no step made."""
-    aside = Quarantine(table_name=table, row=row, promise="licence_said", detail="by hand", content={"id": row})
-    lake.put(Quarantine, [aside], f"quality-{aside.id}", Stamp(run, "quality", "", 0, 1, "0", "2026-01-01T00:00:00+00:00"))
+    aside = Quarantine(
+        table_name=table, row=row, promise="licence_said", detail="by hand", content={"id": row}
+    )
+    lake.put(
+        Quarantine,
+        [aside],
+        f"quality-{aside.id}",
+        Stamp(run, "quality", "", 0, 1, "0", "2026-01-01T00:00:00+00:00"),
+    )
 
 
 @pytest.fixture
@@ -45,7 +52,9 @@ def gone(full: Lake) -> str:
 
 def test_a_row_set_aside_is_in_no_table_but_quarantine(full: Lake, gone: str) -> None:
     everywhere = len(full.read(Rollout, FIRST)) + len(full.read(Rollout, SECOND))
-    assert fetch(full, "select count(*), count(*) filter (id = $id) from rollouts", {"id": gone}) == [(everywhere - 1, 0)]
+    assert fetch(
+        full, "select count(*), count(*) filter (id = $id) from rollouts", {"id": gone}
+    ) == [(everywhere - 1, 0)]
     assert fetch(full, 'select "row" from quarantine') == [(gone,)]
 
 

@@ -37,12 +37,32 @@ ATTACKS = [
     ("copy runs to '{lake}/x.parquet'", Refused, READ_ONLY),
     ("explain analyze copy (select 1) to '{lake}/x.parquet'", Refused, READ_ONLY),
     ("EXPLAIN\nANALYZE copy (select 1) to '{lake}/x.parquet'", Refused, READ_ONLY),
-    ("explain (analyze) copy (select 1) to '{lake}/x.parquet'", EnvMillError, "EXPLAIN SELECT|syntax error"),
-    ("/* c */ explain analyze copy (select 1) to '{lake}/x.parquet'", Refused, "without options or comments"),
+    (
+        "explain (analyze) copy (select 1) to '{lake}/x.parquet'",
+        EnvMillError,
+        "EXPLAIN SELECT|syntax error",
+    ),
+    (
+        "/* c */ explain analyze copy (select 1) to '{lake}/x.parquet'",
+        Refused,
+        "without options or comments",
+    ),
     ("with x as (copy (select 1) to '{lake}/x.parquet') select 1", Refused, "COPY is not for it"),
-    ("select (with x as (copy (select 1) to '{lake}/x.parquet') select 1)", Refused, "COPY is not for it"),
-    ("explain analyze with x as (copy (select 1) to '{lake}/x.parquet') select 1", Refused, "COPY is not for it"),
-    ("select * from query('with x as (copy (select 1) to ''{lake}/x.parquet'') select 1')", Refused, r"query\(\) is not for it"),
+    (
+        "select (with x as (copy (select 1) to '{lake}/x.parquet') select 1)",
+        Refused,
+        "COPY is not for it",
+    ),
+    (
+        "explain analyze with x as (copy (select 1) to '{lake}/x.parquet') select 1",
+        Refused,
+        "COPY is not for it",
+    ),
+    (
+        "select * from query('with x as (copy (select 1) to ''{lake}/x.parquet'') select 1')",
+        Refused,
+        r"query\(\) is not for it",
+    ),
     ("with x as (insert into runs values (1)) select 1", Refused, "INSERT is not for it"),
     ("with x as (delete from runs returning *) from x", Refused, "DELETE is not for it"),
     ("with x as (update runs set run = '' returning *) from x", Refused, "UPDATE is not for it"),
@@ -62,12 +82,24 @@ ATTACKS = [
     ("", Refused, READ_ONLY),
     ("select * from read_csv('{out}/secret.csv')", Refused, r"read_csv\(\) is not for it"),
     ("select * from READ_TEXT('/etc/passwd')", Refused, r"read_text\(\) is not for it"),
-    ("select (select content from read_text('/proc/self/environ'))", Refused, r"read_text\(\) is not for it"),
+    (
+        "select (select content from read_text('/proc/self/environ'))",
+        Refused,
+        r"read_text\(\) is not for it",
+    ),
     ("with x as (from read_blob('/etc/passwd')) from x", Refused, r"read_blob\(\) is not for it"),
-    ("select * from runs where run in (select file from glob('/etc/*'))", Refused, r"glob\(\) is not for it"),
+    (
+        "select * from runs where run in (select file from glob('/etc/*'))",
+        Refused,
+        r"glob\(\) is not for it",
+    ),
     ("select * from sniff_csv('{out}/secret.csv')", Refused, r"sniff_csv\(\) is not for it"),
     ("select * from parquet_metadata('{lake}/x')", Refused, r"parquet_metadata\(\) is not for it"),
-    ("select * from json_execute_serialized_sql('x')", Refused, r"json_execute_serialized_sql\(\) is not for it"),
+    (
+        "select * from json_execute_serialized_sql('x')",
+        Refused,
+        r"json_execute_serialized_sql\(\) is not for it",
+    ),
     ("from '{out}/secret.csv'", EnvMillError, "does not exist|Permission"),
     ("from '{lake}/link/secret.csv'", EnvMillError, "does not exist|Permission"),
     ("from '{lake}/../secret.csv'", EnvMillError, "does not exist|Permission"),
@@ -76,8 +108,12 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize(("attack", "kind", "reason"), ATTACKS, ids=[attack for attack, _, _ in ATTACKS])
-def test_an_attack_is_refused_and_changes_nothing(lake: Lake, place: Path, attack: str, kind: type[EnvMillError], reason: str) -> None:
+@pytest.mark.parametrize(
+    ("attack", "kind", "reason"), ATTACKS, ids=[attack for attack, _, _ in ATTACKS]
+)
+def test_an_attack_is_refused_and_changes_nothing(
+    lake: Lake, place: Path, attack: str, kind: type[EnvMillError], reason: str
+) -> None:
     before = files_in(place.parent)
     question = attack.format(out=place.parent, lake=place)
     with pytest.raises(kind, match=reason):
@@ -119,7 +155,10 @@ def test_what_only_reads_is_answered(lake: Lake, question: str) -> None:
 )
 def test_what_runs_forever_is_stopped(lake: Lake, question: str) -> None:
     limits, began = QueryLimits(seconds=0.5), time.monotonic()
-    with pytest.raises(Refused, match=r"longer than 0.5 s"), ask(lake, question, limits=limits) as answer:
+    with (
+        pytest.raises(Refused, match=r"longer than 0.5 s"),
+        ask(lake, question, limits=limits) as answer,
+    ):
         list(answer.rows())
     assert time.monotonic() - began < 10
 
@@ -133,7 +172,10 @@ def test_what_runs_forever_is_stopped(lake: Lake, question: str) -> None:
     ],
 )
 def test_what_needs_more_memory_than_it_may_is_stopped(lake: Lake, question: str) -> None:
-    with pytest.raises(Refused, match="more than 100MB of memory"), ask(lake, question, limits=QueryLimits(memory="100MB")) as answer:
+    with (
+        pytest.raises(Refused, match="more than 100MB of memory"),
+        ask(lake, question, limits=QueryLimits(memory="100MB")) as answer,
+    ):
         list(answer.rows())
 
 
@@ -158,7 +200,9 @@ def test_a_mistake_is_pointed_at(lake: Lake, question: str, pointer: str) -> Non
 
 
 def test_an_unknown_table_lists_the_known_ones(lake: Lake) -> None:
-    with pytest.raises(SettingsError, match=r"(?s)Tables: run_events seeds .*Views: runs exits funnel yield"):
+    with pytest.raises(
+        SettingsError, match=r"(?s)Tables: run_events seeds .*Views: runs exits funnel yield"
+    ):
         fetch(lake, "select * from nowhere")
 
 

@@ -23,7 +23,14 @@ PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 def test_of_many_writers_of_one_name_exactly_one_wins(place: str) -> None:
     store = pick_store(place)
     with ThreadPoolExecutor(16) as pool:
-        won = list(pool.map(lambda number: store.put_if_absent("t/run=r/x.parquet", str(number).encode() * 10_000), range(64)))
+        won = list(
+            pool.map(
+                lambda number: store.put_if_absent(
+                    "t/run=r/x.parquet", str(number).encode() * 10_000
+                ),
+                range(64),
+            )
+        )
     assert sum(won) == 1
     assert store.read("t/run=r/x.parquet") == str(won.index(True)).encode() * 10_000
     assert [entry.name for entry in store.entries("t/run=r")] == ["t/run=r/x.parquet"]
@@ -59,7 +66,9 @@ def test_a_service_that_ignores_the_condition_is_refused(monkeypatch: pytest.Mon
             open_store(bucket)
 
 
-def test_a_disk_without_hard_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_hard_links_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(source: Path, target: Path) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -68,7 +77,9 @@ def test_a_disk_without_hard_links_is_refused(tmp_path: Path, monkeypatch: pytes
         open_store(tmp_path / "lake")
 
 
-def test_an_answer_that_was_lost_is_not_a_lost_race(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_was_lost_is_not_a_lost_race(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The client puts again after a lost answer, and meets its own object."""
     store = S3Store(f"{bucket}/lost")
     real = store.filesystem.pipe_file
@@ -82,7 +93,9 @@ def test_an_answer_that_was_lost_is_not_a_lost_race(bucket: str, monkeypatch: py
     assert not store.put_if_absent("x", b"other")
 
 
-def test_a_put_that_met_another_is_tried_again(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_put_that_met_another_is_tried_again(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = S3Store(f"{bucket}/conflict")
     real, answers = store.filesystem.pipe_file, [409, 409, 200]
 
@@ -98,7 +111,9 @@ def test_a_put_that_met_another_is_tried_again(bucket: str, monkeypatch: pytest.
     assert answers == []
 
 
-def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing_half_written(small_disk: Path) -> None:
+def test_a_full_disk_is_an_error_that_says_so_and_leaves_nothing_half_written(
+    small_disk: Path,
+) -> None:
     store = LocalStore(str(small_disk))
     assert store.put_if_absent("t/run=r/small", b"x")
     with pytest.raises(LakeError, match="The disk is full: free space there, then run again"):
@@ -125,7 +140,9 @@ def test_a_disk_mounted_read_only_is_an_error_that_says_so(small_disk: Path) -> 
         (errno.EIO, "Mend the folder"),
     ],
 )
-def test_an_error_of_the_disk_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, mend: str) -> None:
+def test_an_error_of_the_disk_names_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, mend: str
+) -> None:
     def fail(handle: int) -> None:
         raise OSError(number, os.strerror(number))
 

@@ -30,9 +30,15 @@ def test_a_run_is_surveyed_where_it_lies(place: str) -> None:
     assert broken_in(lake) == {}
     (scenario,) = line.all(Scenario)
     worse = scenario.model_copy(update={"oracle_reward": 2.0})
-    assert lake.publish([worse], [], Stamp("r1", "scenarios-build", FINGERPRINTS["scenarios-build"], 0, 2, "0", TIME))
+    assert lake.publish(
+        [worse],
+        [],
+        Stamp("r1", "scenarios-build", FINGERPRINTS["scenarios-build"], 0, 2, "0", TIME),
+    )
     rows = [row for found in broken_in(lake).values() for row in found]
-    assert ("scenarios", scenario.id, "oracle_reward_bounded") in {(row.table_name, row.row, row.promise) for row in rows}
+    assert ("scenarios", scenario.id, "oracle_reward_bounded") in {
+        (row.table_name, row.row, row.promise) for row in rows
+    }
     lake.put(Quarantine, rows, "quality-x", Stamp("r1", "quality", "", 0, 1, "0", TIME))
     assert fetch(lake, "select count(*) from scenarios") == [(0,)]
     assert all(row.table_name != "scenarios" for found in broken_in(lake).values() for row in found)

@@ -25,7 +25,10 @@ PLACES = pytest.mark.parametrize("place", ["file", "s3"], indirect=True)
 def _start(*crowd: Sequence[str]) -> Iterator[list[subprocess.Popen[str]]]:
     """Processes that begin together, once all of them are up."""
     command, pipe = [sys.executable, "-m", "tests.lake.crowd"], subprocess.PIPE
-    processes = [subprocess.Popen([*command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True) for arguments in crowd]
+    processes = [
+        subprocess.Popen([*command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        for arguments in crowd
+    ]
     try:
         for process in processes:
             assert process.stdout is not None
@@ -57,7 +60,9 @@ def _finish(process: subprocess.Popen[str]) -> tuple[list[str], str]:
 
 
 @pytest.mark.soak(area="lake")
-def test_killed_writers_lose_nothing_they_published_and_litter_no_view(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_killed_writers_lose_nothing_they_published_and_litter_no_view(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     lake, published, dice = Lake(tmp_path / "lake"), 0, random.Random(request.node.name)
     for _ in range(count(8, 200)):
         with _start(["writer", lake.url, "0"]) as (writer,):
@@ -66,19 +71,32 @@ def test_killed_writers_lose_nothing_they_published_and_litter_no_view(tmp_path:
             assert errors == ""
         published += len(said)
         counted = len(lake.outcomes(RUN, MARK)) // BATCH
-        assert counted - published in (0, 1)  # a batch may be there whose writer had no time to say so
+        assert counted - published in (
+            0,
+            1,
+        )  # a batch may be there whose writer had no time to say so
         published = counted
         assert len(lake.read(Seed, RUN)) == len(lake.read(Attrition, RUN)) == published * BATCH
     assert published > 0, "writers must have been at work"
-    assert len(lake.store.entries(f"_claims/run={RUN}")) > published, "kills must have struck inside a batch"
+    assert len(lake.store.entries(f"_claims/run={RUN}")) > published, (
+        "kills must have struck inside a batch"
+    )
     with _start(["writer", lake.url, "0", "3"]) as (writer,):
         assert writer.communicate(timeout=60)[0].split() == ["1", "2", "3", "done"]
     assert len(lake.read(Seed, RUN)) == (published + 3) * BATCH
     lake.store.put_if_absent(f"_runs/{RUN}.json", b"{}")
-    everything = [("seeds", (published + 3) * BATCH), ("exits", (published + 3) * BATCH), ("gate_evidence", 0)]
-    assert [(name, fetch(lake, f"select count(*) from {name}")[0][0]) for name, _ in everything] == everything
+    everything = [
+        ("seeds", (published + 3) * BATCH),
+        ("exits", (published + 3) * BATCH),
+        ("gate_evidence", 0),
+    ]
+    assert [
+        (name, fetch(lake, f"select count(*) from {name}")[0][0]) for name, _ in everything
+    ] == everything
     compact(lake, RUN, now=time.time() + 9999)
-    assert [(name, fetch(lake, f"select count(*) from {name}")[0][0]) for name, _ in everything] == everything
+    assert [
+        (name, fetch(lake, f"select count(*) from {name}")[0][0]) for name, _ in everything
+    ] == everything
     assert len(lake.read(Seed, RUN)) == (published + 3) * BATCH
     assert not list((tmp_path / "lake").rglob(".part-*"))
 
@@ -92,16 +110,28 @@ def test_two_processes_race_for_one_bucket(place: str) -> None:
     won = sum(len(lines) - 1 for lines in said)
     assert all(lines[-1] == "done" for lines in said)
     lake = Lake(place)
-    assert len(lake.read(Seed, RUN)) == len(lake.outcomes(RUN, MARK)) == len(lake.read(Attrition, RUN)) == won * BATCH
+    assert (
+        len(lake.read(Seed, RUN))
+        == len(lake.outcomes(RUN, MARK))
+        == len(lake.read(Attrition, RUN))
+        == won * BATCH
+    )
 
 
 @pytest.mark.soak(area="lake")
-@pytest.mark.parametrize(("place", "grace"), [("file", "3600"), ("file", "0"), ("s3", "0")], indirect=["place"])
+@pytest.mark.parametrize(
+    ("place", "grace"), [("file", "3600"), ("file", "0"), ("s3", "0")], indirect=["place"]
+)
 def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: str) -> None:
     """Counts only grow, seeds lie between the exits counted before and after them, and batches are whole."""
-    remote = "://" in place  # the service on loopback answers some hundred requests a second, all processes together
+    remote = (
+        "://" in place
+    )  # the service on loopback answers some hundred requests a second, all processes together
     writers, readers = count(2 if remote else 3, 8), count(1 if remote else 2, 4)
-    writing, reading = [["writer", place, str(bucket)] for bucket in range(writers)], [["reader", place]] * readers
+    writing, reading = (
+        [["writer", place, str(bucket)] for bucket in range(writers)],
+        [["reader", place]] * readers,
+    )
     with _start(["compactor", place, grace], *writing, *reading) as crowd:
         time.sleep(count(8, 180) if remote else count(3, 60))
         _wait_for_merge(Lake(place))
@@ -113,4 +143,6 @@ def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: st
     assert Lake(place).store.entries(f"_compact/run={RUN}"), "compaction must have been at work"
     lake, published = Lake(place), sum(len(lines) for lines, _ in wrote)
     assert published * BATCH <= len(lake.read(Seed, RUN)) <= (published + writers) * BATCH
-    assert len(lake.read(Seed, RUN)) == len(lake.outcomes(RUN, MARK)) == len(lake.read(Attrition, RUN))
+    assert (
+        len(lake.read(Seed, RUN)) == len(lake.outcomes(RUN, MARK)) == len(lake.read(Attrition, RUN))
+    )

@@ -35,7 +35,11 @@ def read_known(folder: Path, sealing: bool = True) -> Known:
     if sealing:
         seal(journals, lake, Stamp(RUN, "", "", 0, 1, "", datetime.now(UTC).isoformat()))
     journalled = list(read_calls(journals))
-    return {(call.request, call.sample): call for call in (*lake.read(ModelCall, RUN), *journalled) if call.answers}
+    return {
+        (call.request, call.sample): call
+        for call in (*lake.read(ModelCall, RUN), *journalled)
+        if call.answers
+    }
 
 
 async def go_on(folder: Path, vendor: str, root: str, numbers: range, tokens: int | None) -> bool:
@@ -44,7 +48,15 @@ async def go_on(folder: Path, vendor: str, root: str, numbers: range, tokens: in
     spent = Amount(tokens=sum(call.tokens_in + call.tokens_out for call in known.values()))
     budget = Budget(folder / "budget", Allowance(tokens=tokens), spent) if tokens else None
     left, reached, shares = iter(numbers), False, Shares(folder / "shares")
-    async with open_door(vendor, root, folder / "journal", known=known, in_flight=IN_FLIGHT, budget=budget, shares=shares) as door:
+    async with open_door(
+        vendor,
+        root,
+        folder / "journal",
+        known=known,
+        in_flight=IN_FLIGHT,
+        budget=budget,
+        shares=shares,
+    ) as door:
         _say("ready")
 
         async def work() -> None:
@@ -72,4 +84,10 @@ def _say(line: str) -> None:
 if __name__ == "__main__":
     _folder, _vendor, _root, _first, _last = sys.argv[1:6]
     _tokens = int(sys.argv[6]) if len(sys.argv) > 6 else None
-    sys.exit(0 if asyncio.run(go_on(Path(_folder), _vendor, _root, range(int(_first), int(_last)), _tokens)) else 3)
+    sys.exit(
+        0
+        if asyncio.run(
+            go_on(Path(_folder), _vendor, _root, range(int(_first), int(_last)), _tokens)
+        )
+        else 3
+    )

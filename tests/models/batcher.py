@@ -81,7 +81,9 @@ async def live(settings: Settings, config: RunConfig) -> int:
 def _begin(order: dict[str, Any]) -> int:
     if order.get("moment"):
         arm(order["moment"])
-    return asyncio.run(live(Settings.read(order["environ"]), RunConfig.model_validate(order["config"])))
+    return asyncio.run(
+        live(Settings.read(order["environ"]), RunConfig.model_validate(order["config"]))
+    )
 
 
 def _fork(order: dict[str, Any]) -> int:

@@ -47,15 +47,23 @@ class Field:
         return Slips(LocalStore(str(self.folder / "lake")), "r1")
 
     def make(self) -> Batch:
-        return Batch(self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "lease")
+        return Batch(
+            self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "lease"
+        )
 
     @asynccontextmanager
     async def door(self) -> AsyncGenerator[Gateway]:
         """A process of the run."""
         provider, journal = self.make(), Journal(self.folder / "journal")
-        known = {(call.request, call.sample): call for call in read_calls(self.folder / "journal") if call.answers}
+        known = {
+            (call.request, call.sample): call
+            for call in read_calls(self.folder / "journal")
+            if call.answers
+        }
         try:
-            yield Gateway(provider, journal, known, 1, discipline=CallPolicy(retries=Retries((0.01,), 5.0)))
+            yield Gateway(
+                provider, journal, known, 1, discipline=CallPolicy(retries=Retries((0.01,), 5.0))
+            )
         finally:
             await provider.close()
             await journal.close()
@@ -63,7 +71,10 @@ class Field:
     async def run(self, *words: str) -> dict[str, Any]:
         """One process: ask everything, hand in; word → what came of it."""
         async with self.door() as door:
-            asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in words or WORDS]
+            asked = [
+                door.open_session("s", word).ask(PROMPT, Question(word=word), Answer)
+                for word in words or WORDS
+            ]
             ended = await asyncio.gather(*asked, return_exceptions=True)
             assert isinstance(door.provider, Batch)
             await door.provider.hand_in()
@@ -75,7 +86,13 @@ class Field:
             out = path.with_name(path.name.replace(".in.", ".out."))
             if not out.exists():
                 rows = [json.loads(line) for line in path.read_text().splitlines()]
-                out.write_text("".join(spell_answer(row, status) for row in rows if not any(f"is {word}?" in str(row) for word in spare)))
+                out.write_text(
+                    "".join(
+                        spell_answer(row, status)
+                        for row in rows
+                        if not any(f"is {word}?" in str(row) for word in spare)
+                    )
+                )
 
     def asked(self) -> Counter[str]:
         """Word → how often it was sent off."""
@@ -87,16 +104,33 @@ class Field:
             if one["path"].endswith(("/files", "/messages/batches")) and one["method"] == "POST"
         ]
         for body in bodies:
-            sent.update({word: body.count(f"How long is {word}?") for word in WORDS if f"How long is {word}?" in body})
+            sent.update(
+                {
+                    word: body.count(f"How long is {word}?")
+                    for word in WORDS
+                    if f"How long is {word}?" in body
+                }
+            )
         return sent
 
 
 def spell_answer(row: dict[str, Any], status: int = 200) -> str:
     """A line of a file of replies."""
     message = {"role": "assistant", "content": GOOD}
-    body = {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}
-    response = {"status_code": status, "request_id": "r", "body": body if status == 200 else {"error": {"message": "scripted"}}}
-    return json.dumps({"id": "x", "custom_id": row["custom_id"], "response": response, "error": None}) + "\n"
+    body = {
+        "model": "m",
+        "choices": [{"message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+    }
+    response = {
+        "status_code": status,
+        "request_id": "r",
+        "body": body if status == 200 else {"error": {"message": "scripted"}},
+    }
+    return (
+        json.dumps({"id": "x", "custom_id": row["custom_id"], "response": response, "error": None})
+        + "\n"
+    )
 
 
 def kinds_of(ended: dict[str, Any]) -> Counter[str]:

@@ -40,7 +40,9 @@ class Answer(Contract):
 
 
 GOOD = '{"length": 3, "note": ""}'
-PROMPT = Prompt("count", "How long is {{word}}? Answer with one JSON object as in {{reply_schema}}", "hash")
+PROMPT = Prompt(
+    "count", "How long is {{word}}? Answer with one JSON object as in {{reply_schema}}", "hash"
+)
 
 
 def make_provider(vendor: str, root: str, key: str = KEY, silence: float = SILENCE) -> Vendor:
@@ -48,9 +50,16 @@ def make_provider(vendor: str, root: str, key: str = KEY, silence: float = SILEN
     name, _, stream = vendor.partition("-")
     if name == "anthropic":
         endpoint = Endpoint(root, Secret(key), "ANTHROPIC_API_KEY", bool(stream))
-        return Vendor(name, "loopback-large", Messages(), ApiConnection("anthropic", endpoint, silence))
+        return Vendor(
+            name, "loopback-large", Messages(), ApiConnection("anthropic", endpoint, silence)
+        )
     endpoint = Endpoint(f"{root}/v1", Secret(key), "OPENAI_API_KEY", bool(stream))
-    return Vendor(name, "loopback-large", Chat() if name == "openai" else Responses(), ApiConnection("openai", endpoint, silence))
+    return Vendor(
+        name,
+        "loopback-large",
+        Chat() if name == "openai" else Responses(),
+        ApiConnection("openai", endpoint, silence),
+    )
 
 
 @asynccontextmanager
@@ -70,10 +79,20 @@ async def open_door(
     prices: Prices | None = None,
 ) -> AsyncGenerator[Gateway]:
     """A door over the journals of a folder, as a process that goes on with a run opens it; it pauses little, so that tests are quick."""
-    provider, answered = make_provider(vendor, root, key, silence), (call for call in read_calls(folder) if call.answers)
+    provider, answered = (
+        make_provider(vendor, root, key, silence),
+        (call for call in read_calls(folder) if call.answers),
+    )
     known = {(call.request, call.sample): call for call in answered} if known is None else known
     journal, retries = Journal(folder), Retries(tuple(pauses), deadline)
-    discipline = CallPolicy(ModelLimits(in_flight), retries, Prices() if prices is None else prices, budget, shares, Redactor([key]))
+    discipline = CallPolicy(
+        ModelLimits(in_flight),
+        retries,
+        Prices() if prices is None else prices,
+        budget,
+        shares,
+        Redactor([key]),
+    )
     provider._connection.prepare()  # pyright: ignore[reportPrivateUsage]  loading an SDK is no part of a short deadline
     try:
         yield Gateway(provider, journal, dict(known), 1, discipline=discipline)

@@ -26,7 +26,9 @@ async def test_a_batch_is_sent_once_and_its_replies_are_journalled(run: Field) -
     assert kinds_of(await run.run()) == {"Answer": 6}
     assert run.asked() == dict.fromkeys(WORDS, 1)
     calls = [call for call in read_calls(run.folder / "journal")]
-    assert Counter((call.provider, call.outcome, call.reused) for call in calls) == {(f"batch-{run.kind}", "reply", False): 6}
+    assert Counter((call.provider, call.outcome, call.reused) for call in calls) == {
+        (f"batch-{run.kind}", "reply", False): 6
+    }
     assert all(call.tokens_in and call.tokens_out for call in calls)
     assert kinds_of(await run.run()) == {"Answer": 6}
     assert run.asked() == dict.fromkeys(WORDS, 1)
@@ -46,7 +48,11 @@ async def test_only_what_failed_goes_out_again(run: Field) -> None:
     run.serve("cat")
     if run.kind == "lines":
         (path,) = run.lines.glob("*.out.jsonl")
-        row = next(json.loads(line) for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines() if "is cat?" in line)
+        row = next(
+            json.loads(line)
+            for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines()
+            if "is cat?" in line
+        )
         path.write_text(path.read_text() + spell_answer(row, 500))
     ended = await run.run()
     assert kinds_of(ended) == {"Answer": 5, "Pending": 1}
@@ -90,7 +96,11 @@ async def test_what_is_refused_is_said_and_not_sent_again(run: Field) -> None:
     if run.kind == "lines":
         run.serve("fox")
         (path,) = run.lines.glob("*.out.jsonl")
-        row = next(json.loads(line) for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines() if "is fox?" in line)
+        row = next(
+            json.loads(line)
+            for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines()
+            if "is fox?" in line
+        )
         error = {"object": "error", "message": "too foxy", "type": "BadRequestError", "code": 400}
         wrong = {
             "id": "x",
@@ -135,7 +145,11 @@ async def test_a_batch_that_fails_as_a_whole_goes_out_again_three_times_and_thre
 
 async def test_results_that_are_deleted_are_asked_for_again(vendor: Field) -> None:
     vendor.vendors.fail(
-        "status", status=404, path="/v1/files/file-batch" if vendor.kind == "openai" else "/v1/messages/batches/batch_1/results"
+        "status",
+        status=404,
+        path="/v1/files/file-batch"
+        if vendor.kind == "openai"
+        else "/v1/messages/batches/batch_1/results",
     )
     await vendor.run("ant")
     ended = await vendor.run("ant")
@@ -148,7 +162,11 @@ async def test_batches_stay_below_the_carriers_limits(run: Field) -> None:
         assert isinstance(batch, Batch)
         batch._carrier.most_items = 4
         await asyncio.gather(
-            *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True
+            *(
+                door.open_session("s", word).ask(PROMPT, Question(word=word), Answer)
+                for word in WORDS
+            ),
+            return_exceptions=True,
         )
         assert [len(one.slip.items) for one in await batch.hand_in()] == [4, 2]
 
@@ -158,7 +176,9 @@ async def test_a_batch_is_bounded_in_bytes_too(lines: Field) -> None:
         batch = door.provider
         assert isinstance(batch, Batch)
         batch._carrier.most_bytes = 1500
-        asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS]
+        asked = [
+            door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS
+        ]
         await asyncio.gather(*asked, return_exceptions=True)
         handed = await batch.hand_in()
     assert len(handed) > 1
@@ -170,7 +190,11 @@ async def test_two_processes_hand_in_one_batch_between_them(run: Field) -> None:
     async with run.door() as one, run.door() as two:
         for door in (one, two):
             await asyncio.gather(
-                *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in WORDS), return_exceptions=True
+                *(
+                    door.open_session("s", word).ask(PROMPT, Question(word=word), Answer)
+                    for word in WORDS
+                ),
+                return_exceptions=True,
             )
         first, second = one.provider, two.provider
         assert isinstance(first, Batch)
@@ -184,9 +208,19 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize(
-    "moment", ["before the slip", "after the slip", "after sending", "after the id", "before closing", "after closing"]
+    "moment",
+    [
+        "before the slip",
+        "after the slip",
+        "after sending",
+        "after the id",
+        "before closing",
+        "after closing",
+    ],
 )
-async def test_a_kill_at_any_moment_sends_nothing_twice_and_loses_nothing(run: Field, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+async def test_a_kill_at_any_moment_sends_nothing_twice_and_loses_nothing(
+    run: Field, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
     when, where = moment.split(" ", 1)
     owner, name = {
         "the slip": (Slips, "hand"),
@@ -223,7 +257,9 @@ async def test_a_kill_at_any_moment_sends_nothing_twice_and_loses_nothing(run: F
     assert run.asked() == dict.fromkeys(WORDS, 1)
 
 
-async def test_an_unsent_slip_of_another_machine_is_given_time(lines: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unsent_slip_of_another_machine_is_given_time(
+    lines: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its lock cannot be seen from here: it may be sending right now."""
     monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
     monkeypatch.setattr("envmill.models.batches.lines.Lines.submit", _die)
@@ -243,8 +279,15 @@ async def _die(*_: Any) -> str:
 
 
 @pytest.mark.parametrize(("status", "error"), [(401, KeyRefused), (400, BadRequest), (503, Outage)])
-async def test_a_batch_that_cannot_be_handed_in_says_so_and_goes_out_later(vendor: Field, status: int, error: type[ModelError]) -> None:
-    vendor.vendors.fail("status", status=status, path="/v1/files" if vendor.kind == "openai" else "/v1/messages/batches", times=1)
+async def test_a_batch_that_cannot_be_handed_in_says_so_and_goes_out_later(
+    vendor: Field, status: int, error: type[ModelError]
+) -> None:
+    vendor.vendors.fail(
+        "status",
+        status=status,
+        path="/v1/files" if vendor.kind == "openai" else "/v1/messages/batches",
+        times=1,
+    )
     with pytest.raises(error):
         await vendor.run()
     assert kinds_of(await vendor.run()) == {"Pending": 6}
@@ -256,7 +299,10 @@ async def test_another_runs_batch_of_the_same_size_is_not_taken_for_ours(
 ) -> None:
     """Anthropic keeps no notes: only names in the results tell whose batch it is."""
     vendors.say(GOOD)
-    other, ours = Field("anthropic", tmp_path / "other", vendors), Field("anthropic", tmp_path / "ours", vendors)
+    other, ours = (
+        Field("anthropic", tmp_path / "other", vendors),
+        Field("anthropic", tmp_path / "ours", vendors),
+    )
     await other.run("ant", "bee")
     await ours.run()  # six items, so that nothing of two matches by chance
     with monkeypatch.context() as patched:
@@ -271,17 +317,23 @@ async def test_another_runs_batch_of_the_same_size_is_not_taken_for_ours(
 async def test_a_conversation_is_refused(lines: Field) -> None:
     async with lines.door() as door:
         with pytest.raises(SettingsError, match="Give the role policy a direct provider"):
-            await door.open_session("s", "a").converse(PROMPT, Question(word="cat"), [], role="policy")
+            await door.open_session("s", "a").converse(
+                PROMPT, Question(word="cat"), [], role="policy"
+            )
 
 
 async def test_repairs_go_through_batches_too(lines: Field) -> None:
     await lines.run("cat")
     (path,) = lines.lines.glob("*.in.jsonl")
     row = json.loads(path.read_text())
-    path.with_name(path.name.replace(".in.", ".out.")).write_text(spell_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea"))
+    path.with_name(path.name.replace(".in.", ".out.")).write_text(
+        spell_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea")
+    )
     assert kinds_of(await lines.run("cat")) == {"Pending": 1}
     lines.serve()
     assert kinds_of(await lines.run("cat")) == {"Answer": 1}
     assert lines.asked() == {"cat": 2}
-    calls = sorted(read_calls(lines.folder / "journal"), key=lambda call: call.asked_at)  # one journal a process, in no order
+    calls = sorted(
+        read_calls(lines.folder / "journal"), key=lambda call: call.asked_at
+    )  # one journal a process, in no order
     assert [call.outcome for call in calls if not call.reused] == ["failure", "reply"]

@@ -37,23 +37,34 @@ async def bounded(run: Field, tokens: int) -> AsyncGenerator[tuple[Gateway, Budg
 async def spend(run: Field, tokens: int) -> tuple[Counter[str], int, int]:
     """One process: what came of its questions, tokens spent and tokens still to come."""
     async with bounded(run, tokens) as (door, budget):
-        asked = [door.open_session("s", word).ask(PROMPT, Question(word=word), Answer, sampling=Sampling(max_tokens=30)) for word in WORDS]
+        asked = [
+            door.open_session("s", word).ask(
+                PROMPT, Question(word=word), Answer, sampling=Sampling(max_tokens=30)
+            )
+            for word in WORDS
+        ]
         ended = await asyncio.gather(*asked, return_exceptions=True)
         assert isinstance(door.provider, Batch)
         await door.provider.hand_in()
         with budget._open() as entries:
-            away = sum(entry.held.tokens for name, entry in entries.items() if name.startswith("batch:"))
+            away = sum(
+                entry.held.tokens for name, entry in entries.items() if name.startswith("batch:")
+            )
         return Counter(type(one).__name__ for one in ended), budget.spent().tokens, away
 
 
-async def test_a_batch_under_way_is_held_to_the_budget_until_its_replies_are_read(lines: Field) -> None:
+async def test_a_batch_under_way_is_held_to_the_budget_until_its_replies_are_read(
+    lines: Field,
+) -> None:
     first, spent, away = await spend(lines, 200)
     out = first["Pending"]
     assert first == {"Pending": out, "BudgetReached": 6 - out}
     assert 1 <= out <= 4
     assert (spent, 200 // 2 < away <= 200) == (0, True)
     again, spent, still = await spend(lines, 200)
-    assert (again, spent, still) == (first, 0, away), "what is under way is neither sent again nor counted twice"
+    assert (again, spent, still) == (first, 0, away), (
+        "what is under way is neither sent again nor counted twice"
+    )
     lines.serve()
     read, spent, away = await spend(lines, 200)
     assert read["Answer"] == out
@@ -77,7 +88,12 @@ async def test_what_a_batch_did_not_bring_is_free_again(lines: Field) -> None:
 
 
 async def test_a_refused_batch_holds_nothing(vendor: Field) -> None:
-    vendor.vendors.fail("status", status=400, path="/v1/files" if vendor.kind == "openai" else "/v1/messages/batches", times=1)
+    vendor.vendors.fail(
+        "status",
+        status=400,
+        path="/v1/files" if vendor.kind == "openai" else "/v1/messages/batches",
+        times=1,
+    )
     with pytest.raises(BadRequest):
         await spend(vendor, 10_000)
     async with bounded(vendor, 10_000) as (_, budget):
@@ -86,18 +102,30 @@ async def test_a_refused_batch_holds_nothing(vendor: Field) -> None:
 
 
 @pytest.mark.parametrize("words", [WORDS, WORDS[:4]], ids=["the same", "some of them"])
-async def test_two_machines_with_the_same_questions_hand_them_in_once(run: Field, tmp_path: Path, words: tuple[str, ...]) -> None:
+async def test_two_machines_with_the_same_questions_hand_them_in_once(
+    run: Field, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     """Their leases do not see each other; the row of slips in the lake does."""
 
     class Elsewhere(Field):
         def make(self) -> Batch:
-            return Batch(self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "another machine's lease")
+            return Batch(
+                self.make_carrier(),
+                DIALECTS[self.kind](),
+                "m",
+                self.slips,
+                self.folder / "another machine's lease",
+            )
 
     other = Elsewhere(run.kind, run.folder, run.vendors)
     async with run.door() as one, other.door() as two:
         for door, asked in ((one, WORDS), (two, words)):
             await asyncio.gather(
-                *(door.open_session("s", word).ask(PROMPT, Question(word=word), Answer) for word in asked), return_exceptions=True
+                *(
+                    door.open_session("s", word).ask(PROMPT, Question(word=word), Answer)
+                    for word in asked
+                ),
+                return_exceptions=True,
             )
         first, second = one.provider, two.provider
         assert isinstance(first, Batch)

@@ -53,8 +53,15 @@ class Lives:
         """How one life ended."""
         assert self.process.stdin
         assert self.process.stdout
-        config = {"provider": f"batch-{self.carrier}", "model": "m", "environments": ITEMS, "seed": 1}
-        self.process.stdin.write(json.dumps({"environ": self.environ, "config": config} | end) + "\n")
+        config = {
+            "provider": f"batch-{self.carrier}",
+            "model": "m",
+            "environments": ITEMS,
+            "seed": 1,
+        }
+        self.process.stdin.write(
+            json.dumps({"environ": self.environ, "config": config} | end) + "\n"
+        )
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -72,11 +79,18 @@ class Lives:
 
     def check_ledger(self) -> None:
         """All items went out in one batch, were answered once, and each answer is in the ledger once, with its outcome."""
-        handed = [one for one in self.vendors.requests() if one["method"] == "POST" and one["path"].endswith("/batches")]
+        handed = [
+            one
+            for one in self.vendors.requests()
+            if one["method"] == "POST" and one["path"].endswith("/batches")
+        ]
         assert len(handed) == 1, "items were handed in twice, or never"
         assert sorted(self.vendors.counts()["asked"].values()) == [1] * ITEMS
         lake = Lake(self.folder / "lake")
-        calls = fetch(lake, "select outcome, count(*), count(distinct request) from model_calls where not reused group by all")
+        calls = fetch(
+            lake,
+            "select outcome, count(*), count(distinct request) from model_calls where not reused group by all",
+        )
         assert calls == [("reply", ITEMS, ITEMS)], "a reply was lost, or counted twice"
         assert fetch(lake, "select outcome, count(*) from exits group by all") == [("kept", ITEMS)]
 
@@ -85,7 +99,11 @@ class Lives:
 def nursery(_process: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
     """The forking process, after a whole run at each vendor."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.models.batcher"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.models.batcher"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         lives = Lives(process, tmp_path_factory.getbasetemp(), _process)
         for lives.carrier in ("openai", "anthropic"):
@@ -100,21 +118,27 @@ def nursery(_process: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @CARRIERS
 @pytest.mark.soak(area="models")
-def test_a_run_killed_at_a_moment_of_its_batch_goes_on_from_there(nursery: Lives, tmp_path: Path, carrier: str) -> None:
+def test_a_run_killed_at_a_moment_of_its_batch_goes_on_from_there(
+    nursery: Lives, tmp_path: Path, carrier: str
+) -> None:
     nursery.carrier = carrier
     for number, moment in enumerate(SOME):
         nursery.begin(tmp_path / str(number))
         ends: list[int] = []
         while 0 not in ends and len(ends) < MOST_LIVES:
             ends.append(nursery.live(moment="" if -signal.SIGKILL in ends else moment))
-        assert (ends.count(-signal.SIGKILL), ends[-1]) == (1, 0), f"{moment}: it was killed once, and then finished: {ends}"
+        assert (ends.count(-signal.SIGKILL), ends[-1]) == (1, 0), (
+            f"{moment}: it was killed once, and then finished: {ends}"
+        )
         assert set(ends) <= {-signal.SIGKILL, WAITS, 0}
         nursery.check_ledger()
 
 
 @CARRIERS
 @pytest.mark.soak(area="models")
-def test_a_run_killed_at_random_goes_on_from_there(nursery: Lives, tmp_path: Path, carrier: str) -> None:
+def test_a_run_killed_at_random_goes_on_from_there(
+    nursery: Lives, tmp_path: Path, carrier: str
+) -> None:
     """Half of its lives are killed, wherever they happen to be."""
     nursery.carrier = carrier
     ended: Counter[int] = Counter()
@@ -122,7 +146,9 @@ def test_a_run_killed_at_random_goes_on_from_there(nursery: Lives, tmp_path: Pat
         nursery.begin(tmp_path / str(number))
         ends: list[int] = []
         while 0 not in ends and len(ends) < 4 * MOST_LIVES:
-            ends.append(nursery.live(seconds=CHANCE.uniform(0.0, 0.6) if CHANCE.random() < 0.5 else None))
+            ends.append(
+                nursery.live(seconds=CHANCE.uniform(0.0, 0.6) if CHANCE.random() < 0.5 else None)
+            )
         assert ends[-1] == 0, ends
         nursery.check_ledger()
         ended.update(ends)

@@ -23,7 +23,10 @@ def test_a_long_silence_is_told_and_one_call_tries_again() -> None:
     clock = Clock()
     breaker = Breaker("openai:m", clock)
     silence(breaker, clock)
-    with pytest.raises(Outage, match=r"openai:m answered none of the last 24 requests.*connection refused\. One call tries again in 1\d s"):
+    with pytest.raises(
+        Outage,
+        match=r"openai:m answered none of the last 24 requests.*connection refused\. One call tries again in 1\d s",
+    ):
         breaker.check()
     clock.now += 15
     assert breaker.check()

@@ -19,7 +19,12 @@ from tests.soak import count
 ONE = Amount(1.0, 100)
 
 
-def open_budget(folder: Path, money: float | None = None, tokens: int | None = None, in_ledger: Amount | None = None) -> Budget:
+def open_budget(
+    folder: Path,
+    money: float | None = None,
+    tokens: int | None = None,
+    in_ledger: Amount | None = None,
+) -> Budget:
     return Budget(folder, Allowance(money, tokens), in_ledger or Amount())
 
 
@@ -28,7 +33,8 @@ async def test_the_last_call_that_fits_is_made_and_the_next_is_not(tmp_path: Pat
     for _ in range(3):
         (await budget.hold(ONE)).settle(ONE)
     with pytest.raises(
-        BudgetReached, match=r"300 tokens is reached.*3 in money and 300 tokens are spent.*--resume.*--budget-tokens"
+        BudgetReached,
+        match=r"300 tokens is reached.*3 in money and 300 tokens are spent.*--resume.*--budget-tokens",
     ) as reached:
         await budget.hold(ONE)
     assert reached.value.facts == {"spent_money": 3.0, "spent_tokens": 300}
@@ -119,7 +125,13 @@ async def test_a_larger_budget_goes_on_where_the_smaller_stopped(tmp_path: Path)
 
 
 def start(folder: Path, tokens: int, calls: int, at_once: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.models.spender", str(folder), *map(str, (tokens, calls, at_once))]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.models.spender",
+        str(folder),
+        *map(str, (tokens, calls, at_once)),
+    ]
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
 

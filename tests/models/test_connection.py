@@ -39,7 +39,10 @@ BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": 
         ({"kind": "status", "status": 403}, KeyRefused),
         ({"kind": "status", "status": 402}, KeyRefused),
         ({"kind": "status", "status": 429, "code": "insufficient_quota"}, KeyRefused),
-        ({"kind": "status", "status": 400, "message": "Your credit balance is too low"}, KeyRefused),
+        (
+            {"kind": "status", "status": 400, "message": "Your credit balance is too low"},
+            KeyRefused,
+        ),
         ({"kind": "status", "status": 400}, BadRequest),
         ({"kind": "status", "status": 404}, BadRequest),
         ({"kind": "status", "status": 422}, BadRequest),
@@ -53,9 +56,15 @@ BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": 
         ({"kind": "truncated"}, Outage),
         ({"kind": "shapeless"}, Outage),
     ],
-    ids=lambda value: "-".join(map(str, value.values())).replace(" ", "_") if isinstance(value, dict) else value.__name__,
+    ids=lambda value: (
+        "-".join(map(str, value.values())).replace(" ", "_")
+        if isinstance(value, dict)
+        else value.__name__
+    ),
 )
-async def test_a_fault_is_what_it_is_at_every_vendor(vendors: Loopback, vendor: str, fault: dict[str, Any], kind: type[ModelError]) -> None:
+async def test_a_fault_is_what_it_is_at_every_vendor(
+    vendors: Loopback, vendor: str, fault: dict[str, Any], kind: type[ModelError]
+) -> None:
     facts: dict[str, Any] = {"message": f"because of {KEY}"} | fault
     vendors.fail(**facts)
     provider = make_provider(vendor, vendors.root)
@@ -64,14 +73,20 @@ async def test_a_fault_is_what_it_is_at_every_vendor(vendors: Loopback, vendor: 
     await provider.close()
     assert type(failed.value) is kind
     assert len(vendors.requests()) == 1, "a provider never retries"
-    shown = [*traceback.format_exception(failed.value), repr(failed.value.facts), pickle.dumps(failed.value).decode("latin-1")]
+    shown = [
+        *traceback.format_exception(failed.value),
+        repr(failed.value.facts),
+        pickle.dumps(failed.value).decode("latin-1"),
+    ]
     assert not any(KEY in text for text in shown)
     assert (failed.value.__cause__, failed.value.__context__) == (None, None) or kind is BadRequest
 
 
 def test_every_error_ends_with_the_mend() -> None:
     for status in (401, 402, 429, 500, 400, 404):
-        error = explain(ErrorResponse(status, {}, b'{"error": {"message": "no"}}'), "openai:m", ENDPOINT)
+        error = explain(
+            ErrorResponse(status, {}, b'{"error": {"message": "no"}}'), "openai:m", ENDPOINT
+        )
         assert error.message.startswith(f"openai:m answered {status}: no\n")
         assert len(error.message.splitlines()) == 2
 
@@ -111,7 +126,9 @@ def test_any_error_body_is_quoted(body: bytes, told: str) -> None:
         ({"retry-after": "Thu, 99 Jan 1970 00:00:00 GMT"}, None),
     ],
 )
-def test_retry_after_is_read_in_every_spelling(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_in_every_spelling(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert read_retry_after(headers) == seconds
 
 
@@ -148,7 +165,9 @@ async def test_all_who_ask_at_a_server_share_one_client(vendors: Loopback) -> No
     for _ in range(3):
         await asyncio.gather(*(connection.post("/chat/completions", BODY, "m") for _ in range(120)))
     await connections.close()
-    assert vendors.counts()["connections"] <= 120 + 3  # the control connections; with the SDK's own limits every round adds some
+    assert (
+        vendors.counts()["connections"] <= 120 + 3
+    )  # the control connections; with the SDK's own limits every round adds some
 
 
 async def test_half_a_surrogate_pair_is_our_own_mistake() -> None:
@@ -157,9 +176,15 @@ async def test_half_a_surrogate_pair_is_our_own_mistake() -> None:
 
 
 async def test_an_error_inside_a_good_answer_is_an_error() -> None:
-    with answering(b'{"error": {"message": "slow down", "code": 429}}') as (url, _), pytest.raises(Throttled, match="slow down"):
+    with (
+        answering(b'{"error": {"message": "slow down", "code": 429}}') as (url, _),
+        pytest.raises(Throttled, match="slow down"),
+    ):
         await ApiConnection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
-    with answering(b'{"error": {"message": "broken", "code": "upstream"}}') as (url, _), pytest.raises(Outage, match="broken"):
+    with (
+        answering(b'{"error": {"message": "broken", "code": "upstream"}}') as (url, _),
+        pytest.raises(Outage, match="broken"),
+    ):
         await ApiConnection("openai", Endpoint(url)).post("/chat/completions", BODY, "m")
 
 
@@ -175,7 +200,9 @@ async def test_a_redirect_does_not_take_the_key_along(vendor: Any) -> None:
     assert received == []
 
 
-async def test_what_the_environment_names_for_the_sdks_changes_nothing(monkeypatch: pytest.MonkeyPatch, vendors: Loopback) -> None:
+async def test_what_the_environment_names_for_the_sdks_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, vendors: Loopback
+) -> None:
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
@@ -188,7 +215,9 @@ async def test_what_the_environment_names_for_the_sdks_changes_nothing(monkeypat
 
 
 @contextmanager
-def answering(body: bytes, status: int = 200, location: str = "") -> Iterator[tuple[str, list[str]]]:
+def answering(
+    body: bytes, status: int = 200, location: str = ""
+) -> Iterator[tuple[str, list[str]]]:
     """A server that says one thing, and the headers it was sent."""
     seen: list[str] = []
 

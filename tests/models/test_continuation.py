@@ -4,7 +4,9 @@ import pytest
 
 from envmill.models.continuation import join
 
-WHOLE = '{"source": "def lend(tool, member):\\n    return tool", "class_name": "Shed", "length": 12}'
+WHOLE = (
+    '{"source": "def lend(tool, member):\\n    return tool", "class_name": "Shed", "length": 12}'
+)
 
 
 @pytest.mark.parametrize("cut", range(1, len(WHOLE), 7))

@@ -40,7 +40,15 @@ class Scripted:
     def __init__(self, *replies: str) -> None:
         self.replies, self.asked = replies, list[int]()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    def __call__(
+        self,
+        prompt: str,
+        inputs: Json,
+        seed: int,
+        sample: int,
+        mistakes: float,
+        talk: Sequence[str] = (),
+    ) -> str:
         self.asked.append(sample)
         return self.replies[sample]
 
@@ -48,7 +56,9 @@ class Scripted:
 QUICK = CallPolicy(retries=Retries(pauses=(0.01, 0.01)))
 
 
-def open_door(provider: Provider, journal: Journal, known: dict[tuple[str, int], ModelCall], seed: int) -> Gateway:
+def open_door(
+    provider: Provider, journal: Journal, known: dict[tuple[str, int], ModelCall], seed: int
+) -> Gateway:
     """A door that does not keep a test waiting."""
     return Gateway(provider, journal, known, seed, discipline=QUICK)
 
@@ -64,13 +74,20 @@ def known_of(folder: Path) -> dict[tuple[str, int], ModelCall]:
     return {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
 
 
-async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again(journal: Journal, tmp_path: Path) -> None:
+async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again(
+    journal: Journal, tmp_path: Path
+) -> None:
     author = Scripted('Sure! Here it is: {"length": 3} Anything else?')
     for subject in ("a", "b"):
-        models = open_door(Offline(author, 0.0), journal, known_of(tmp_path), 1).open_session("environments-build", subject)
+        models = open_door(Offline(author, 0.0), journal, known_of(tmp_path), 1).open_session(
+            "environments-build", subject
+        )
         assert await models.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
     assert author.asked == [0]
-    assert [(call.subject, call.reused, call.outcome) for call in read_calls(tmp_path)] == [("a", False, "reply"), ("b", True, "reply")]
+    assert [(call.subject, call.reused, call.outcome) for call in read_calls(tmp_path)] == [
+        ("a", False, "reply"),
+        ("b", True, "reply"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +102,9 @@ async def test_a_reply_is_on_disk_before_it_is_returned_and_is_never_asked_again
         '{"length": 3, "note": "\\ud800"}',
     ],
 )
-async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journal, tmp_path: Path, bad: str) -> None:
+async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(
+    journal: Journal, tmp_path: Path, bad: str
+) -> None:
     author = Scripted(bad, '{"length": 3}')
     models = open_door(Offline(author, 0.0), journal, {}, 1).open_session("s", "a")
     assert await models.ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
@@ -95,7 +114,11 @@ async def test_a_bad_reply_is_repaired_and_both_are_in_the_ledger(journal: Journ
 async def test_repair_is_bounded_and_the_failure_says_what_was_wrong(journal: Journal) -> None:
     author = Scripted("{}", "{}", "{}", "{}")
     with pytest.raises(BadReply, match="length: Field required"):
-        await open_door(Offline(author, 0.0), journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await (
+            open_door(Offline(author, 0.0), journal, {}, 1)
+            .open_session("s", "a")
+            .ask(PROMPT, Question(word="cat"), Answer)
+        )
     assert author.asked == [0, 1, 2]
 
 
@@ -106,7 +129,11 @@ class _Served(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         type(self).asked += 1
         self.rfile.read(int(self.headers["Content-Length"]))
-        body = {"well": json.dumps({"reply": '{"length": 3}'}), "garbled": "<html>proxy</html>", "down": "later"}[self.mood].encode()
+        body = {
+            "well": json.dumps({"reply": '{"length": 3}'}),
+            "garbled": "<html>proxy</html>",
+            "down": "later",
+        }[self.mood].encode()
         self.send_response(503 if self.mood == "down" else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -146,27 +173,50 @@ async def test_an_outage_is_retried_then_told_apart_from_a_bad_reply(
 async def test_one_question_asked_by_two_at_once_is_asked_once(journal: Journal) -> None:
     author = Scripted('{"length": 3}')
     door = open_door(Offline(author, 0.0), journal, {}, 1)
-    await asyncio.gather(*(door.open_session("s", subject).ask(PROMPT, Question(word="cat"), Answer) for subject in "abc"))
+    await asyncio.gather(
+        *(
+            door.open_session("s", subject).ask(PROMPT, Question(word="cat"), Answer)
+            for subject in "abc"
+        )
+    )
     assert author.asked == [0]
 
 
 async def test_nobody_listening_is_an_outage(journal: Journal) -> None:
     provider = Offline(Scripted(), 0.0, "http://127.0.0.1:9/")
     with pytest.raises(Outage):
-        await open_door(provider, journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        await (
+            open_door(provider, journal, {}, 1)
+            .open_session("s", "a")
+            .ask(PROMPT, Question(word="cat"), Answer)
+        )
     await provider.close()
 
 
-async def test_a_recording_answers_what_was_asked_and_nothing_else(journal: Journal, tmp_path: Path) -> None:
+async def test_a_recording_answers_what_was_asked_and_nothing_else(
+    journal: Journal, tmp_path: Path
+) -> None:
     await (
-        open_door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1).open_session("s", "a").ask(PROMPT, Question(word="cat"), Answer)
+        open_door(Offline(Scripted('{"length": 3}'), 0.5), journal, {}, 1)
+        .open_session("s", "a")
+        .ask(PROMPT, Question(word="cat"), Answer)
     )
     replay = Replay(list(read_calls(tmp_path)))
-    assert await open_door(replay, journal, {}, 1).open_session("s", "z").ask(PROMPT, Question(word="cat"), Answer) == Answer(length=3)
+    assert await open_door(replay, journal, {}, 1).open_session("s", "z").ask(
+        PROMPT, Question(word="cat"), Answer
+    ) == Answer(length=3)
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await open_door(replay, journal, {}, 1).open_session("s", "z").ask(PROMPT, Question(word="dog"), Answer)
+        await (
+            open_door(replay, journal, {}, 1)
+            .open_session("s", "z")
+            .ask(PROMPT, Question(word="dog"), Answer)
+        )
     with pytest.raises(SettingsError, match="recording holds no reply"):
-        await open_door(replay, journal, {}, 2).open_session("s", "z").ask(PROMPT, Question(word="cat"), Answer)
+        await (
+            open_door(replay, journal, {}, 2)
+            .open_session("s", "z")
+            .ask(PROMPT, Question(word="cat"), Answer)
+        )
 
 
 def test_a_prompt_with_a_slot_nobody_fills_is_refused() -> None:

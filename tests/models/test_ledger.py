@@ -51,7 +51,10 @@ class Scripted:
 
 FULL = Completion(
     text="Let me look.",
-    tool_calls=(ToolCall("c1", "lend", {"tool": "T1"}, '{"tool": "T1"}'), ToolCall("c2", "lend", None, '{"tool": ')),
+    tool_calls=(
+        ToolCall("c1", "lend", {"tool": "T1"}, '{"tool": "T1"}'),
+        ToolCall("c2", "lend", None, '{"tool": '),
+    ),
     reasoning="They want the drill.",
     stop="tool",
     usage=Usage(input=1000, output=60, cached=400, cache_write=100, reasoning=40),
@@ -74,10 +77,26 @@ read_on = 2026-11-21
 QUICK = Retries((0.0, 0.0), deadline=0.5)
 
 
-def make_request(text: str = "Lend Ada the drill.", reply: type[Contract] | None = None, **more: Any) -> Request:
-    fields: dict[str, Any] = {"prompt": Prompt("act", text, "h"), "inputs": {}, "messages": (Message("user", text),), "reply": reply}
+def make_request(
+    text: str = "Lend Ada the drill.", reply: type[Contract] | None = None, **more: Any
+) -> Request:
+    fields: dict[str, Any] = {
+        "prompt": Prompt("act", text, "h"),
+        "inputs": {},
+        "messages": (Message("user", text),),
+        "reply": reply,
+    }
     return Request(
-        **fields | {"seed": 1, "sample": 0, "step": "scenarios-collect", "subject": "scn_1", "tools": (TOOL,), "role": "policy"} | more
+        **fields
+        | {
+            "seed": 1,
+            "sample": 0,
+            "step": "scenarios-collect",
+            "subject": "scn_1",
+            "tools": (TOOL,),
+            "role": "policy",
+        }
+        | more
     )
 
 
@@ -88,7 +107,9 @@ async def ask(folder: Path, provider: Scripted, *requests: Request, **terms: Any
     held: dict[str, Any] = {"retries": QUICK} | terms
     door = Gateway(provider, journal, known, 1, discipline=CallPolicy(**held))
     try:
-        heard = await asyncio.gather(*(door.complete(one, Spent()) for one in requests), return_exceptions=True)
+        heard = await asyncio.gather(
+            *(door.complete(one, Spent()) for one in requests), return_exceptions=True
+        )
     finally:
         await journal.close()
     return [getattr(one, "completion", one) for one in heard]
@@ -127,15 +148,30 @@ async def test_a_reused_reply_is_the_reply_to_the_last_logprob(tmp_path: Path) -
     (first,) = await ask(journal, Scripted(FULL), make_request())
     (again,) = await ask(journal, never := Scripted(Outage("never asked")), make_request())
     seal(journal, lake, Stamp("r1", "", "", 0, 1, "", "t"))
-    sealed = {(call.request, call.sample): call for call in lake.read(ModelCall, "r1") if call.answers}
+    sealed = {
+        (call.request, call.sample): call for call in lake.read(ModelCall, "r1") if call.answers
+    }
     (lent,) = await ask(tmp_path / "other", never, make_request(), borrowed=sealed, lender="r1")
     (twice,) = await ask(tmp_path / "other", never, make_request())
     assert never.asked == 0
     for reply in (again, lent, twice):
-        assert (reply.text, reply.tool_calls, reply.reasoning, reply.stop) == (first.text, first.tool_calls, first.reasoning, first.stop)
-        assert (reply.token_ids, reply.logprobs, reply.notes, reply.model) == (first.token_ids, first.logprobs, first.notes, first.model)
+        assert (reply.text, reply.tool_calls, reply.reasoning, reply.stop) == (
+            first.text,
+            first.tool_calls,
+            first.reasoning,
+            first.stop,
+        )
+        assert (reply.token_ids, reply.logprobs, reply.notes, reply.model) == (
+            first.token_ids,
+            first.logprobs,
+            first.notes,
+            first.model,
+        )
         assert (reply.cost, reply.usage) == (0.0, Usage())
-    assert {(row.reused, row.reused_from, row.tokens_in, row.cost, row.reply != "") for row in read_calls(tmp_path / "other")} == {
+    assert {
+        (row.reused, row.reused_from, row.tokens_in, row.cost, row.reply != "")
+        for row in read_calls(tmp_path / "other")
+    } == {
         (True, "r1", 0, 0.0, True),
         (True, "", 0, 0.0, False),
     }
@@ -143,7 +179,9 @@ async def test_a_reused_reply_is_the_reply_to_the_last_logprob(tmp_path: Path) -
 
 @pytest.mark.parametrize("text", ["", PRICED.replace("cached_input = 0.1\n", "")])
 async def test_an_unknown_price_is_null_and_names_no_source(tmp_path: Path, text: str) -> None:
-    (said,) = await ask(tmp_path / "j", Scripted(FULL), make_request(), prices=prices(tmp_path, text))
+    (said,) = await ask(
+        tmp_path / "j", Scripted(FULL), make_request(), prices=prices(tmp_path, text)
+    )
     (row,) = read_calls(tmp_path / "j")
     assert (said.cost, row.cost, row.price_source) == (None, None, "")
 
@@ -166,7 +204,15 @@ async def test_what_gave_nothing_has_its_row_and_may_be_asked_again(
     (raised,) = await ask(tmp_path, provider, make_request())
     assert isinstance(raised, ModelError)
     (row,) = read_calls(tmp_path)
-    assert (row.outcome, row.retries, provider.asked, row.cost, row.tokens_in, row.reply, row.stop) == (
+    assert (
+        row.outcome,
+        row.retries,
+        provider.asked,
+        row.cost,
+        row.tokens_in,
+        row.reply,
+        row.stop,
+    ) == (
         outcome,
         retries,
         asked,
@@ -182,18 +228,31 @@ async def test_what_gave_nothing_has_its_row_and_may_be_asked_again(
 
 
 @pytest.mark.parametrize("kind", [Outage, BadRequest, KeyRefused])
-async def test_what_an_error_quotes_is_hidden_whoever_raised_it(tmp_path: Path, kind: type[ModelError]) -> None:
+async def test_what_an_error_quotes_is_hidden_whoever_raised_it(
+    tmp_path: Path, kind: type[ModelError]
+) -> None:
     key = "correct horse battery staple"
-    (raised,) = await ask(tmp_path, Scripted(kind(f"said {key}", body=key)), make_request(), redactor=Redactor([key]))
+    (raised,) = await ask(
+        tmp_path, Scripted(kind(f"said {key}", body=key)), make_request(), redactor=Redactor([key])
+    )
     (row,) = read_calls(tmp_path)
-    assert (raised.message, raised.facts, row.error) == ("said [secret]", {"body": "[secret]"}, f"{kind.__name__}: said [secret]")
+    assert (raised.message, raised.facts, row.error) == (
+        "said [secret]",
+        {"body": "[secret]"},
+        f"{kind.__name__}: said [secret]",
+    )
     assert key not in "".join(traceback.format_exception(raised))
 
 
 async def test_a_call_that_was_never_sent_has_no_row(tmp_path: Path) -> None:
     """After a refused key nobody else is sent."""
     provider = Scripted(KeyRefused("wrong key"))
-    raised = await ask(tmp_path, provider, *(make_request(f"question {number}") for number in range(20)), limits=ModelLimits(in_flight=2))
+    raised = await ask(
+        tmp_path,
+        provider,
+        *(make_request(f"question {number}") for number in range(20)),
+        limits=ModelLimits(in_flight=2),
+    )
     assert {type(one) for one in raised} == {KeyRefused}
     assert len(list(read_calls(tmp_path))) == provider.asked <= 2
 
@@ -201,7 +260,9 @@ async def test_a_call_that_was_never_sent_has_no_row(tmp_path: Path) -> None:
 async def test_a_deadline_holds_for_all_retries_together(tmp_path: Path) -> None:
     provider = Scripted(Outage("gone"), Outage("gone"), None)
     began = time.monotonic()
-    (raised,) = await ask(tmp_path, provider, make_request(), retries=Retries((0.1,) * 100, deadline=0.5))
+    (raised,) = await ask(
+        tmp_path, provider, make_request(), retries=Retries((0.1,) * 100, deadline=0.5)
+    )
     assert isinstance(raised, TimeOver)
     assert provider.asked == 3
     assert time.monotonic() - began < 5
@@ -220,7 +281,13 @@ def test_pauses_vary_and_end() -> None:
 
 async def test_a_judge_of_the_authors_family_is_marked(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    door = Gateway(Scripted(FULL), journal, {}, 1, {"judge": Scripted(FULL, model="gpt-y"), "critic": Scripted(FULL, model="claude-z")})
+    door = Gateway(
+        Scripted(FULL),
+        journal,
+        {},
+        1,
+        {"judge": Scripted(FULL, model="gpt-y"), "critic": Scripted(FULL, model="claude-z")},
+    )
     for role in ("author", "judge", "critic", "policy"):
         await door.complete(make_request(f"as {role}", role=role), Spent())
     await journal.close()
@@ -236,11 +303,39 @@ def test_a_journal_of_version_1_is_read(tmp_path: Path) -> None:
         request="q", sample=0, ordinal="j:1", step="s", subject="a", prompt="p", prompt_hash="h", provider="offline", model="m",
         outcome="failure", reused=False, retries=0, tokens_in=1, tokens_out=2, cost=None, latency=0.1, asked_at="t", reply="{}",
     )  # fmt: skip
-    known = ("id", "request", "sample", "ordinal", "step", "subject", "prompt", "prompt_hash", "provider", "model", "outcome", "reused")
-    kept = old.model_dump(include={*known, "retries", "tokens_in", "tokens_out", "cost", "latency", "asked_at", "reply"}) | {
-        "schema_version": 1
-    }
+    known = (
+        "id",
+        "request",
+        "sample",
+        "ordinal",
+        "step",
+        "subject",
+        "prompt",
+        "prompt_hash",
+        "provider",
+        "model",
+        "outcome",
+        "reused",
+    )
+    kept = old.model_dump(
+        include={
+            *known,
+            "retries",
+            "tokens_in",
+            "tokens_out",
+            "cost",
+            "latency",
+            "asked_at",
+            "reply",
+        }
+    ) | {"schema_version": 1}
     (tmp_path / "old.jsonl").write_text(f"{json.dumps(kept)}\n")
     (row,) = read_calls(tmp_path)
-    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (4, "not recorded", "author", None, True)
+    assert (row.schema_version, row.error, row.role, row.token_ids, row.answers) == (
+        4,
+        "not recorded",
+        "author",
+        None,
+        True,
+    )
     assert upgrade("model_calls", 1, kept, 4).keys() == ModelCall.model_fields.keys()

@@ -65,7 +65,10 @@ async def test_a_named_pause_holds_everybody_and_one_too_long_is_an_error_at_onc
     passage = await limiter.enter(1, 60.0)
     limiter.throttled(passage, 20.0)
     limiter.leave(passage)
-    with pytest.raises(Throttled, match=r"openai:m asked to be left alone for another 20 s, longer than a call may take \(10 s\)"):
+    with pytest.raises(
+        Throttled,
+        match=r"openai:m asked to be left alone for another 20 s, longer than a call may take \(10 s\)",
+    ):
         await limiter.enter(1, 10.0)
     held = asyncio.create_task(limiter.enter(1, 60.0))
     await asyncio.sleep(0.02)
@@ -75,7 +78,9 @@ async def test_a_named_pause_holds_everybody_and_one_too_long_is_an_error_at_onc
     limiter.leave(await limiter.enter(1, 10.0))
 
 
-async def test_a_complaint_without_a_time_pauses_longer_each_time_until_somebody_is_answered() -> None:
+async def test_a_complaint_without_a_time_pauses_longer_each_time_until_somebody_is_answered() -> (
+    None
+):
     clock = [0.0]
     limiter, pauses = Limiter("m", ModelLimits(), lambda: clock[0]), list[float]()
     for _ in range(9):
@@ -94,7 +99,11 @@ async def test_a_complaint_without_a_time_pauses_longer_each_time_until_somebody
 def test_the_window_halves_once_for_all_that_were_sent_together_and_grows_by_one_a_round() -> None:
     window = Window(64)
     window.in_flight = 64
-    assert [window.shrink(0.0, 1.0), window.shrink(0.5, 1.1), window.shrink(0.9, 1.2)] == [True, False, False]
+    assert [window.shrink(0.0, 1.0), window.shrink(0.5, 1.1), window.shrink(0.9, 1.2)] == [
+        True,
+        False,
+        False,
+    ]
     assert window.size == 32
     for _ in range(32):
         window.grow()

@@ -26,7 +26,10 @@ GOOD = 'How long is {{word}}, and is it {{colour}}? Not {"a": {"b": 1}}, {x} or 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (GOOD.replace("{{word}}", "{{wrod}}"), r"unknown slot \{\{wrod\}\}: its input has colour, word"),
+        (
+            GOOD.replace("{{word}}", "{{wrod}}"),
+            r"unknown slot \{\{wrod\}\}: its input has colour, word",
+        ),
         (GOOD.replace("{{colour}}", "red"), r"unused slot \{\{colour\}\}"),
         (GOOD.replace("{{reply_schema}}", "JSON"), "missing schema"),
         (GOOD + " {{ word }}", r"'\{\{ word \}\}' is no slot"),
@@ -38,7 +41,9 @@ GOOD = 'How long is {{word}}, and is it {{colour}}? Not {"a": {"b": 1}}, {x} or 
         (" \n", "it says nothing"),
     ],
 )
-def test_a_fault_is_named_and_keeps_the_prompt_from_loading(tmp_path: Path, text: str, told: str) -> None:
+def test_a_fault_is_named_and_keeps_the_prompt_from_loading(
+    tmp_path: Path, text: str, told: str
+) -> None:
     path = tmp_path / "count.md"
     path.write_text(text)
     with pytest.raises(SettingsError, match=told):
@@ -51,14 +56,18 @@ def test_a_sound_prompt_is_left_alone() -> None:
 
 
 def test_a_prompt_for_free_text_shows_no_schema() -> None:
-    assert lint(GOOD, Question, None) == ["{{reply_schema}} stands in a prompt whose reply is free text"]
+    assert lint(GOOD, Question, None) == [
+        "{{reply_schema}} stands in a prompt whose reply is free text"
+    ]
 
 
 def test_an_input_may_not_take_the_schemas_name() -> None:
     class Clash(Contract):
         reply_schema: str
 
-    assert lint("{{reply_schema}}", Clash, Answer) == ["its input has a field reply_schema, which is the name of the reply's schema"]
+    assert lint("{{reply_schema}}", Clash, Answer) == [
+        "its input has a field reply_schema, which is the name of the reply's schema"
+    ]
 
 
 def test_every_fault_is_told_at_once(tmp_path: Path) -> None:

@@ -57,8 +57,19 @@ class Asker:
 
 @contextlib.contextmanager
 def start(folder: Path, vendors: Loopback, numbers: range, *tokens: int) -> Iterator[Asker]:
-    program = [sys.executable, "-m", "tests.models.asker", str(folder), "openai", vendors.root, str(numbers.start), str(numbers.stop)]
-    with subprocess.Popen([*program, *map(str, tokens)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    program = [
+        sys.executable,
+        "-m",
+        "tests.models.asker",
+        str(folder),
+        "openai",
+        vendors.root,
+        str(numbers.start),
+        str(numbers.stop),
+    ]
+    with subprocess.Popen(
+        [*program, *map(str, tokens)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
         asker = Asker(process)
         try:
             asker.listen()
@@ -82,10 +93,15 @@ def list_answered(folder: Path) -> set[int]:
 
 @pytest.mark.soak(area="models")
 @pytest.mark.parametrize("run", range(RUNS))
-def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tmp_path: Path, run: int) -> None:
+def test_a_killed_asker_repeats_at_most_what_was_in_flight(
+    vendors: Loopback, tmp_path: Path, run: int
+) -> None:
     vendors.say('{"length": 3}')
     vendors.set(latency=0.02)
-    numbers, chance = range(KILLS * A_LIFE * 2), random.Random(f"{os.environ.get('ENVMILL_SEED', '')}{run}")
+    numbers, chance = (
+        range(KILLS * A_LIFE * 2),
+        random.Random(f"{os.environ.get('ENVMILL_SEED', '')}{run}"),
+    )
     kept, asked = set[int](), Counter[int]()
     for life in range(KILLS + 1):
         with start(tmp_path, vendors, numbers) as asker:
@@ -93,9 +109,13 @@ def test_a_killed_asker_repeats_at_most_what_was_in_flight(vendors: Loopback, tm
                 asker.wait_for(len(kept) + chance.randrange(1, A_LIFE))
                 time.sleep(chance.uniform(0.0, 0.02))
                 asker.process.send_signal(signal.SIGKILL)
-            assert asker.end() == (-signal.SIGKILL if life < KILLS else 0), "it was to be killed in the midst of its questions"
+            assert asker.end() == (-signal.SIGKILL if life < KILLS else 0), (
+                "it was to be killed in the midst of its questions"
+            )
         now = count_asked(vendors)
-        assert {number for number in kept if now[number] != asked[number]} == set(), "a journalled reply was asked for again"
+        assert {number for number in kept if now[number] != asked[number]} == set(), (
+            "a journalled reply was asked for again"
+        )
         kept, asked = list_answered(tmp_path), now
         assert asker.returned <= kept, "a reply was returned and is lost"
     assert kept == set(numbers) == asker.returned

@@ -13,7 +13,16 @@ from envmill.errors import BudgetReached, KeyRefused
 from envmill.lake.journal import Journal
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.gateway import Gateway
-from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question, list_calls, make_provider, open_door
+from tests.models.calling import (
+    GOOD,
+    KEY,
+    PROMPT,
+    Answer,
+    Question,
+    list_calls,
+    make_provider,
+    open_door,
+)
 from tests.models.test_model_kill import start
 from tests.models.vendors.launch import Loopback
 
@@ -24,7 +33,10 @@ CALL = 100
 
 async def ask_all(door: Gateway, numbers: range) -> list[Answer | BaseException]:
     """All at once; what each came to."""
-    asked = (door.open_session("s", f"w{number}").ask(PROMPT, Question(word=f"w{number}"), Answer) for number in numbers)
+    asked = (
+        door.open_session("s", f"w{number}").ask(PROMPT, Question(word=f"w{number}"), Answer)
+        for number in numbers
+    )
     return await asyncio.gather(*asked, return_exceptions=True)
 
 
@@ -45,8 +57,12 @@ async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_res
     answered = [one for one in ended if isinstance(one, Answer)]
     assert {type(one) for one in ended} == {Answer, BudgetReached}
     assert 0 < len(answered) <= 80
-    assert vendors.counts()["total"] == len(answered) == len(list_calls(tmp_path / "journal")), "whoever was sent was heard to the end"
-    large = Budget(tmp_path / "budget", Allowance(tokens=400 * CALL), Amount(tokens=len(answered) * CALL))
+    assert vendors.counts()["total"] == len(answered) == len(list_calls(tmp_path / "journal")), (
+        "whoever was sent was heard to the end"
+    )
+    large = Budget(
+        tmp_path / "budget", Allowance(tokens=400 * CALL), Amount(tokens=len(answered) * CALL)
+    )
     assert large.spent().tokens == len(answered) * CALL
     async with open_door(vendor, vendors.root, tmp_path / "journal", budget=large) as door:
         assert await ask_all(door, range(200)) == [Answer(length=3)] * 200
@@ -58,7 +74,10 @@ async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_res
 def test_two_processes_on_one_budget_do_not_double_it(vendors: Loopback, tmp_path: Path) -> None:
     answer_all(vendors)
     allowed = 60 * CALL
-    with start(tmp_path, vendors, range(200), allowed) as first, start(tmp_path, vendors, range(200, 400), allowed) as second:
+    with (
+        start(tmp_path, vendors, range(200), allowed) as first,
+        start(tmp_path, vendors, range(200, 400), allowed) as second,
+    ):
         assert (first.end(), second.end()) == (3, 3)
     answered = len(first.returned) + len(second.returned)
     assert vendors.counts()["total"] == answered
@@ -80,7 +99,11 @@ async def test_a_key_revoked_in_the_midst_stops_the_calls_and_a_new_one_goes_on(
     assert {type(one) for one in ended[20:]} == {KeyRefused}
     assert vendors.counts()["total"] <= 20 + 8, "after the first refusal nobody else is sent"
     assert "API_KEY" in str(ended[20])
-    told = caplog.text + "".join("".join(traceback.format_exception(one)) for one in ended[20:] if isinstance(one, BaseException))
+    told = caplog.text + "".join(
+        "".join(traceback.format_exception(one))
+        for one in ended[20:]
+        if isinstance(one, BaseException)
+    )
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode()
     assert KEY not in told + written + repr(ended)
     async with open_door(vendor, vendors.root, tmp_path, key="sk-another-0123456789abcdef") as door:
@@ -90,7 +113,9 @@ async def test_a_key_revoked_in_the_midst_stops_the_calls_and_a_new_one_goes_on(
 
 @VENDORS
 @pytest.mark.parametrize("key", ["", "sk-wrong-0123456789abcdef"])
-async def test_a_missing_or_wrong_key_costs_one_round_of_calls(vendors: Loopback, tmp_path: Path, vendor: str, key: str) -> None:
+async def test_a_missing_or_wrong_key_costs_one_round_of_calls(
+    vendors: Loopback, tmp_path: Path, vendor: str, key: str
+) -> None:
     vendors.set(keys=[KEY], latency=0.05)
     async with open_door(vendor, vendors.root, tmp_path, key=key, in_flight=4) as door:
         ended = await ask_all(door, range(40))
@@ -100,7 +125,9 @@ async def test_a_missing_or_wrong_key_costs_one_round_of_calls(vendors: Loopback
 
 
 @VENDORS
-def test_a_loop_closed_and_reopened_sends_every_call_once(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+def test_a_loop_closed_and_reopened_sends_every_call_once(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     """Connections of a closed loop are dead: used again, a request is served, its reply lost, and it is sent twice."""
     answer_all(vendors)
     provider, journal = make_provider(vendor, vendors.root), Journal(tmp_path)
@@ -111,7 +138,9 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(vendors: Loopback, tmp
         await journal.close()
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # sockets of a loop that was closed over them can only be collected
+        warnings.simplefilter(
+            "ignore", ResourceWarning
+        )  # sockets of a loop that was closed over them can only be collected
         for round_ in range(3):
             numbers = range(round_ * 32, round_ * 32 + 32)
             assert asyncio.run(ask_all(door, numbers)) == [Answer(length=3)] * 32
@@ -123,7 +152,9 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(vendors: Loopback, tmp
 
 @VENDORS
 @pytest.mark.parametrize("crowd", [24, 80])
-async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(vendors: Loopback, tmp_path: Path, vendor: str, crowd: int) -> None:
+async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(
+    vendors: Loopback, tmp_path: Path, vendor: str, crowd: int
+) -> None:
     """Eighty calls are more than one pool of connections carries. The server takes its time, so that a busy machine gets them all off."""
     answer_all(vendors, 1.0)
     async with open_door(vendor, vendors.root, tmp_path, in_flight=crowd) as door:

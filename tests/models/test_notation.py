@@ -11,7 +11,9 @@ from envmill.models.structured import make_schema, render_schema
 from flows.cli.prompt import collect_prompts
 from schemas.base import Contract, canonical_json
 
-REPLIES = {prompt.gives.__name__: prompt.gives for _, prompt in collect_prompts().values() if prompt.gives}
+REPLIES = {
+    prompt.gives.__name__: prompt.gives for _, prompt in collect_prompts().values() if prompt.gives
+}
 
 
 class Part(Contract):
@@ -52,9 +54,18 @@ def test_a_schema_is_rendered(schema: dict[str, Any], text: str) -> None:
 
 
 def test_what_a_tuple_can_do_without_is_marked() -> None:
-    pair: dict[str, Any] = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object"}]}
-    assert [render_type(pair), render_type(pair | {"minItems": 1})] == ["[string, object]", "[string, object?]"]
-    assert render_type({"type": "array", "items": {"type": "string"}, "minItems": 1}) == "string[] (minItems 1)"
+    pair: dict[str, Any] = {
+        "type": "array",
+        "prefixItems": [{"type": "string"}, {"type": "object"}],
+    }
+    assert [render_type(pair), render_type(pair | {"minItems": 1})] == [
+        "[string, object]",
+        "[string, object?]",
+    ]
+    assert (
+        render_type({"type": "array", "items": {"type": "string"}, "minItems": 1})
+        == "string[] (minItems 1)"
+    )
 
 
 def test_a_reply_is_rendered_with_its_parts() -> None:
@@ -81,13 +92,19 @@ def test_every_fact_of_a_reply_s_schema_stands_in_the_notation(reply: type[Contr
             optional = name not in part.get("required", []) and "const" not in field
             assert f"{name}{'?' if optional else ''}: " in text
             assert field.get("description", "") in text or "const" in field
-            assert [value for value in list_values(field) if canonical_json(value) not in text] == []
+            assert [
+                value for value in list_values(field) if canonical_json(value) not in text
+            ] == []
     assert len(text) < len(render_schema(reply))
 
 
 def list_values(field: dict[str, Any]) -> Iterator[Any]:
     """Everything in a field that limits its values."""
     yield from field.get("enum", ())
-    yield from (field[word] for word in ("const", "minimum", "maximum", "minItems", "minLength", "pattern") if word in field)
+    yield from (
+        field[word]
+        for word in ("const", "minimum", "maximum", "minItems", "minLength", "pattern")
+        if word in field
+    )
     for part in (*field.get("anyOf", ()), field.get("items", {})):
         yield from list_values(part) if part else ()

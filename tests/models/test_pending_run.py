@@ -55,26 +55,39 @@ def serve(folder: Path) -> Counter[str]:
             continue
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         answered.update(row["body"]["prompt"] for row in rows)
-        out.write_text("".join(json.dumps(_answer(row["custom_id"], row["body"])) + "\n" for row in rows))
+        out.write_text(
+            "".join(json.dumps(_answer(row["custom_id"], row["body"])) + "\n" for row in rows)
+        )
     return answered
 
 
 def _answer(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    reply = author.answer(asked["prompt"], asked["inputs"], 11, asked["sample"], CONFIG.mistakes, asked["talk"])
-    return {"custom_id": name, "response": {"status_code": 200, "body": {"reply": reply}}, "error": None}
+    reply = author.answer(
+        asked["prompt"], asked["inputs"], 11, asked["sample"], CONFIG.mistakes, asked["talk"]
+    )
+    return {
+        "custom_id": name,
+        "response": {"status_code": 200, "body": {"reply": reply}},
+        "error": None,
+    }
 
 
 def ids(settings: Settings, run: str) -> dict[str, list[Any]]:
     views = open_views(Lake(settings.lake))
     tables = ("environments", "tests", "drafts", "scenarios")
     found: dict[str, list[Any]] = {
-        table: views.execute(f"select id from {table} where run = ? order by id", [run]).fetchall() for table in tables
+        table: views.execute(f"select id from {table} where run = ? order by id", [run]).fetchall()
+        for table in tables
     }
-    found["exits"] = views.execute("select lap, stage, subject, outcome, reason from exits where run = ? order by all", [run]).fetchall()
+    found["exits"] = views.execute(
+        "select lap, stage, subject, outcome, reason from exits where run = ? order by all", [run]
+    ).fetchall()
     return found
 
 
-async def test_a_run_through_batches_makes_what_a_run_without_makes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_through_batches_makes_what_a_run_without_makes(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     # In a lake of its own: a run chooses other seeds than the runs before it.
     apart = replace(settings, lake=f"{settings.lake}-direct")
@@ -100,13 +113,19 @@ async def test_a_run_through_batches_makes_what_a_run_without_makes(settings: Se
     assert ids(settings, "later") == ids(apart, "direct")
     rows = (
         open_views(Lake(settings.lake))
-        .execute("select prompt, count(*) from model_calls where run = 'later' and not reused group by all")
+        .execute(
+            "select prompt, count(*) from model_calls where run = 'later' and not reused group by all"
+        )
         .fetchall()
     )
-    assert dict(rows) == answered, "each request was sent once, and each reply is in the ledger once"
+    assert dict(rows) == answered, (
+        "each request was sent once, and each reply is in the ledger once"
+    )
 
 
-async def test_what_does_not_wait_is_saved_while_the_rest_does(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_does_not_wait_is_saved_while_the_rest_does(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     with pytest.raises(Pending):
         async with open_walk("r1", LATER, settings) as walk:
@@ -114,7 +133,9 @@ async def test_what_does_not_wait_is_saved_while_the_rest_does(settings: Setting
     (path,) = (settings.home / "batches" / "r1").glob("*.in.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     out = path.with_name(path.name.replace(".in.", ".out."))
-    out.write_text("".join(json.dumps(_answer(row["custom_id"], row["body"])) + "\n" for row in rows[:1]))
+    out.write_text(
+        "".join(json.dumps(_answer(row["custom_id"], row["body"])) + "\n" for row in rows[:1])
+    )
     path.with_name(path.name.replace(".in.jsonl", ".stopped")).touch()
     with pytest.raises(Pending, match="1 item waits for 1 batch "):
         async with open_walk("r1", LATER, settings) as walk:
@@ -122,7 +143,9 @@ async def test_what_does_not_wait_is_saved_while_the_rest_does(settings: Setting
     assert [outcome for *_, outcome, _ in ids(settings, "r1")["exits"]] == ["kept"]
 
 
-async def test_whoever_waits_goes_on_though_others_found_no_room(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_whoever_waits_goes_on_though_others_found_no_room(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a batch takes less than foreseen is room for those whom the budget held back, so it ends nothing while one is under way."""
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     few = LATER.model_copy(update={"environments": 4, "budget_tokens": 4500})
@@ -138,7 +161,10 @@ async def test_whoever_waits_goes_on_though_others_found_no_room(settings: Setti
             handed.append(serve(settings.home / "batches" / "r1").total())
     else:
         pytest.fail("not finished")
-    assert all(re.search(r"items? waits? for 1 batch", one.message) and one.facts["again_in"] >= 60.0 for one in told)
+    assert all(
+        re.search(r"items? waits? for 1 batch", one.message) and one.facts["again_in"] >= 60.0
+        for one in told
+    )
     assert "budget of 4,500 tokens is reached" in told[0].message
     assert "--budget-tokens" in told[0].message, "it says what somebody may do meanwhile"
     assert len(handed) > 1
@@ -146,7 +172,9 @@ async def test_whoever_waits_goes_on_though_others_found_no_room(settings: Setti
     assert [outcome for *_, outcome, _ in ids(settings, "r1")["exits"]] == ["kept"] * 4
 
 
-async def test_a_failure_that_wants_somebody_comes_before_the_batch(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failure_that_wants_somebody_comes_before_the_batch(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     write, broken = Asking.write, list[str]()
 
@@ -160,4 +188,6 @@ async def test_a_failure_that_wants_somebody_comes_before_the_batch(settings: Se
     with pytest.raises(StepFailed, match="The sky fell"):
         async with open_walk("r1", LATER, settings) as walk:
             await walk.walk(STEPS[:1])
-    assert serve(settings.home / "batches" / "r1").total() == 1, "the other's batch went out all the same"
+    assert serve(settings.home / "batches" / "r1").total() == 1, (
+        "the other's batch went out all the same"
+    )

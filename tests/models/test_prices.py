@@ -24,21 +24,25 @@ def test_none_are_shipped() -> None:
 
 
 def test_the_format_that_is_shown_is_the_one_that_is_read(tmp_path: Path) -> None:
-    shown = [line.removeprefix("# ") for line in (ROOT / "data/prices.toml").read_text().splitlines()[3:]]
+    shown = [
+        line.removeprefix("# ") for line in (ROOT / "data/prices.toml").read_text().splitlines()[3:]
+    ]
     (tmp_path / "p.toml").write_text("\n".join(shown))
     price = Prices.load(tmp_path / "p.toml").find("openai", "some-model")
     assert price is not None
-    assert price.charge(Usage(input=1_000_000, cached=100_000, cache_write=100_000, output=10)) == pytest.approx(
-        0.8 + 0.01 + 0.125 + 0.00004
-    )
+    assert price.charge(
+        Usage(input=1_000_000, cached=100_000, cache_write=100_000, output=10)
+    ) == pytest.approx(0.8 + 0.01 + 0.125 + 0.00004)
 
 
 def test_tokens_are_charged_by_their_parts(tmp_path: Path) -> None:
-    price = load(tmp_path, ENTRY + "cached_input = 0.5\ncache_write = 2.5\n").find("openai", "m-large")
-    assert price is not None
-    assert price.charge(Usage(input=1000, output=100, cached=600, cache_write=300, reasoning=90)) == pytest.approx(
-        (100 * 2 + 600 * 0.5 + 300 * 2.5 + 100 * 8) / 1e6
+    price = load(tmp_path, ENTRY + "cached_input = 0.5\ncache_write = 2.5\n").find(
+        "openai", "m-large"
     )
+    assert price is not None
+    assert price.charge(
+        Usage(input=1000, output=100, cached=600, cache_write=300, reasoning=90)
+    ) == pytest.approx((100 * 2 + 600 * 0.5 + 300 * 2.5 + 100 * 8) / 1e6)
     assert price.told == "the vendor's page, 2026-11-21"
 
 
@@ -51,9 +55,16 @@ def test_a_part_without_a_price_makes_the_whole_unknown(tmp_path: Path, usage: U
 
 
 def test_the_most_particular_entry_holds(tmp_path: Path) -> None:
-    named = [ENTRY.replace("m-large", model).replace("2.0", cost) for model, cost in (("*", "1"), ("m-large", "3"), ("m-*", "2"))]
+    named = [
+        ENTRY.replace("m-large", model).replace("2.0", cost)
+        for model, cost in (("*", "1"), ("m-large", "3"), ("m-*", "2"))
+    ]
     prices = load(tmp_path, *named)
-    assert [found.input for model in ("m-large", "m-small", "x") if (found := prices.find("openai", model))] == [3, 2, 1]
+    assert [
+        found.input
+        for model in ("m-large", "m-small", "x")
+        if (found := prices.find("openai", model))
+    ] == [3, 2, 1]
     assert prices.find("anthropic", "m-large") is None
 
 

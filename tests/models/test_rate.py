@@ -10,7 +10,9 @@ from envmill.models.rate import Rate
 def send_all(rate: Rate, seconds: float, amount: float = 1.0) -> list[float]:
     """Moments at which somebody who always has more to send was let go."""
     now, sent = 0.0, list[float]()
-    while now < seconds and len(sent) < 10_000:  # a rate that holds nobody back would be asked for ever
+    while (
+        now < seconds and len(sent) < 10_000
+    ):  # a rate that holds nobody back would be asked for ever
         if delay := rate.delay(amount, now):
             now += delay + 1e-6
         else:
@@ -19,8 +21,12 @@ def send_all(rate: Rate, seconds: float, amount: float = 1.0) -> list[float]:
     return sent
 
 
-@pytest.mark.parametrize(("per_minute", "amount"), [(60, 1), (600, 1), (30_000, 500), (6_000, 3_000)])
-def test_no_minute_holds_more_than_its_worth_and_two_seconds(per_minute: float, amount: float) -> None:
+@pytest.mark.parametrize(
+    ("per_minute", "amount"), [(60, 1), (600, 1), (30_000, 500), (6_000, 3_000)]
+)
+def test_no_minute_holds_more_than_its_worth_and_two_seconds(
+    per_minute: float, amount: float
+) -> None:
     sent = send_all(Rate(per_minute, 0.0), 240, amount)
     for start in sent:
         within = sum(amount for moment in sent if start <= moment < start + 60)

@@ -27,10 +27,19 @@ KEY = "sk-proj-Zm9v-0123456789abcdefXYZ"
 def test_a_vendors_message_keeps_no_secret(text: str) -> None:
     hidden = Redactor().hide_all(text)
     assert "[secret]" in hidden
-    assert not any(secret in hidden for secret in (KEY, "abc.def", "dXNlc", "my-own-key", "hunter2", "api03-abc"))
+    assert not any(
+        secret in hidden
+        for secret in (KEY, "abc.def", "dXNlc", "my-own-key", "hunter2", "api03-abc")
+    )
 
 
-@pytest.mark.parametrize("text", ["The task-list of sk-iing, api keys in general, basic rules.", "https://models.example:8000/v1@latest"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The task-list of sk-iing, api keys in general, basic rules.",
+        "https://models.example:8000/v1@latest",
+    ],
+)
 def test_plain_words_stay(text: str) -> None:
     assert Redactor([KEY]).hide_all(text) == text
 
@@ -52,7 +61,9 @@ def test_an_error_comes_out_as_it_was_without_its_secrets_and_causes() -> None:
         clean = Redactor([KEY]).clean(error)
     assert isinstance(clean, Throttled)
     assert clean.facts == {"retry_after": 2.0, "body": "[secret]"}
-    assert KEY not in "".join(traceback.format_exception(clean)) + repr(clean) + str(clean.__reduce__())
+    assert KEY not in "".join(traceback.format_exception(clean)) + repr(clean) + str(
+        clean.__reduce__()
+    )
     assert isinstance(Redactor().clean(KeyRefused("x")), KeyRefused)
 
 
@@ -64,7 +75,9 @@ def test_a_secret_is_known_in_other_spellings_and_where_it_stands_among_others()
             shown = redactor.hide(f"tried {coded} and failed")
             assert "[secret]" in shown
             left = [part for part in shown.split()[1].split("[secret]") if part]
-            assert all(len(part) <= len(base64.b64encode(before.encode())) + 4 for part in left), left
+            assert all(len(part) <= len(base64.b64encode(before.encode())) + 4 for part in left), (
+                left
+            )
     for told in (
         KEY[::-1],
         KEY.encode().hex(),
@@ -81,4 +94,7 @@ def test_a_secret_is_known_in_other_spellings_and_where_it_stands_among_others()
 
 def test_every_text_of_a_value_is_looked_at_and_the_rest_stays() -> None:
     value = {"a": [KEY, 1, None, {KEY: True}], "b": "sk-iing is fun"}
-    assert Redactor([KEY]).hide_within(value) == {"a": ["[secret]", 1, None, {"[secret]": True}], "b": "sk-iing is fun"}
+    assert Redactor([KEY]).hide_within(value) == {
+        "a": ["[secret]", 1, None, {"[secret]": True}],
+        "b": "sk-iing is fun",
+    }

@@ -21,16 +21,39 @@ TAKES: Json = {
     },
     "required": ["tool_id"],
 }
-LEND = Tool(name="lend_tool", description="Lend a tool.", parameters=TAKES, effect="change", reads=["tools"], writes=["loans"])
-SKETCH = ToolSketch(name="show_tool", description="Show it.", effect="query", inputs={}, licence="MIT", source="openapi")
-BRIEF = Brief(theme="sheds", text="Lent.", number=0, outline=Outline(tools=[SKETCH], tables=[], walks=[["show_tool"]]))
+LEND = Tool(
+    name="lend_tool",
+    description="Lend a tool.",
+    parameters=TAKES,
+    effect="change",
+    reads=["tools"],
+    writes=["loans"],
+)
+SKETCH = ToolSketch(
+    name="show_tool",
+    description="Show it.",
+    effect="query",
+    inputs={},
+    licence="MIT",
+    source="openapi",
+)
+BRIEF = Brief(
+    theme="sheds",
+    text="Lent.",
+    number=0,
+    outline=Outline(tools=[SKETCH], tables=[], walks=[["show_tool"]]),
+)
 
 
 ODD = LEND.model_copy(
     update={
         "parameters": {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "card": {"type": "string"}, "also": {"type": "array", "items": TAKES}},
+            "properties": {
+                "name": {"type": "string"},
+                "card": {"type": "string"},
+                "also": {"type": "array", "items": TAKES},
+            },
             "required": ["name", "card"],
         }
     }
@@ -80,9 +103,14 @@ class Asked(Contract):
         ),
     ],
 )  # fmt: skip
-def test_a_tool_is_a_signature_with_what_it_means(tool: Tool | ToolPlan | ToolSketch, text: str) -> None:
+def test_a_tool_is_a_signature_with_what_it_means(
+    tool: Tool | ToolPlan | ToolSketch, text: str
+) -> None:
     assert render_value(tool) == text
-    assert render_value([tool, tool]).split("\n") == ["", *(f"  {line}" for line in [*text.split("\n")] * 2)]
+    assert render_value([tool, tool]).split("\n") == [
+        "",
+        *(f"  {line}" for line in [*text.split("\n")] * 2),
+    ]
 
 
 def test_a_record_loses_what_is_empty_and_data_does_not() -> None:
@@ -93,7 +121,11 @@ def test_a_record_loses_what_is_empty_and_data_does_not() -> None:
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [("brief.outline.walks", '[["show_tool"]]'), ("brief.outline.tools", "\n  - show_tool query. Show it."), ("brief.tools", "null")],
+    [
+        ("brief.outline.walks", '[["show_tool"]]'),
+        ("brief.outline.tools", "\n  - show_tool query. Show it."),
+        ("brief.tools", "null"),
+    ],
 )
 def test_a_slot_may_name_a_part(path: str, text: str) -> None:
     assert render_slot(Asked(brief=BRIEF), path) == text

@@ -7,7 +7,17 @@ import pytest
 
 from envmill.errors import BadReply
 from envmill.lake.journal import Journal, read_calls
-from envmill.models.base import Completion, Message, Request, Role, Sampling, Stop, ToolCall, ToolSpec, Usage
+from envmill.models.base import (
+    Completion,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    Stop,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
 from envmill.models.gateway import Gateway
 from envmill.models.prompt import Prompt
 from schemas.base import Contract
@@ -55,7 +65,9 @@ async def journal(tmp_path: Path) -> AsyncGenerator[Journal]:
     await opened.close()
 
 
-async def ask(journal: Journal, provider: Scripted, sampling: Sampling = DEFAULT, sample: int = 0) -> Answer:
+async def ask(
+    journal: Journal, provider: Scripted, sampling: Sampling = DEFAULT, sample: int = 0
+) -> Answer:
     models = Gateway(provider, journal, {}, 1).open_session("s", "a")
     return await models.ask(PROMPT, Question(word="cat"), Answer, sampling=sampling, sample=sample)
 
@@ -71,7 +83,9 @@ async def test_the_complaint_is_sent_back_with_the_reply(journal: Journal) -> No
 
 async def test_corrections_end_after_two(journal: Journal) -> None:
     provider = Scripted(*["{}"] * 9)
-    with pytest.raises(BadReply, match=r"no usable reply after 2 repairs\. .*length: Field required") as failed:
+    with pytest.raises(
+        BadReply, match=r"no usable reply after 2 repairs\. .*length: Field required"
+    ) as failed:
         await ask(journal, provider)
     assert len(provider.asked) == 3
     assert failed.value.facts["stop"] == "end"
@@ -90,7 +104,9 @@ async def test_parts_are_told_from_failures(tmp_path: Path) -> None:
     await ask(journal, Scripted(cut('{"length": 3, "no'), cut('te": "lo'), 'ng"}'))
     spoilt = Scripted(cut('{"length": 3, "no'), 'te": ', GOOD)
     await ask(journal, spoilt, sample=1)
-    await ask(journal, Scripted(cut('{"length": 3, "inner": '), '{"length": 9}}', cut(""), GOOD), sample=2)
+    await ask(
+        journal, Scripted(cut('{"length": 3, "inner": '), '{"length": 9}}', cut(""), GOOD), sample=2
+    )
     await journal.close()
     calls = list(read_calls(tmp_path))
     assert [call.outcome for call in calls] == [
@@ -147,7 +163,9 @@ async def test_an_empty_reply_is_never_shown_to_the_model(journal: Journal) -> N
 async def test_every_call_of_every_sample_has_a_number_of_its_own(journal: Journal) -> None:
     numbers: list[int] = []
     for sample in range(3):
-        provider = Scripted("{}", cut('{"len'), cut("", "end"), cut('gth": 3'), "{}", "{}", "{}", "{}", "{}", "{}")
+        provider = Scripted(
+            "{}", cut('{"len'), cut("", "end"), cut('gth": 3'), "{}", "{}", "{}", "{}", "{}", "{}"
+        )
         with pytest.raises(BadReply):
             await ask(journal, provider, sample=sample)
         numbers += [request.sample for request in provider.asked]
@@ -156,7 +174,12 @@ async def test_every_call_of_every_sample_has_a_number_of_its_own(journal: Journ
 
 async def test_what_it_cost_is_counted_for_every_repair(journal: Journal) -> None:
     models = Gateway(
-        Scripted(Completion("{}", usage=Usage(5, 2)), Completion('{"length": 3}', usage=Usage(7, 1))), journal, {}, 1
+        Scripted(
+            Completion("{}", usage=Usage(5, 2)), Completion('{"length": 3}', usage=Usage(7, 1))
+        ),
+        journal,
+        {},
+        1,
     ).open_session("s", "a")
     await models.ask(PROMPT, Question(word="cat"), Answer)
     assert models.spent.tokens == 15
@@ -170,7 +193,11 @@ async def test_a_turn_of_a_conversation_comes_as_it_is(journal: Journal) -> None
     said = [Message("system", "Rules."), Message("user", "Lend me a drill.")]
     turn = await models.converse(PROMPT, Question(word="x"), said, tools=[tool], role="policy")
     assert (turn.tool_calls, turn.stop) == (calls, "tool")
-    assert (provider.asked[0].tools, provider.asked[0].reply, len(provider.asked)) == ((tool,), None, 1)
+    assert (provider.asked[0].tools, provider.asked[0].reply, len(provider.asked)) == (
+        (tool,),
+        None,
+        1,
+    )
 
 
 async def test_each_role_is_asked_at_its_own_model(journal: Journal) -> None:
@@ -180,12 +207,22 @@ async def test_each_role_is_asked_at_its_own_model(journal: Journal) -> None:
     roles: list[Role] = ["author", "judge", "critic"]
     for role in roles:
         await models.ask(PROMPT, Question(word=role), Answer, role=role)
-    assert ([one.role for one in author.asked], [one.role for one in judge.asked]) == (["author", "critic"], ["judge"])
+    assert ([one.role for one in author.asked], [one.role for one in judge.asked]) == (
+        ["author", "critic"],
+        ["judge"],
+    )
 
 
 def test_the_key_is_of_what_is_sent_and_to_whom() -> None:
     def make(**changes: object) -> Request:
-        fields = {"prompt": PROMPT, "inputs": {}, "messages": (Message("user", "q"),), "reply": Answer, "seed": 1, "sample": 0}
+        fields = {
+            "prompt": PROMPT,
+            "inputs": {},
+            "messages": (Message("user", "q"),),
+            "reply": Answer,
+            "seed": 1,
+            "sample": 0,
+        }
         return Request(**(fields | {"step": "s", "subject": "a"} | changes))  # type: ignore[arg-type]
 
     key = make().key("m")
@@ -212,11 +249,15 @@ def test_the_key_is_of_what_is_sent_and_to_whom() -> None:
     [
         pytest.param([GOOD], [False], id="right at once"),
         pytest.param(['{"length": "x"}', GOOD], [False, True], id="sent back"),
-        pytest.param([cut('{"length": '), "3}"], [False, False], id="a reply that was cut off goes on"),
+        pytest.param(
+            [cut('{"length": '), "3}"], [False, False], id="a reply that was cut off goes on"
+        ),
         pytest.param([cut("", "refusal"), GOOD], [False, True], id="refused, and asked again"),
     ],
 )
-async def test_a_call_says_whether_it_repairs(journal: Journal, said: list[Completion | str], repairs: list[bool]) -> None:
+async def test_a_call_says_whether_it_repairs(
+    journal: Journal, said: list[Completion | str], repairs: list[bool]
+) -> None:
     await ask(journal, Scripted(*said))
     assert [call.repair for call in read_calls(journal.path.parent)] == repairs
 

@@ -19,7 +19,11 @@ from schemas.base import Contract
 from schemas.run import RunConfig
 from tests.models.vendors.launch import Loopback
 
-KEYS = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"}
+KEYS = {
+    "OPENAI_API_KEY": "sk-1",
+    "ANTHROPIC_API_KEY": "sk-2",
+    "ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1",
+}
 
 
 class Question(Contract):
@@ -45,7 +49,10 @@ def make_config(**fields: str) -> RunConfig:
         ("openai:Qwen/Qwen3-8B@box", Spec("openai", "Qwen/Qwen3-8B", "box")),
         ("openai:qwen3:8b@box", Spec("openai", "qwen3:8b", "box")),
         ("anthropic:claude-x@20251001", Spec("anthropic", "claude-x@20251001")),
-        ("anthropic:claude-x@20251001@my_gate2", Spec("anthropic", "claude-x@20251001", "my_gate2")),
+        (
+            "anthropic:claude-x@20251001@my_gate2",
+            Spec("anthropic", "claude-x@20251001", "my_gate2"),
+        ),
     ],
 )
 def test_a_spec_is_read_and_spelled_the_same(text: str, spec: Spec) -> None:
@@ -60,7 +67,9 @@ def test_a_spec_of_nothing_is_refused(text: str) -> None:
 
 
 def test_roles_without_a_model_are_the_authors() -> None:
-    config = make_config(provider="openai", model="gpt-x", judge="anthropic:claude-x", user="openai:gpt-x")
+    config = make_config(
+        provider="openai", model="gpt-x", judge="anthropic:claude-x", user="openai:gpt-x"
+    )
     assert {role: str(spec) for role, spec in read_specs(config).items()} == {
         "author": "openai:gpt-x",
         "judge": "anthropic:claude-x",
@@ -85,7 +94,11 @@ def test_two_servers_may_call_their_models_the_same() -> None:
         ({"provider": "openai", "model": "m"}, {}, "OPENAI_API_KEY is not set"),
         ({"provider": "responses", "model": "m"}, {}, "OPENAI_API_KEY is not set"),
         ({"provider": "anthropic", "model": "m"}, {}, "ANTHROPIC_API_KEY is not set"),
-        ({"provider": "openai", "model": "m@bax"}, KEYS, "Set ENVMILL_ENDPOINT_BAX=URL; known: box"),
+        (
+            {"provider": "openai", "model": "m@bax"},
+            KEYS,
+            "Set ENVMILL_ENDPOINT_BAX=URL; known: box",
+        ),
         ({"provider": "openai", "model": "m@openai"}, KEYS, "ENVMILL_ENDPOINT_OPENAI=URL"),
         ({"provider": "offline", "model": "m"}, {}, "offline has no model to choose"),
         ({"judge": "mistral:m"}, KEYS, "must be one of .*openai"),
@@ -94,11 +107,17 @@ def test_two_servers_may_call_their_models_the_same() -> None:
         ({"policy": "batch-openai:m"}, KEYS, "would wait for a batch: ask it as openai:m"),
         ({"user": "batch-lines:m"}, KEYS, "would wait for a batch: give it a direct provider"),
         ({"probe": "model"}, KEYS, "A model is to play the policy, and offline cannot take turns"),
-        ({"teacher": "model", "provider": "batch-lines", "model": "m"}, KEYS, "set `policy` to one that can"),
+        (
+            {"teacher": "model", "provider": "batch-lines", "model": "m"},
+            KEYS,
+            "set `policy` to one that can",
+        ),
         ({"person": "model", "form": "mixed"}, KEYS, "A model is to play the user"),
     ],
 )
-def test_what_is_missing_is_said_before_anyone_is_asked(fields: dict[str, str], environ: dict[str, str], told: str) -> None:
+def test_what_is_missing_is_said_before_anyone_is_asked(
+    fields: dict[str, str], environ: dict[str, str], told: str
+) -> None:
     with pytest.raises(SettingsError, match=told):
         check_cast(make_config(**fields), Settings.read(environ))
 
@@ -115,7 +134,9 @@ def test_what_is_missing_is_said_before_anyone_is_asked(fields: dict[str, str], 
     ],
 )
 def test_a_server_of_ones_own_needs_no_key(fields: dict[str, str]) -> None:
-    check_cast(make_config(**fields), Settings.read({"ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"}))
+    check_cast(
+        make_config(**fields), Settings.read({"ENVMILL_ENDPOINT_BOX": "http://127.0.0.1:9/v1"})
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,16 +161,29 @@ def test_a_judge_of_the_authors_family_is_warned_of(author: str, judge: str, war
     [
         ({"provider": "openai", "model": "m@box"}, []),
         ({"provider": "openai", "model": "m@box", "probe": "careless"}, ["probe"]),
-        ({"provider": "openai", "model": "m@box", "probe": "skilled@0.7", "teacher": "reference"}, ["probe", "teacher"]),
+        (
+            {
+                "provider": "openai",
+                "model": "m@box",
+                "probe": "skilled@0.7",
+                "teacher": "reference",
+            },
+            ["probe", "teacher"],
+        ),
         ({"provider": "batch-lines", "model": "m"}, ["probe", "teacher"]),
         ({}, []),
         ({"provider": "replay", "recording": "r"}, []),
     ],
 )
-def test_a_script_that_judges_the_work_of_a_model_is_warned_of(fields: dict[str, str], scripts: list[str]) -> None:
+def test_a_script_that_judges_the_work_of_a_model_is_warned_of(
+    fields: dict[str, str], scripts: list[str]
+) -> None:
     found = list(find_scripts(make_config(**fields)))
     assert len(found) == len(scripts)
-    assert all(f"The {role} policy is the script" in warning for role, warning in zip(scripts, found, strict=True))
+    assert all(
+        f"The {role} policy is the script" in warning
+        for role, warning in zip(scripts, found, strict=True)
+    )
 
 
 def test_the_offline_author_is_nobodys_kin() -> None:
@@ -157,7 +191,9 @@ def test_the_offline_author_is_nobodys_kin() -> None:
 
 
 async def test_a_run_that_cannot_be_cast_does_not_take_its_id(tmp_path: Path) -> None:
-    settings = Settings.read({"ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake")})
+    settings = Settings.read(
+        {"ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake")}
+    )
     with pytest.raises(SettingsError, match="OPENAI_API_KEY"):
         async with open_walk("r1", make_config(provider="openai", model="gpt-x"), settings):
             pass
@@ -165,7 +201,9 @@ async def test_a_run_that_cannot_be_cast_does_not_take_its_id(tmp_path: Path) ->
 
 
 async def test_without_the_embedded_author_a_run_needs_a_model(tmp_path: Path) -> None:
-    settings = Settings.read({"ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake")})
+    settings = Settings.read(
+        {"ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake")}
+    )
     with pytest.raises(SettingsError, match="no embedded author is registered"):
         async with open_run.open_walk("r1", make_config(), settings):
             pass
@@ -180,11 +218,15 @@ async def test_a_run_asks_each_role_at_its_model(tmp_path: Path, vendors: Loopba
         "ENVMILL_ENDPOINT_BOX": vendors.root,
     }
     vendors.script({"turn": {"text": '{"length": 3}'}})
-    config = make_config(provider="openai", model="gpt-x", judge="anthropic:claude-x@box", critic="responses:gpt-y")
+    config = make_config(
+        provider="openai", model="gpt-x", judge="anthropic:claude-x@box", critic="responses:gpt-y"
+    )
     async with open_walk("r1", config, Settings.read(environ)) as walk:
         models = walk.context.door.open_session("scenarios-verify", "scn_1")
         for role in ("author", "judge", "critic", "user"):
-            assert await models.ask(PROMPT, Question(word=role), Answer, role=role) == Answer(length=3)
+            assert await models.ask(PROMPT, Question(word=role), Answer, role=role) == Answer(
+                length=3
+            )
         calls = list(read_calls(walk.context.settings.home / "journal" / "r1"))
     assert [(call.role, call.provider, call.model, call.family, call.kin) for call in calls] == [
         ("author", "openai", "gpt-x", "openai", False),
@@ -205,15 +247,30 @@ async def test_a_run_asks_each_role_at_its_model(tmp_path: Path, vendors: Loopba
     [
         ({}, ("careless", "reference"), None),
         ({"provider": "openai", "model": "m@box"}, ("model", "model"), None),
-        ({"provider": "openai", "model": "m@box", "probe": "skilled@0.7"}, ("skilled@0.7", "model"), None),
+        (
+            {"provider": "openai", "model": "m@box", "probe": "skilled@0.7"},
+            ("skilled@0.7", "model"),
+            None,
+        ),
         ({"provider": "batch-openai", "model": "m@box"}, ("model", "model"), "openai:m@box"),
-        ({"provider": "batch-openai", "model": "m@box", "probe": "careless", "teacher": "reference"}, ("careless", "reference"), None),
+        (
+            {
+                "provider": "batch-openai",
+                "model": "m@box",
+                "probe": "careless",
+                "teacher": "reference",
+            },
+            ("careless", "reference"),
+            None,
+        ),
         ({"provider": "batch-lines", "model": "m"}, ("careless", "reference"), None),
         ({"provider": "replay", "recording": "r"}, ("careless", "reference"), None),
         ({"policy": "anthropic:m@box"}, ("model", "model"), "anthropic:m@box"),
     ],
 )
-def test_a_model_acts_where_one_can(fields: dict[str, str], players: tuple[str, str], asked: str | None) -> None:
+def test_a_model_acts_where_one_can(
+    fields: dict[str, str], players: tuple[str, str], asked: str | None
+) -> None:
     config = make_config(**fields)
     assert (config.probe, config.teacher) == players
     assert RunConfig.model_validate(config.model_dump(mode="json")) == config
@@ -238,7 +295,9 @@ def test_a_request_names_its_role() -> None:
         ({"provider": "openai", "model": "m@box", "person": "scripted"}, "scripted", None),
     ],
 )
-def test_a_model_plays_the_user_where_one_can(fields: dict[str, str], person: str, asked: str | None) -> None:
+def test_a_model_plays_the_user_where_one_can(
+    fields: dict[str, str], person: str, asked: str | None
+) -> None:
     config = make_config(**fields)
     assert config.person == person
     assert RunConfig.model_validate(config.model_dump(mode="json")).person == person

@@ -34,7 +34,9 @@ from tests.specimens import STATE, make_environment
 KEY = "sk-proj-Xy7-secretsecretsecret-0042"
 
 BLUEPRINT = (
-    '{"name": "Shed", "summary": "My key is ' + KEY + '", "collections": {"tools": ["name"]}, "rules": ["none"], '
+    '{"name": "Shed", "summary": "My key is '
+    + KEY
+    + '", "collections": {"tools": ["name"]}, "rules": ["none"], '
     '"tools": [{"name": "t", "description": "d", "effect": "query"}], "policy": ""}'
 )
 
@@ -81,7 +83,9 @@ def everything_written(settings: Settings) -> str:
     """Every file as it lies there, and every row of every table, since Parquet packs its text."""
     lake = Lake(settings.lake)
     places = (settings.home, Path(settings.lake), settings.bundles)
-    files = b"".join(path.read_bytes() for place in places for path in place.rglob("*") if path.is_file())
+    files = b"".join(
+        path.read_bytes() for place in places for path in place.rglob("*") if path.is_file()
+    )
     with open_lake(lake) as connection:
         rows = [connection.execute(f"select * from {table}").fetchall() for table in TABLES]
     return files.decode(errors="replace") + repr(rows)
@@ -91,20 +95,38 @@ async def walk(settings: Settings, provider: str) -> str:
     """A run as far as it comes; what it raised, as a log would show it."""
     try:
         async with open_walk(
-            "r1", RunConfig.model_validate({"provider": provider, "model": "m", "environments": 3, "seed": 1}), settings
+            "r1",
+            RunConfig.model_validate(
+                {"provider": provider, "model": "m", "environments": 3, "seed": 1}
+            ),
+            settings,
         ) as one:
             await one.walk(STEPS[:1])
     except EnvMillError as error:
-        return "".join(traceback.format_exception(error)) + repr(error.facts) + repr(error.__reduce__())
+        return (
+            "".join(traceback.format_exception(error))
+            + repr(error.facts)
+            + repr(error.__reduce__())
+        )
     return ""
 
 
 @pytest.mark.parametrize(
     ("provider", "ending"),
-    [("openai", "echoed-in-the-reply"), ("responses", "echoed-in-an-error"), ("anthropic", "echoed-in-an-error"), ("anthropic", "refused")],
+    [
+        ("openai", "echoed-in-the-reply"),
+        ("responses", "echoed-in-an-error"),
+        ("anthropic", "echoed-in-an-error"),
+        ("anthropic", "refused"),
+    ],
 )
 async def test_a_run_writes_its_key_nowhere(
-    vendors: Loopback, tmp_path: Path, provider: str, ending: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    vendors: Loopback,
+    tmp_path: Path,
+    provider: str,
+    ending: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     monkeypatch.setattr("envmill.models.retries.PAUSES", (0.01,))
@@ -126,11 +148,16 @@ async def test_a_run_writes_its_key_nowhere(
         assert "My key is [secret]" in written
 
 
-async def test_no_process_of_the_jail_knows_a_key(vendors: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_process_of_the_jail_knows_a_key(
+    vendors: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = set(descendants())
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     async with open_walk("r1", RunConfig(), settings_of(tmp_path, vendors)) as opened:
-        await opened.context.sandbox.play(Program.of(make_environment()), [Reset(state=STATE, clock="2026-01-01T00:00:00Z", seed=1)])
+        await opened.context.sandbox.play(
+            Program.of(make_environment()),
+            [Reset(state=STATE, clock="2026-01-01T00:00:00Z", seed=1)],
+        )
         environs = list(read_environs(set(descendants()) - before))
     assert environs, "the jail has processes"
     assert not any(KEY.encode() in environ for environ in environs)
@@ -145,20 +172,40 @@ def list_shown() -> list[str]:
     """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it holds."""
     gc.collect()  # what an earlier test left behind is not this one's
     alive = [(str(type(one).__module__), one) for one in gc.get_objects() if type(one) is not type]
-    ours = [repr(one) + repr(getattr(one, "__dict__", "")) for place, one in alive if place.startswith("envmill")]
+    ours = [
+        repr(one) + repr(getattr(one, "__dict__", ""))
+        for place, one in alive
+        if place.startswith("envmill")
+    ]
     return ours + [repr(one) for place, one in alive if place.startswith(("httpx2", "httpcore2"))]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(vendors: Loopback, tmp_path: Path, provider: str) -> None:
+async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(
+    vendors: Loopback, tmp_path: Path, provider: str
+) -> None:
     """A traceback with its locals, a debugger and a pickle see what objects show."""
     vendors.say(BLUEPRINT)
-    config = RunConfig.model_validate({"provider": provider, "model": "m", "critic": "batch-openai:m", "environments": 2, "seed": 1})
+    config = RunConfig.model_validate(
+        {
+            "provider": provider,
+            "model": "m",
+            "critic": "batch-openai:m",
+            "environments": 2,
+            "seed": 1,
+        }
+    )
     async with open_walk("r1", config, settings_of(tmp_path, vendors)) as opened:
         await opened.walk(STEPS[:1])
         shown = list_shown()
         door = opened.context.door
-        for holder in (opened.context.settings, door.discipline, door.discipline.redactor, door.provider, door):
+        for holder in (
+            opened.context.settings,
+            door.discipline,
+            door.discipline.redactor,
+            door.provider,
+            door,
+        ):
             with pytest.raises(TypeError, match=r"not written down|cannot pickle"):
                 pickle.dumps(holder)
     assert any("Redactor" in one for one in shown)
@@ -179,7 +226,9 @@ class Echo:
     name, model = "openai", "m"
 
     async def complete(self, request: Request) -> Completion:
-        call = ToolCall(id=KEY, name=f"look_{KEY}", arguments={"key": KEY}, raw=json.dumps({"key": KEY}))
+        call = ToolCall(
+            id=KEY, name=f"look_{KEY}", arguments={"key": KEY}, raw=json.dumps({"key": KEY})
+        )
         coded = base64.b64encode(KEY.encode()).decode()
         return Completion(
             text=f"I was sent {KEY[::-1]}",
@@ -196,9 +245,13 @@ class Echo:
 async def test_no_field_of_a_reply_brings_a_key_into_the_ledger(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     gateway = Gateway(Echo(), journal, {}, 0, discipline=CallPolicy(redactor=Redactor([KEY])))
-    completion = await gateway.open_session("s", "x").converse(HELLO, Hello(), [Message("user", "hello")])
+    completion = await gateway.open_session("s", "x").converse(
+        HELLO, Hello(), [Message("user", "hello")]
+    )
     await journal.close()
-    written = repr(completion) + "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    written = repr(completion) + "".join(
+        path.read_text() for path in tmp_path.rglob("*") if path.is_file()
+    )
     assert "[secret]" in written
     for told in (KEY, KEY[::-1], base64.b64encode(KEY.encode()).decode().rstrip("=")):
         assert told not in written

@@ -28,7 +28,9 @@ from tests.models.vendors.launch import Loopback
         (SharedLoad(100, 64), 0, 0),
     ],
 )
-def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(crowd: SharedLoad, in_flight: int, bound: int) -> None:
+def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(
+    crowd: SharedLoad, in_flight: int, bound: int
+) -> None:
     assert crowd.bound(in_flight, 64) == bound
 
 
@@ -50,8 +52,14 @@ def test_who_is_idle_or_gone_counts_no_longer_and_who_returns_waits(tmp_path: Pa
     second.close()
 
 
-@pytest.mark.parametrize("limits", [ModelLimits(64, requests=600), ModelLimits(64, tokens=600)], ids=["requests", "tokens"])
-async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limits: ModelLimits) -> None:
+@pytest.mark.parametrize(
+    "limits",
+    [ModelLimits(64, requests=600), ModelLimits(64, tokens=600)],
+    ids=["requests", "tokens"],
+)
+async def test_two_of_them_are_let_through_as_often_as_one(
+    tmp_path: Path, limits: ModelLimits
+) -> None:
     now = [0.0]
 
     async def count(limiters: list[Limiter], seconds: float) -> int:
@@ -66,7 +74,9 @@ async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limit
         return sent
 
     shares = [Shares(tmp_path, lambda: now[0]) for _ in range(2)]
-    one, two = (Limiter("m", limits, lambda: now[0], lambda share=share: share.of("m")) for share in shares)
+    one, two = (
+        Limiter("m", limits, lambda: now[0], lambda share=share: share.of("m")) for share in shares
+    )
     alone = await count([one], 30)
     between = await count([one, two], 30)
     assert 300 <= alone <= 330
@@ -78,7 +88,9 @@ async def test_two_of_them_are_let_through_as_often_as_one(tmp_path: Path, limit
 
 async def test_who_waits_for_anothers_call_goes_when_it_has_ended(tmp_path: Path) -> None:
     shares = [Shares(tmp_path) for _ in range(2)]
-    one, two = (Limiter("m", ModelLimits(1), share=lambda share=share: share.of("m")) for share in shares)
+    one, two = (
+        Limiter("m", ModelLimits(1), share=lambda share=share: share.of("m")) for share in shares
+    )
     passage = await one.enter(1, 10.0)
     second = asyncio.create_task(two.enter(1, 10.0))
     await asyncio.sleep(0.5)
@@ -115,11 +127,16 @@ def test_what_nobody_outside_bears_is_not_shared() -> None:
     assert not any(is_limited(name) for name in ("offline", "replay", "batch-openai"))
 
 
-def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(vendors: Loopback, tmp_path: Path) -> None:
+def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(
+    vendors: Loopback, tmp_path: Path
+) -> None:
     """Witnessed by the vendor: never more in flight than one process may have, and all of it again for the one that is left."""
     vendors.say('{"length": 3}')
     vendors.set(latency=0.03)
-    with start(tmp_path, vendors, range(2000)) as first, start(tmp_path, vendors, range(2000, 4000)) as second:
+    with (
+        start(tmp_path, vendors, range(2000)) as first,
+        start(tmp_path, vendors, range(2000, 4000)) as second,
+    ):
         first.wait_for(64)
         second.wait_for(64)
         while first.process.poll() is None and vendors.counts()["peak"] <= IN_FLIGHT / 2:

@@ -22,11 +22,24 @@ from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.prices import Prices
 from envmill.models.terms import count_spent
 from tasks.policy import is_worth_repeating
-from tests.models.calling import GOOD, PROMPT, Answer, Question, list_calls, make_provider, open_door
+from tests.models.calling import (
+    GOOD,
+    PROMPT,
+    Answer,
+    Question,
+    list_calls,
+    make_provider,
+    open_door,
+)
 from tests.models.vendors.launch import Loopback
 
-BOTH_WAYS = pytest.mark.parametrize("vendor", [name + way for name in ("openai", "responses", "anthropic") for way in ("", "-stream")])
-STREAMS = pytest.mark.parametrize("vendor", [f"{name}-stream" for name in ("openai", "responses", "anthropic")])
+BOTH_WAYS = pytest.mark.parametrize(
+    "vendor",
+    [name + way for name in ("openai", "responses", "anthropic") for way in ("", "-stream")],
+)
+STREAMS = pytest.mark.parametrize(
+    "vendor", [f"{name}-stream" for name in ("openai", "responses", "anthropic")]
+)
 PRICES = """[[price]]
 provider = "{}"
 model = "loopback-large"
@@ -39,7 +52,9 @@ read_on = 2026-11-21
 
 async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
     async with open_door(vendor, root, folder, **manner) as door:
-        return await door.open_session("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
+        return await door.open_session("environments-build", "bp_1").ask(
+            PROMPT, Question(word="cat"), Answer
+        )
 
 
 @BOTH_WAYS
@@ -52,10 +67,17 @@ async def test_a_server_that_works_for_most_of_the_setting_is_asked_once(
     vendors.fail("delay", seconds=2.4)
     assert await ask(vendors.root, vendor, tmp_path, deadline=6.0, silence=0.2) == Answer(length=3)
     (call,) = list_calls(tmp_path)
-    assert (call.outcome, call.retries, call.possibly_paid, vendors.counts()["total"]) == ("reply", 0, 0, 1)
+    assert (call.outcome, call.retries, call.possibly_paid, vendors.counts()["total"]) == (
+        "reply",
+        0,
+        0,
+        1,
+    )
 
 
-async def test_files_and_lists_of_a_server_are_not_waited_for_so_long(vendors: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_and_lists_of_a_server_are_not_waited_for_so_long(
+    vendors: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sdk, "_READ", 0.2)
     vendors.fail("hang", path="/v1/models")
     provider = make_provider("openai", vendors.root)
@@ -65,7 +87,9 @@ async def test_files_and_lists_of_a_server_are_not_waited_for_so_long(vendors: L
 
 
 @STREAMS
-async def test_a_stream_that_goes_on_slowly_is_heard_to_its_end(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_a_stream_that_goes_on_slowly_is_heard_to_its_end(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     """Seconds in all, and never silent for long."""
     vendors.say(GOOD)
     vendors.fail("trickle", seconds=0.02)
@@ -83,17 +107,30 @@ async def test_a_stream_that_falls_silent_is_asked_again_and_both_stand_in_the_l
     (tmp_path / "prices.toml").write_text(PRICES.format(vendor.partition("-")[0]))
     prices = Prices.load(tmp_path / "prices.toml")
     budget = Budget(tmp_path / "budget", Allowance(tokens=1_000_000), Amount())
-    assert await ask(vendors.root, vendor, tmp_path / "j", silence=0.3, prices=prices, budget=budget) == Answer(length=3)
+    assert await ask(
+        vendors.root, vendor, tmp_path / "j", silence=0.3, prices=prices, budget=budget
+    ) == Answer(length=3)
     (call,) = list_calls(tmp_path / "j")
-    assert (call.outcome, call.retries, call.possibly_paid, vendors.counts()["total"]) == ("reply", 1, 1, 2)
+    assert (call.outcome, call.retries, call.possibly_paid, vendors.counts()["total"]) == (
+        "reply",
+        1,
+        1,
+        2,
+    )
     assert call.tokens_in > 0
     assert call.possibly_paid_tokens > call.characters / 4
     assert call.possibly_paid_cost == pytest.approx(call.possibly_paid_tokens)
-    assert budget.spent().tokens == call.tokens_in + call.tokens_out + call.possibly_paid_tokens == count_spent([call]).tokens
+    assert (
+        budget.spent().tokens
+        == call.tokens_in + call.tokens_out + call.possibly_paid_tokens
+        == count_spent([call]).tokens
+    )
     budget.close()
 
 
-async def test_a_price_that_is_unknown_is_unknown_for_what_may_have_been_paid_too(vendors: Loopback, tmp_path: Path) -> None:
+async def test_a_price_that_is_unknown_is_unknown_for_what_may_have_been_paid_too(
+    vendors: Loopback, tmp_path: Path
+) -> None:
     vendors.say(GOOD)
     vendors.fail("cut", times=1)
     await ask(vendors.root, "openai", tmp_path)
@@ -102,7 +139,9 @@ async def test_a_price_that_is_unknown_is_unknown_for_what_may_have_been_paid_to
 
 
 @BOTH_WAYS
-async def test_a_server_that_never_answers_is_asked_once_and_may_have_been_paid(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_a_server_that_never_answers_is_asked_once_and_may_have_been_paid(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     vendors.fail("hang")
     with pytest.raises(TimeOver, match="ENVMILL_CALL_SECONDS"):
         await ask(vendors.root, vendor, tmp_path, deadline=0.6)
@@ -112,7 +151,10 @@ async def test_a_server_that_never_answers_is_asked_once_and_may_have_been_paid(
     lake = Lake(tmp_path / "lake")
     note(lake, "r1", "started", {})
     seal(tmp_path, lake, Stamp("r1", "", "", 0, 1, "", "t"))
-    counted = fetch(lake, "select unanswered, possibly_paid, possibly_paid_tokens, possibly_paid_cost from spending")
+    counted = fetch(
+        lake,
+        "select unanswered, possibly_paid, possibly_paid_tokens, possibly_paid_cost from spending",
+    )
     assert counted == [(1, 1, call.possibly_paid_tokens, None)]
 
 
@@ -130,7 +172,12 @@ async def test_a_server_that_is_not_there_was_not_paid(tmp_path: Path) -> None:
     with pytest.raises(Outage, match="cannot be reached"):
         await ask("http://127.0.0.1:9", "openai", tmp_path)
     (call,) = list_calls(tmp_path)
-    assert (call.retries, call.possibly_paid, call.possibly_paid_tokens, call.possibly_paid_cost) == (3, 0, 0, 0.0)
+    assert (
+        call.retries,
+        call.possibly_paid,
+        call.possibly_paid_tokens,
+        call.possibly_paid_cost,
+    ) == (3, 0, 0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +236,9 @@ def streaming(head: bytes, seconds: float, rest: bytes) -> Iterator[str]:
         ({}, True),
     ],
 )
-async def test_a_task_is_not_repeated_for_calls_whose_time_was_over(reasons: dict[str, str], again: bool) -> None:
+async def test_a_task_is_not_repeated_for_calls_whose_time_was_over(
+    reasons: dict[str, str], again: bool
+) -> None:
     class Ended:
         async def aresult(self) -> None:
             raise StepFailed("x", reasons=reasons)

@@ -26,13 +26,32 @@ ASKED = Request(PROMPT, {}, (Message("user", "Say something."),), None, 1, 0, "s
 
 def make_provider(vendor: str, root: str, stream: bool | None) -> Vendor:
     sdk, url = ("anthropic", root) if vendor == "anthropic" else ("openai", f"{root}/v1")
-    return Vendor(vendor, "m", VENDORS[vendor](), ApiConnection(sdk, Endpoint(url, Secret(KEY), "KEY", stream)))  # type: ignore[arg-type]
+    return Vendor(
+        vendor,
+        "m",
+        VENDORS[vendor](),
+        ApiConnection(sdk, Endpoint(url, Secret(KEY), "KEY", stream)),
+    )  # type: ignore[arg-type]
 
 
 TURNS: dict[str, dict[str, Any]] = {
-    "text": {"text": "Grüße, Welt. " * 20, "input": 10, "cached": 4, "cache_write": 2, "output": 60},
-    "reasoning": {"text": "Yes.", "reasoning": "I think so, since it is. " * 4, "thought": 3, "output": 9},
-    "tools": {"text": "I lend.", "tools": [["lend", '{"tool": "T1"}'], ["lend", '{"tool": '], ["lend", ""]]},
+    "text": {
+        "text": "Grüße, Welt. " * 20,
+        "input": 10,
+        "cached": 4,
+        "cache_write": 2,
+        "output": 60,
+    },
+    "reasoning": {
+        "text": "Yes.",
+        "reasoning": "I think so, since it is. " * 4,
+        "thought": 3,
+        "output": 9,
+    },
+    "tools": {
+        "text": "I lend.",
+        "tools": [["lend", '{"tool": "T1"}'], ["lend", '{"tool": '], ["lend", ""]],
+    },
     "thought-tools": {"text": "", "reasoning": "A drill, then.", "tools": [["lend", "{}"]]},
     "no-text": {"text": "", "tools": [["lend", "{}"]]},
     "length": {"text": "so far", "stop": "length"},
@@ -43,7 +62,9 @@ TURNS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("turn", TURNS.values(), ids=TURNS)
 @pytest.mark.parametrize("vendor", VENDORS)
-async def test_an_answer_in_pieces_is_the_whole_answer(vendors: Loopback, vendor: str, turn: dict[str, Any]) -> None:
+async def test_an_answer_in_pieces_is_the_whole_answer(
+    vendors: Loopback, vendor: str, turn: dict[str, Any]
+) -> None:
     vendors.say(**turn)
     found = []
     for stream in (False, True):
@@ -60,17 +81,47 @@ async def test_an_answer_in_pieces_is_the_whole_answer(vendors: Loopback, vendor
 async def test_token_ids_and_logprobs_come_in_pieces_too() -> None:
     chunk: dict[str, Any] = {
         "model": "m",
-        "choices": [{"delta": {"content": "a"}, "token_ids": [1, 2], "logprobs": {"content": [{"logprob": -1}]}}],
+        "choices": [
+            {
+                "delta": {"content": "a"},
+                "token_ids": [1, 2],
+                "logprobs": {"content": [{"logprob": -1}]},
+            }
+        ],
     }
-    more: dict[str, Any] = {"choices": [{"delta": {"content": "b"}, "token_ids": [3], "logprobs": {"content": [{"logprob": -2}]}}]}
+    more: dict[str, Any] = {
+        "choices": [
+            {
+                "delta": {"content": "b"},
+                "token_ids": [3],
+                "logprobs": {"content": [{"logprob": -2}]},
+            }
+        ]
+    }
     end: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
-    found = Chat().read(Chat().gather([chunk, more, end, {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}}]))
-    assert (found.text, found.token_ids, found.logprobs, found.usage.total) == ("ab", (1, 2, 3), (-1.0, -2.0), 6)
+    found = Chat().read(
+        Chat().gather(
+            [
+                chunk,
+                more,
+                end,
+                {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}},
+            ]
+        )
+    )
+    assert (found.text, found.token_ids, found.logprobs, found.usage.total) == (
+        "ab",
+        (1, 2, 3),
+        (-1.0, -2.0),
+        6,
+    )
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
 @pytest.mark.parametrize("kind", ["cut", "close", "event", "html", "empty"])
-async def test_a_stream_that_breaks_off_is_an_outage(vendors: Loopback, vendor: str, kind: str) -> None:
+async def test_a_stream_that_breaks_off_is_an_outage(
+    vendors: Loopback, vendor: str, kind: str
+) -> None:
     vendors.say("A long answer. " * 40)
     vendors.fail(kind, status={"html": 200, "event": 500}.get(kind, 0))
     provider = make_provider(vendor, vendors.root, stream=True)
@@ -86,7 +137,12 @@ def test_a_stream_cut_at_any_event_is_never_an_answer(dialect: Dialect) -> None:
     from tests.models.vendors.script import Turn
 
     write = {Chat: chat, Responses: responses, Messages: messages}[type(dialect)].stream
-    content = b"".join(write(Conversation("m", "q", "q"), Turn("An answer of some length.", tools=(("lend", '{"a": 1}'),), stop="tool")))
+    content = b"".join(
+        write(
+            Conversation("m", "q", "q"),
+            Turn("An answer of some length.", tools=(("lend", '{"a": 1}'),), stop="tool"),
+        )
+    )
     events = read_events(content)
     whole = dialect.read(dialect.gather(events))
     for end in range(len(events)):
@@ -94,7 +150,9 @@ def test_a_stream_cut_at_any_event_is_never_an_answer(dialect: Dialect) -> None:
             found = dialect.read(dialect.gather(events[:end]))
         except Outage:
             continue
-        assert replace(found, usage=whole.usage, notes=()) == whole  # only the usage, which comes last, may be missing
+        assert (
+            replace(found, usage=whole.usage, notes=()) == whole
+        )  # only the usage, which comes last, may be missing
     for end in range(0, len(content), 7):
         try:
             found = dialect.read(dialect.gather(read_events(content[:end])))
@@ -116,12 +174,17 @@ def test_a_stream_cut_at_any_event_is_never_an_answer(dialect: Dialect) -> None:
         ({"type": "error", "error": {"type": "invalid_request_error", "message": "x"}}, BadRequest),
     ],
 )
-def test_an_error_inside_a_stream_is_what_it_would_have_been(event: dict[str, Any], kind: type[ModelError]) -> None:
+def test_an_error_inside_a_stream_is_what_it_would_have_been(
+    event: dict[str, Any], kind: type[ModelError]
+) -> None:
     from envmill.models.failures import ErrorResponse, explain
 
     found = find_error([{"choices": []}, event])
     assert found is not None
-    assert type(explain(ErrorResponse(found[0], {}, json.dumps(found[1]).encode()), "m", Endpoint(""))) is kind
+    assert (
+        type(explain(ErrorResponse(found[0], {}, json.dumps(found[1]).encode()), "m", Endpoint("")))
+        is kind
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +200,12 @@ def test_event_streams_are_read_in_every_spelling(content: bytes) -> None:
 
 
 async def test_a_server_that_knows_no_stream_options_is_asked_without(vendors: Loopback) -> None:
-    vendors.fail("status", times=1, status=400, message="Unrecognized request argument supplied: stream_options")
+    vendors.fail(
+        "status",
+        times=1,
+        status=400,
+        message="Unrecognized request argument supplied: stream_options",
+    )
     vendors.say("Well.")
     provider = make_provider("openai", vendors.root, stream=True)
     assert (await provider.complete(replace(ASKED, sampling=Sampling()))).text == "Well."
@@ -150,7 +218,10 @@ async def test_a_server_that_knows_no_stream_options_is_asked_without(vendors: L
     "fault",
     [
         {"message": "Streaming is not supported for this model."},
-        {"message": "Your organization must be verified to stream this model.", "code": "unsupported_value"},
+        {
+            "message": "Your organization must be verified to stream this model.",
+            "code": "unsupported_value",
+        },
         {"message": "'stream' must be false"},
     ],
     ids=["streaming", "verified", "quoted"],
@@ -169,8 +240,12 @@ async def test_a_server_that_refuses_to_stream_is_asked_for_whole_answers_from_t
 async def test_a_server_that_answers_whole_all_the_same_is_heard() -> None:
     from tests.models.test_connection import answering
 
-    with answering(b'{"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}') as (url, _):
-        provider = Vendor("openai", "m", Chat(), ApiConnection("openai", Endpoint(url, stream=True)))
+    with answering(
+        b'{"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}'
+    ) as (url, _):
+        provider = Vendor(
+            "openai", "m", Chat(), ApiConnection("openai", Endpoint(url, stream=True))
+        )
         assert (await provider.complete(ASKED)).text == "whole"
         await provider.close()
 
@@ -198,7 +273,9 @@ def test_a_setting_asks_for_pieces() -> None:
         (Sampling(max_tokens=9000, logprobs=True), False),
     ],
 )
-async def test_an_answer_comes_in_pieces_by_itself(vendors: Loopback, vendor: str, knobs: Sampling, pieces: bool) -> None:
+async def test_an_answer_comes_in_pieces_by_itself(
+    vendors: Loopback, vendor: str, knobs: Sampling, pieces: bool
+) -> None:
     vendors.say("A long answer. " * 40)
     provider = make_provider(vendor, vendors.root, stream=None)
     found = await provider.complete(replace(ASKED, sampling=knobs))

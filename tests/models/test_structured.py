@@ -50,7 +50,9 @@ class Loose(Contract, extra="allow"):
 
 def walk(schema: Json) -> list[Json]:
     found = [schema] if isinstance(schema, dict) else []
-    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    parts = (
+        schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    )
     return found + [one for part in parts for one in walk(part)]
 
 
@@ -60,12 +62,17 @@ def test_every_object_is_closed_and_all_of_it_required(record: type[Contract]) -
     assert schema is not None
     objects = [one for one in walk(schema) if one.get("type") == "object"]
     assert objects
-    assert all(one["additionalProperties"] is False and one["required"] == list(one["properties"]) for one in objects)
+    assert all(
+        one["additionalProperties"] is False and one["required"] == list(one["properties"])
+        for one in objects
+    )
     spelled = json.dumps(schema)
     assert not any(word in spelled for word in ("$ref", "$defs", '"default"', '"title"'))
 
 
-@pytest.mark.parametrize("record", [Loop, AnyValue, Open, Empty, Loose, Tree, BlueprintReply, ScenarioReply, TestsReply])
+@pytest.mark.parametrize(
+    "record", [Loop, AnyValue, Open, Empty, Loose, Tree, BlueprintReply, ScenarioReply, TestsReply]
+)
 def test_what_the_dialect_cannot_say_is_given_up(record: type[Contract]) -> None:
     assert narrow(record) is None
 
@@ -83,8 +90,13 @@ TypedTool Understanding UserReply Verdict WalkReply Wish WrittenCheck WrittenReq
 
 
 def test_models_read_the_same_names_whatever_classes_are_called() -> None:
-    schemas = [make_schema(prompt.gives) for _, prompt in collect_prompts().values() if prompt.gives]
-    assert sorted({name for schema in schemas for name in (schema["title"], *schema.get("$defs", {}))}) == _TITLES.split()
+    schemas = [
+        make_schema(prompt.gives) for _, prompt in collect_prompts().values() if prompt.gives
+    ]
+    assert (
+        sorted({name for schema in schemas for name in (schema["title"], *schema.get("$defs", {}))})
+        == _TITLES.split()
+    )
 
 
 class Renamed(Contract):

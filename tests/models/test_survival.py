@@ -12,7 +12,10 @@ from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question, list_calls
 from tests.models.vendors.launch import Loopback
 
 VENDORS = pytest.mark.parametrize("vendor", ["openai", "responses", "anthropic"])
-BOTH_WAYS = pytest.mark.parametrize("vendor", [name + way for name in ("openai", "responses", "anthropic") for way in ("", "-stream")])
+BOTH_WAYS = pytest.mark.parametrize(
+    "vendor",
+    [name + way for name in ("openai", "responses", "anthropic") for way in ("", "-stream")],
+)
 """Whole, and in pieces."""
 
 OUTAGES: dict[str, dict[str, Any]] = {
@@ -37,12 +40,16 @@ UNPAID = {"429", "429-retry-after", "500", "503", "529", "proxy-403"}
 
 async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
     async with open_door(vendor, root, folder, **manner) as door:
-        return await door.open_session("environments-build", "bp_1").ask(PROMPT, Question(word="cat"), Answer)
+        return await door.open_session("environments-build", "bp_1").ask(
+            PROMPT, Question(word="cat"), Answer
+        )
 
 
 @BOTH_WAYS
 @FAULTS
-async def test_a_passing_fault_is_outlived(vendors: Loopback, tmp_path: Path, vendor: str, fault: str) -> None:
+async def test_a_passing_fault_is_outlived(
+    vendors: Loopback, tmp_path: Path, vendor: str, fault: str
+) -> None:
     vendors.say(GOOD)
     vendors.fail(**OUTAGES[fault], times=1)
     assert await ask(vendors.root, vendor, tmp_path, pauses=(0.01,) * 12) == Answer(length=3)
@@ -53,11 +60,15 @@ async def test_a_passing_fault_is_outlived(vendors: Loopback, tmp_path: Path, ve
 
 @VENDORS
 @FAULTS
-async def test_a_lasting_fault_is_an_outage_and_no_verdict(vendors: Loopback, tmp_path: Path, vendor: str, fault: str) -> None:
+async def test_a_lasting_fault_is_an_outage_and_no_verdict(
+    vendors: Loopback, tmp_path: Path, vendor: str, fault: str
+) -> None:
     vendors.say(GOOD)
     vendors.fail(**OUTAGES[fault])
     with pytest.raises(Outage) as caught:
-        await ask(vendors.root, vendor, tmp_path, pauses=(0.01,), deadline=6.0 if "429" in fault else 30.0)
+        await ask(
+            vendors.root, vendor, tmp_path, pauses=(0.01,), deadline=6.0 if "429" in fault else 30.0
+        )
     assert isinstance(caught.value, Throttled) == fault.startswith("429")
     (call,) = list_calls(tmp_path)
     assert (call.outcome, call.reply, call.tokens_out, call.answers) == ("outage", "", 0, False)
@@ -68,7 +79,9 @@ async def test_a_lasting_fault_is_an_outage_and_no_verdict(vendors: Loopback, tm
 
 
 @BOTH_WAYS
-async def test_a_trickle_that_arrives_in_time_is_an_answer(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_a_trickle_that_arrives_in_time_is_an_answer(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     vendors.say(GOOD)
     vendors.fail("trickle", seconds=0.001)
     assert await ask(vendors.root, vendor, tmp_path) == Answer(length=3)
@@ -77,7 +90,9 @@ async def test_a_trickle_that_arrives_in_time_is_an_answer(vendors: Loopback, tm
 
 @VENDORS
 @pytest.mark.parametrize("status", [429, 500, 529])
-async def test_an_error_in_the_midst_of_a_stream_is_an_outage(vendors: Loopback, tmp_path: Path, vendor: str, status: int) -> None:
+async def test_an_error_in_the_midst_of_a_stream_is_an_outage(
+    vendors: Loopback, tmp_path: Path, vendor: str, status: int
+) -> None:
     vendors.say(GOOD)
     vendors.fail("event", times=1, status=status)
     assert await ask(vendors.root, f"{vendor}-stream", tmp_path) == Answer(length=3)
@@ -86,7 +101,15 @@ async def test_an_error_in_the_midst_of_a_stream_is_an_outage(vendors: Loopback,
 
 @VENDORS
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, BadRequest), (404, BadRequest), (413, BadRequest), (422, BadRequest), (401, KeyRefused), (403, KeyRefused)]
+    ("status", "kind"),
+    [
+        (400, BadRequest),
+        (404, BadRequest),
+        (413, BadRequest),
+        (422, BadRequest),
+        (401, KeyRefused),
+        (403, KeyRefused),
+    ],
 )
 async def test_what_asking_again_cannot_mend_is_asked_once(
     vendors: Loopback, tmp_path: Path, vendor: str, status: int, kind: type[ModelError]
@@ -113,14 +136,18 @@ async def test_what_asking_again_cannot_mend_is_asked_once(
         '{"length": NaN}',
     ],
 )
-async def test_an_unusable_reply_is_asked_to_be_mended(vendors: Loopback, tmp_path: Path, vendor: str, text: str) -> None:
+async def test_an_unusable_reply_is_asked_to_be_mended(
+    vendors: Loopback, tmp_path: Path, vendor: str, text: str
+) -> None:
     vendors.script({"times": 1, "turn": {"text": text}}, {"turn": {"text": GOOD}})
     assert await ask(vendors.root, vendor, tmp_path) == Answer(length=3)
     assert [call.outcome for call in list_calls(tmp_path)] == ["failure", "reply"]
 
 
 @VENDORS
-async def test_mending_is_bounded_and_every_try_is_in_the_ledger(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_mending_is_bounded_and_every_try_is_in_the_ledger(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     vendors.say('{"length": "long"}')
     with pytest.raises(BadReply, match="length"):
         await ask(vendors.root, vendor, tmp_path)
@@ -131,7 +158,9 @@ async def test_mending_is_bounded_and_every_try_is_in_the_ledger(vendors: Loopba
 
 @VENDORS
 @pytest.mark.parametrize("stop", ["refusal", "filter"])
-async def test_a_refusal_is_a_typed_failure_that_says_so(vendors: Loopback, tmp_path: Path, vendor: str, stop: str) -> None:
+async def test_a_refusal_is_a_typed_failure_that_says_so(
+    vendors: Loopback, tmp_path: Path, vendor: str, stop: str
+) -> None:
     vendors.say("I cannot help with that.", stop=stop)
     with pytest.raises(BadReply, match=r"(?i)refus|filter|held back"):
         await ask(vendors.root, vendor, tmp_path)
@@ -140,15 +169,27 @@ async def test_a_refusal_is_a_typed_failure_that_says_so(vendors: Loopback, tmp_
 
 
 @BOTH_WAYS
-async def test_a_burst_of_every_fault_loses_and_doubles_nothing(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_a_burst_of_every_fault_loses_and_doubles_nothing(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     """Half of all requests fail, each in another way; every question ends answered, once."""
     vendors.say(GOOD)
     vendors.set(latency=0.01)
-    rates = ({"rate": 0.01 if fault.get("status") == 429 else 0.06, "fault": fault} for fault in OUTAGES.values())
+    rates = (
+        {"rate": 0.01 if fault.get("status") == 429 else 0.06, "fault": fault}
+        for fault in OUTAGES.values()
+    )
     vendors.script(*rates, anew=False, seed=7)
-    async with open_door(vendor, vendors.root, tmp_path, pauses=(0.01,) * 12, deadline=60.0) as door:
+    async with open_door(
+        vendor, vendors.root, tmp_path, pauses=(0.01,) * 12, deadline=60.0
+    ) as door:
         questions = [Question(word=f"w{number}") for number in range(96)]
-        answers = await asyncio.gather(*(door.open_session("s", question.word).ask(PROMPT, question, Answer) for question in questions))
+        answers = await asyncio.gather(
+            *(
+                door.open_session("s", question.word).ask(PROMPT, question, Answer)
+                for question in questions
+            )
+        )
     assert answers == [Answer(length=3)] * 96
     calls = list_calls(tmp_path)
     assert sorted(call.subject for call in calls) == sorted(question.word for question in questions)
@@ -158,15 +199,25 @@ async def test_a_burst_of_every_fault_loses_and_doubles_nothing(vendors: Loopbac
 
 
 @BOTH_WAYS
-async def test_malformed_tool_arguments_are_the_models_turn_and_kept_as_they_came(vendors: Loopback, tmp_path: Path, vendor: str) -> None:
+async def test_malformed_tool_arguments_are_the_models_turn_and_kept_as_they_came(
+    vendors: Loopback, tmp_path: Path, vendor: str
+) -> None:
     """Through the door, into the ledger and out of it again: nobody asks twice for a turn that was given."""
-    vendors.say("I lend.", tools=[["lend", '{"tool": "T1"}'], ["lend", '{"tool": '], ["lend", "[1]"]])
-    tool = ToolSpec("lend", "Lend a tool.", {"type": "object", "properties": {"tool": {"type": "string"}}})
+    vendors.say(
+        "I lend.", tools=[["lend", '{"tool": "T1"}'], ["lend", '{"tool": '], ["lend", "[1]"]]
+    )
+    tool = ToolSpec(
+        "lend", "Lend a tool.", {"type": "object", "properties": {"tool": {"type": "string"}}}
+    )
     turns: list[Completion] = []
     for _ in range(2):
         async with open_door(vendor, vendors.root, tmp_path) as door:
             said = (Message("user", "Lend me a drill."),)
-            turns.append(await door.open_session("s", "scn_1").converse(PROMPT, Question(word="cat"), said, tools=(tool,)))
+            turns.append(
+                await door.open_session("s", "scn_1").converse(
+                    PROMPT, Question(word="cat"), said, tools=(tool,)
+                )
+            )
     assert vendors.counts()["total"] == 1
     first, again = turns
     assert first.tool_calls == again.tool_calls

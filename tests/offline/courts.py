@@ -28,19 +28,28 @@ class Court:
     verifier: Verifier
 
     async def try_calls(self, calls: list[Call]) -> Verdict:
-        final = await _end(self.sandbox, self.program, Reset(self.reply.initial_state, CLOCK, 7), calls)
+        final = await _end(
+            self.sandbox, self.program, Reset(self.reply.initial_state, CLOCK, 7), calls
+        )
         return judge(self.verifier, Ending(self.reply.initial_state, final))
 
 
 def make_program(theme: str, number: int) -> Program:
     """The program of an environment, ready to be played."""
     written = ask_program(theme, number)
-    return Program({"office.py": written.source}, f"office:{written.class_name}", read_tools(theme, number, written))
+    return Program(
+        {"office.py": written.source},
+        f"office:{written.class_name}",
+        read_tools(theme, number, written),
+    )
 
 
 async def open_court(sandbox: Sandbox, program: Program, reply: ScenarioReply) -> Court:
     """The verifier out of two runs of the oracle, with other ids and on another day."""
-    ends = [await _end(sandbox, program, Reset(reply.initial_state, clock, seed), reply.oracle) for clock, seed in ((CLOCK, 7), (LATER, 8))]
+    ends = [
+        await _end(sandbox, program, Reset(reply.initial_state, clock, seed), reply.oracle)
+        for clock, seed in ((CLOCK, 7), (LATER, 8))
+    ]
     one, other = (diff_states(reply.initial_state, end) for end in ends)
     return Court(sandbox, program, reply, derive_verifier(reply.initial_state, one, other))
 

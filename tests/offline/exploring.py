@@ -53,7 +53,13 @@ def explore_all(domains: Iterable[tuple[Domain, int]]) -> list[Exploration]:
 
 async def explore(sandbox: Sandbox, domain: Domain, seed: int) -> Exploration:
     """Everything that is wrong with a composed environment."""
-    found = Exploration(rules={(domain.theme, each.name, rule.code) for each in domain.operations.values() for rule in each.must})
+    found = Exploration(
+        rules={
+            (domain.theme, each.name, rule.code)
+            for each in domain.operations.values()
+            for rule in each.must
+        }
+    )
     program = await _load(sandbox, domain, found)
     world, trials = try_operations(domain, seed)
     for name, operation in domain.operations.items():
@@ -69,7 +75,9 @@ async def explore(sandbox: Sandbox, domain: Domain, seed: int) -> Exploration:
 
 async def _load(sandbox: Sandbox, domain: Domain, found: Exploration) -> Program:
     source = write_program(domain)
-    tools = derive_tools(source, name_class(domain), {name: each.effect for name, each in domain.operations.items()})
+    tools = derive_tools(
+        source, name_class(domain), {name: each.effect for name, each in domain.operations.items()}
+    )
     program = Program({"office.py": source}, f"office:{name_class(domain)}", tools)
     await sandbox.inspect(program)
     lint = await w1.check(EnvironmentCase(make_environment(tools=tools)), GateContext(sandbox))
@@ -90,9 +98,13 @@ def _draw_walk(start: DomainWorld, number: int) -> list[Call]:
     return calls
 
 
-async def _compare(sandbox: Sandbox, program: Program, start: DomainWorld, calls: list[Call], found: Exploration) -> None:
+async def _compare(
+    sandbox: Sandbox, program: Program, start: DomainWorld, calls: list[Call], found: Exploration
+) -> None:
     """Play calls in the jail and on the model; ids of rows made on the way are chance in both, so walks name none of them."""
-    seen = await sandbox.play(program, [Reset(start.state, CLOCK, 7), *map(Invoke, calls), Look()], hashes="none")
+    seen = await sandbox.play(
+        program, [Reset(start.state, CLOCK, 7), *map(Invoke, calls), Look()], hashes="none"
+    )
     world = DomainWorld(start.domain, start.copy().state, TODAY, "play")
     for call, observation in zip(calls, seen[1:-1], strict=True):
         operation = world.domain.operations[call.name]
@@ -104,9 +116,13 @@ async def _compare(sandbox: Sandbox, program: Program, start: DomainWorld, calls
             return
         found.met.add((world.domain.theme, call.name, code))
     if erase_new_ids(seen[-1].state or {}, start.state) != erase_new_ids(world.state, start.state):
-        found.faults.append(f"model and program end in different states after {[call.name for call in calls]}")
+        found.faults.append(
+            f"model and program end in different states after {[call.name for call in calls]}"
+        )
 
 
 def tell_outcome(seen: Observation) -> str:
     """Empty for success, the code of a rejection, or what failed."""
-    return {"ok": "", "rejection": "{0.code}", "failure": "failure: {0.message}"}[seen.outcome].format(seen)
+    return {"ok": "", "rejection": "{0.code}", "failure": "failure: {0.message}"}[
+        seen.outcome
+    ].format(seen)

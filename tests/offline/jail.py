@@ -15,7 +15,9 @@ Found = TypeVar("Found")
 class Patient(Sandbox):
     """Plays once more after an outage: it says nothing of what is tested, and on a busy machine among so many plays there is one."""
 
-    async def play(self, program: Program, steps: Sequence[Step], **manner: Any) -> list[Observation]:
+    async def play(
+        self, program: Program, steps: Sequence[Step], **manner: Any
+    ) -> list[Observation]:
         try:
             return await super().play(program, steps, **manner)
         except SandboxError:
@@ -45,7 +47,9 @@ class Jail:
 
     async def _go(self, work: Callable[[Sandbox], Awaitable[Found]]) -> Found:
         if self._sandbox is None:
-            self._sandbox = await self._open.enter_async_context(Patient.open(Settings.read({}), drivers=1))
+            self._sandbox = await self._open.enter_async_context(
+                Patient.open(Settings.read({}), drivers=1)
+            )
         return await work(self._sandbox)
 
 

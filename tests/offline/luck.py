@@ -41,9 +41,16 @@ class Table:
             operation = self.domain.operations[call.name]
             if world.allows(operation, call.arguments):
                 world.apply(operation, call.arguments)
-        new = {row_id for name, rows in world.state.items() for row_id in rows if row_id not in start[name]}
+        new = {
+            row_id
+            for name, rows in world.state.items()
+            for row_id in rows
+            if row_id not in start[name]
+        }
         return sorted(
-            canonical_json([name, {key: "new" if value in new else value for key, value in row.items()}])
+            canonical_json(
+                [name, {key: "new" if value in new else value for key, value in row.items()}]
+            )
             for name, rows in world.state.items()
             for row_id, row in rows.items()
             if row != start[name].get(row_id)

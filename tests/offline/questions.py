@@ -26,7 +26,9 @@ from tests.soak import count
 
 SEED = 11
 THEMES = dict(read_themes())
-SAMPLE = sorted(random.Random(os.environ.get("ENVMILL_SEED", "")).sample(sorted(THEMES), count(4, len(THEMES))))
+SAMPLE = sorted(
+    random.Random(os.environ.get("ENVMILL_SEED", "")).sample(sorted(THEMES), count(4, len(THEMES)))
+)
 """Themes looked at closely: other ones with every commit, all of them in a soak."""
 ENVIRONMENTS = [(theme, number) for theme in SAMPLE for number in range(count(2, 4))]
 
@@ -61,7 +63,9 @@ def pose_checks(theme: str, number: int, scenario: int = 0) -> dict[str, Any]:
     """Checks for a scenario, with the changes the domain model foretells."""
     reply = ask_scenario(theme, number, scenario)
     domain = compose(theme, number)
-    changes = diff_states(reply.initial_state, play_oracle(domain, reply.initial_state, reply.oracle, 0, "one"))
+    changes = diff_states(
+        reply.initial_state, play_oracle(domain, reply.initial_state, reply.oracle, 0, "one")
+    )
     return {
         "brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "summary": "", "rules": [], "tools": [],
         "number": scenario, "clock": CLOCK, "request": reply.request, "initial_state": reply.initial_state,
@@ -83,11 +87,29 @@ def pose_checker(theme: str, number: int) -> dict[str, Any]:
     calls = json.loads(ask("tester", theme, number))["calls"]
     wanted = "rejection" if number % 2 else "success"
     call = next(each["call"] for each in calls if each["expect"] == wanted)
-    read = next(name for name, each in compose(theme, number).operations.items() if each.effect == "query")
-    call = call if number % 2 else next(each["call"] for each in calls if each["expect"] == "success" and each["call"]["name"] == read)
+    read = next(
+        name for name, each in compose(theme, number).operations.items() if each.effect == "query"
+    )
+    call = (
+        call
+        if number % 2
+        else next(
+            each["call"]
+            for each in calls
+            if each["expect"] == "success" and each["call"]["name"] == read
+        )
+    )
     known = {key: asked[key] for key in ("brief", "name", "rules", "state")}
     tool = {"name": call["name"], "description": "", "parameters": {}, "effect": "change"}
-    return known | {"tool": tool, "call": call, "outcome": "ok", "code": "", "message": "", "parts": [], "changes": []}
+    return known | {
+        "tool": tool,
+        "call": call,
+        "outcome": "ok",
+        "code": "",
+        "message": "",
+        "parts": [],
+        "changes": [],
+    }
 
 
 def pose_ruling(theme: str, number: int) -> dict[str, Any]:
@@ -95,16 +117,44 @@ def pose_ruling(theme: str, number: int) -> dict[str, Any]:
     asked = pose_checks(theme, number)
     known = {key: asked[key] for key in ("brief", "name", "rules", "request")}
     changes = [] if number % 2 else asked["changes"]
-    return known | {"calls": [], "changes": changes, "said": [], "expected": asked["changes"], "answer": "", "facts": []}
+    return known | {
+        "calls": [],
+        "changes": changes,
+        "said": [],
+        "expected": asked["changes"],
+        "answer": "",
+        "facts": [],
+    }
 
 
 def pose_suspicion(theme: str, number: int) -> dict[str, Any]:
     """A request that names one row of two; on odd numbers with words that fit both."""
     words = "the label printer" if number % 2 else "the printer on the second floor"
-    rows = {"printers": {"101": {"name": "the label printer"}, "102": {"name": "the label printer"}}}
-    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": theme, "rules": [], "policy": "", "tools": []}
-    asked = {"question": f'Does the request leave open which row is meant by "{words}"?', "doubt": "no"}
-    return about | asked | {"request": f"Please have {words} mended.", "told": [], "path": [], "rows": rows, "witness": []}
+    rows = {
+        "printers": {"101": {"name": "the label printer"}, "102": {"name": "the label printer"}}
+    }
+    about = {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "name": theme,
+        "rules": [],
+        "policy": "",
+        "tools": [],
+    }
+    asked = {
+        "question": f'Does the request leave open which row is meant by "{words}"?',
+        "doubt": "no",
+    }
+    return (
+        about
+        | asked
+        | {
+            "request": f"Please have {words} mended.",
+            "told": [],
+            "path": [],
+            "rows": rows,
+            "witness": [],
+        }
+    )
 
 
 def pose_reader(theme: str, number: int) -> dict[str, Any]:
@@ -126,16 +176,26 @@ def pose_methods(theme: str, number: int) -> dict[str, Any]:
 
 def pose_cases(theme: str, number: int) -> dict[str, Any]:
     """Tests of a change that takes the key of a row."""
-    name = next(each.name for each in compose(theme, number).changes if any(one.row for one in each.takes))
+    name = next(
+        each.name for each in compose(theme, number).changes if any(one.row for one in each.takes)
+    )
     tool = {"name": name, "description": "", "parameters": {}, "effect": "change"}
-    return {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "rules": [], "ddl": "", "tool": tool, "rows": {}}
+    return {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "rules": [],
+        "ddl": "",
+        "tool": tool,
+        "rows": {},
+    }
 
 
 def pose_debug(theme: str, number: int) -> dict[str, Any]:
     """Two red tests of a method that does nothing: one is right, one expects the contrary."""
     asked = pose_cases(theme, number)
     right = CasesReply.model_validate_json(author.answer("cases", asked, SEED, 0, 0.0)).tests
-    wrong = right[-1].model_copy(update={"expect": "success" if right[-1].expect == "rejection" else "rejection"})
+    wrong = right[-1].model_copy(
+        update={"expect": "success" if right[-1].expect == "rejection" else "rejection"}
+    )
     red = [
         {"number": place, "test": test.model_dump(mode="json"), "seen": "It ended otherwise."}
         for place, test in enumerate((right[0], wrong))
@@ -152,30 +212,60 @@ def pose_reword(theme: str, number: int) -> dict[str, Any]:
     """A scenario's request in fewer words."""
     reply = ask_scenario(theme, number, 0).model_dump(mode="json")
     kept = ("polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle")
-    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "tools": [], "number": 0}
+    about = {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "name": "",
+        "rules": [],
+        "tools": [],
+        "number": 0,
+    }
     return about | {"operator": "compression", "method": ""} | {name: reply[name] for name in kept}
 
 
 def pose_grow(theme: str, number: int) -> dict[str, Any]:
     """What two tools lack on a scenario's state."""
     reply = ask_scenario(theme, number, 0).model_dump(mode="json")
-    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "number": 0}
-    tools = [{"name": each.name, "description": "", "parameters": {}, "effect": "change"} for each in compose(theme, number).changes[:2]]
+    about = {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "name": "",
+        "rules": [],
+        "number": 0,
+    }
+    tools = [
+        {"name": each.name, "description": "", "parameters": {}, "effect": "change"}
+        for each in compose(theme, number).changes[:2]
+    ]
     unreached = [{"tool": tool, "tried": []} for tool in tools]
-    return about | {name: reply[name] for name in ("request", "initial_state", "oracle")} | {"unreached": unreached}
+    return (
+        about
+        | {name: reply[name] for name in ("request", "initial_state", "oracle")}
+        | {"unreached": unreached}
+    )
 
 
 def pose_natural(theme: str, number: int) -> dict[str, Any]:
     """One addition."""
     call = {"name": compose(theme, number).changes[0].name, "arguments": {}}
-    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": [], "request": ""}
+    about = {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "name": "",
+        "rules": [],
+        "request": "",
+    }
     return about | {"added": [{"tool": call["name"], "description": "", "call": call, "rows": {}}]}
 
 
 def pose_errors(theme: str, number: int) -> dict[str, Any]:
     """Two versions of a program, both wrong about one tool."""
-    tools = [{"name": each.name, "description": "", "effect": "change"} for each in compose(theme, number).changes[:2]]
-    about = {"brief": {"theme": theme, "text": THEMES[theme], "number": number}, "name": "", "rules": []}
+    tools = [
+        {"name": each.name, "description": "", "effect": "change"}
+        for each in compose(theme, number).changes[:2]
+    ]
+    about = {
+        "brief": {"theme": theme, "text": THEMES[theme], "number": number},
+        "name": "",
+        "rules": [],
+    }
     return about | {"tools": tools, "versions": [[f"{tools[0]['name']} ended in failure"]] * 2}
 
 
@@ -193,7 +283,12 @@ LATER: dict[str, Callable[[str, int], dict[str, Any]]] = {
     "grow": pose_grow,
     "natural": pose_natural,
     "errors": pose_errors,
-    "names": lambda theme, number: {"known": {theme: THEMES[theme]}, "focus": [], "wanted": 5, "round": number},
+    "names": lambda theme, number: {
+        "known": {theme: THEMES[theme]},
+        "focus": [],
+        "wanted": 5,
+        "round": number,
+    },
 }
 """Prompts whose inputs hang on earlier replies."""
 
@@ -239,13 +334,21 @@ Plays = list[tuple[dict[str, Any], list[Call]]]
 
 def read_tools(theme: str, number: int, program: ProgramReply) -> list[Tool]:
     """The interface as the factory derives it."""
-    return derive_tools(program.source, program.class_name, {each.name: each.effect for each in ask_blueprint(theme, number).tools})
+    return derive_tools(
+        program.source,
+        program.class_name,
+        {each.name: each.effect for each in ask_blueprint(theme, number).tools},
+    )
 
 
 def run(theme: str, number: int, plays: Plays, program: ProgramReply | None = None) -> list[Play]:
     """Play calls in the jail, each list in a fresh session; another program than the clean one may stand in."""
     program = program or ask_program(theme, number)
-    jailed = Program({"office.py": program.source}, f"office:{program.class_name}", read_tools(theme, number, program))
+    jailed = Program(
+        {"office.py": program.source},
+        f"office:{program.class_name}",
+        read_tools(theme, number, program),
+    )
 
     async def go(sandbox: Sandbox) -> list[Play]:
         played = [[Reset(state, CLOCK, 7), *map(Invoke, calls), Look()] for state, calls in plays]
@@ -258,4 +361,6 @@ def _read(seen: list[Observation]) -> Play:
     assert seen[0].outcome == "ok", seen[0]
     spoken = {"ok": "", "rejection": "{0.code}", "failure": "failure: {0.message}"}
     results = [[part.get("value") for part in each.parts] for each in seen[1:-1]]
-    return Play([spoken[each.outcome].format(each) for each in seen[1:-1]], results, seen[-1].state or {})
+    return Play(
+        [spoken[each.outcome].format(each) for each in seen[1:-1]], results, seen[-1].state or {}
+    )

@@ -18,12 +18,22 @@ ROUNDS = 3
 
 def shape(source: str) -> str:
     """Digest of a program's tools and of how they share collections; no name, no literal, no order goes into it."""
-    methods = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and node.name != "__init__"]
+    methods = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__"
+    ]
     labels = {method.name: erase(method) for method in methods}
     touched = {method.name: _list_collections(method) for method in methods}
     for _ in range(ROUNDS):
-        shared = {each: digest(sorted(labels[name] for name in labels if each in touched[name])) for each in _all(touched.values())}
-        labels = {name: digest([label, sorted(shared[each] for each in touched[name])]) for name, label in labels.items()}
+        shared = {
+            each: digest(sorted(labels[name] for name in labels if each in touched[name]))
+            for each in _all(touched.values())
+        }
+        labels = {
+            name: digest([label, sorted(shared[each] for each in touched[name])])
+            for name, label in labels.items()
+        }
     return digest(sorted(labels.values()))
 
 
@@ -42,15 +52,25 @@ def _tell(node: ast.AST, numbers: dict[str, str]) -> str:
             return "#"
         case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
             number = numbers.setdefault(name, f"v{len(numbers)}")
-            return f"{number}.{_tell(node.value, numbers)}" if isinstance(node, ast.Attribute) else number
+            return (
+                f"{number}.{_tell(node.value, numbers)}"
+                if isinstance(node, ast.Attribute)
+                else number
+            )
         case _:
             parts = ",".join(_tell(child, numbers) for child in ast.iter_child_nodes(node))
             return f"{type(node).__name__}({parts})"
 
 
 def _list_collections(method: ast.FunctionDef) -> set[str]:
-    owned = (node for node in ast.walk(method) if isinstance(node, ast.Attribute) and not node.attr.startswith("_"))
-    return {node.attr for node in owned if isinstance(node.value, ast.Name) and node.value.id == "self"}
+    owned = (
+        node
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and not node.attr.startswith("_")
+    )
+    return {
+        node.attr for node in owned if isinstance(node.value, ast.Name) and node.value.id == "self"
+    }
 
 
 def _all(sets: Iterable[set[str]]) -> list[str]:

@@ -17,7 +17,11 @@ MAKERS = [("tool_lending", "register_member"), ("clinic_scheduling", "register_p
 @pytest.mark.parametrize(("theme", "tool"), MAKERS)
 def test_a_row_that_a_call_makes_is_not_one_that_was_made_before(theme: str, tool: str) -> None:
     brief = Brief(theme=theme, text=THEMES[theme], number=0)
-    made = [case for case in list_cases(brief, compose(theme, 0), tool, SEED) if case.expect == "success"]
+    made = [
+        case
+        for case in list_cases(brief, compose(theme, 0), tool, SEED)
+        if case.expect == "success"
+    ]
     assert try_brief(brief, SEED)[0].ids, "the first rows were not made by calls"
     assert made
     assert [list(rows) for case in made for rows in case.after.values()] == [["*"]] * len(made)
@@ -26,7 +30,10 @@ def test_a_row_that_a_call_makes_is_not_one_that_was_made_before(theme: str, too
 @pytest.mark.parametrize("theme", [theme for theme, _ in MAKERS])
 def test_what_a_call_changes_in_rows_that_were_there_is_foretold(theme: str) -> None:
     brief, domain = Brief(theme=theme, text=THEMES[theme], number=0), compose(theme, 0)
-    found = {tool: [case.after for case in list_cases(brief, domain, tool, SEED) if case.after] for tool in domain.operations}
+    found = {
+        tool: [case.after for case in list_cases(brief, domain, tool, SEED) if case.after]
+        for tool in domain.operations
+    }
     assert sum(map(bool, found.values())) >= 5
 
 

@@ -20,7 +20,9 @@ PLACES = ENVIRONMENTS[:4]
 
 
 def read(theme: str, number: int) -> tuple[ChecksInput, ChecksReply]:
-    return ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
+    return ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(
+        ask("checks", theme, number)
+    )
 
 
 def say(plays: list[Play]) -> list[list[str]]:
@@ -34,7 +36,13 @@ def hear(checks: ChecksReply, asked: ChecksInput, ends: list[Any]) -> list[list[
     """What every check says of every end."""
     (version, _), *_ = pair_lists(list(checks.checks), list(checks.checks), asked)
     plays = [
-        Play(version.version, Trace({"initial": asked.initial_state, "final": end}, (Call(name="judge", arguments={}),))) for end in ends
+        Play(
+            version.version,
+            Trace(
+                {"initial": asked.initial_state, "final": end}, (Call(name="judge", arguments={}),)
+            ),
+        )
+        for end in ends
     ]
     return [[said == "bool: True" for said in heard] for heard in say(plays)]
 
@@ -55,14 +63,22 @@ def test_checks_hold_at_the_end_and_nowhere_else(theme: str, number: int) -> Non
 def test_checks_hold_on_another_day_and_with_other_ids(theme: str, number: int) -> None:
     asked, reply = read(theme, number)
     scenario = ask_scenario(theme, number, 0)
-    elsewhere = play_oracle(compose(theme, number), asked.initial_state, scenario.oracle, 5, "elsewhere")
+    elsewhere = play_oracle(
+        compose(theme, number), asked.initial_state, scenario.oracle, 5, "elsewhere"
+    )
     assert all(hear(reply, asked, [elsewhere])[0])
 
 
 def test_every_mistake_in_checks_is_seen_in_the_jail() -> None:
     async def search(sandbox: Sandbox) -> dict[str, list[Witness | None]]:
-        return {kind: [await find_witness(each.pairs, sandbox) for each in faults[:3]] for kind, faults in planted.items()}
+        return {
+            kind: [await find_witness(each.pairs, sandbox) for each in faults[:3]]
+            for kind, faults in planted.items()
+        }
 
-    planted = {kind: [fault for place in ENVIRONMENTS if (fault := plant("checks", kind, *place))] for kind in KINDS["checks"]}
+    planted = {
+        kind: [fault for place in ENVIRONMENTS if (fault := plant("checks", kind, *place))]
+        for kind in KINDS["checks"]
+    }
     seen = JAIL.enter(search)
     assert [kind for kind, found in seen.items() if not any(found)] == []

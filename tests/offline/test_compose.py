@@ -27,7 +27,15 @@ def test_neighbouring_numbers_differ_with_names_and_limits_erased(theme: str) ->
     for number in range(8):
         reply = ask_blueprint(theme, number)
         rules = sorted(re.sub(r"\d+", "#", rule) for rule in reply.rules)
-        shapes.add(str([sorted(reply.collections.items()), rules, sorted(tool.name for tool in reply.tools)]))
+        shapes.add(
+            str(
+                [
+                    sorted(reply.collections.items()),
+                    rules,
+                    sorted(tool.name for tool in reply.tools),
+                ]
+            )
+        )
     assert len(shapes) == 8
 
 

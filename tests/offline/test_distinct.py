@@ -28,7 +28,10 @@ def compose(theme: str, number: int, seed: int = 0) -> Domain:
 def list_shapes(total: int) -> list[str]:
     """Shapes of so many environments, themes in turn."""
     names = sorted(TEXTS)
-    return [shape(write_program(compose(names[each % len(names)], each // len(names)))) for each in range(total)]
+    return [
+        shape(write_program(compose(names[each % len(names)], each // len(names))))
+        for each in range(total)
+    ]
 
 
 @pytest.mark.soak(area="author")

@@ -16,13 +16,19 @@ def sample_chain(domain: Domain) -> Chain | None:
             continue
         for other, viewer in domain.operations.items():
             if viewer.effect == "query" and len(viewer.takes) == 1 and _shows(viewer, name):
-                look = ChainStep(id="s2", tool=other, arguments={viewer.takes[0].name: FromNode(node="s1", path="id")})
+                look = ChainStep(
+                    id="s2",
+                    tool=other,
+                    arguments={viewer.takes[0].name: FromNode(node="s1", path="id")},
+                )
                 return Chain(sampler="walk", nodes=[ChainStep(id="s1", tool=name), look])
     return None
 
 
 def _shows(viewer: Operation, maker: str) -> bool:
-    return bool(viewer.takes[0].row) and viewer.takes[0].name.removesuffix("_id") in maker.split("_")
+    return bool(viewer.takes[0].row) and viewer.takes[0].name.removesuffix("_id") in maker.split(
+        "_"
+    )
 
 
 def test_a_look_up_of_what_the_path_makes_uses_the_result() -> None:
@@ -38,6 +44,10 @@ def test_a_look_up_of_what_the_path_makes_uses_the_result() -> None:
             continue
         followed += 1
         look = next(step for step in chain.nodes[1:] if isinstance(step, ChainStep))
-        made = [call for call in found.oracle if call.name == look.tool and any(map(is_reference, call.arguments.values()))]
+        made = [
+            call
+            for call in found.oracle
+            if call.name == look.tool and any(map(is_reference, call.arguments.values()))
+        ]
         assert made, (theme, found.oracle)
     assert followed >= 3

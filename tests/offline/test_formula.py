@@ -5,12 +5,28 @@ from typing import Any
 
 import pytest
 
-from offline.domain import Attribute, Collection, Domain, Lookup, Operation, OperationParameter, Rule, WriteStep, spread
+from offline.domain import (
+    Attribute,
+    Collection,
+    Domain,
+    Lookup,
+    Operation,
+    OperationParameter,
+    Rule,
+    WriteStep,
+    spread,
+)
 from offline.formula import parse_expression, render
 from offline.knowledge import load_domain
 from offline.world import DomainWorld
 
-ROOMS = Collection("room", ("rm",), "{number}", Lookup("list_rooms", {}), {"number": Attribute(), "rate": Attribute()})
+ROOMS = Collection(
+    "room",
+    ("rm",),
+    "{number}",
+    Lookup("list_rooms", {}),
+    {"number": Attribute(), "rate": Attribute()},
+)
 RESERVE = Operation(
     does="Reserve.",
     gives="room",
@@ -22,7 +38,10 @@ RESERVE = Operation(
     ),
     fetch=(WriteStep("until = later(from_day, nights)"),),
     must=(Rule("until <= '2026-04-01'", "too_late", "", ""),),
-    then=(WriteStep("for row in each(rooms, True): cost = row.rate * nights; row.rate = cost"), WriteStep("room.until = until")),
+    then=(
+        WriteStep("for row in each(rooms, True): cost = row.rate * nights; row.rate = cost"),
+        WriteStep("room.until = until"),
+    ),
 )
 
 
@@ -31,7 +50,9 @@ def make_world() -> DomainWorld:
         "rm_1": {"id": "rm_1", "number": "1", "rate": 2.5},
         "rm_2": {"id": "rm_2", "number": "2", "rate": 4},
     }
-    whole = Domain("hotel", "", ("",), "", (), {"most": (3,)}, {}, {"rooms": ROOMS}, {"reserve": RESERVE})
+    whole = Domain(
+        "hotel", "", ("",), "", (), {"most": (3,)}, {}, {"rooms": ROOMS}, {"reserve": RESERVE}
+    )
     return DomainWorld(whole, {"rooms": rooms}, date(2026, 3, 2), "test")
 
 
@@ -43,7 +64,11 @@ def make_world() -> DomainWorld:
         ("'a' if most > 3 else 'b'", '("a" if MOST > 3 else "b")', "b"),
         ("min(most, 2) + max(1, 0)", "min(MOST, 2) + max(1, 0)", 3),
         ("rounded(0.1 + 0.2)", "round(0.1 + 0.2, 2)", 0.3),
-        ("days('2026-03-02', '2026-03-30')", '(date.fromisoformat("2026-03-30") - date.fromisoformat("2026-03-02")).days', 28),
+        (
+            "days('2026-03-02', '2026-03-30')",
+            '(date.fromisoformat("2026-03-30") - date.fromisoformat("2026-03-02")).days',
+            28,
+        ),
         ("highest(rooms, row.rate, row.number == '1')", None, 2.5),
         ("highest(rooms, row.rate, row.number == '9')", None, 0),
     ],
@@ -56,8 +81,13 @@ def test_expression_is_spelled_and_valued(text: str, source: str | None, value: 
 
 def test_what_is_no_date_is_refused_before_anything_is_reckoned_from_it() -> None:
     arguments = {"room_id": "rm_1", "from_day": "soon", "nights": 9}
-    assert make_world().find_violations(RESERVE, arguments) == ["from_day_no_date", "nights_out_of_range"]
-    assert make_world().find_violations(RESERVE, arguments | {"from_day": "2026-03-30", "nights": 5}) == ["too_late"]
+    assert make_world().find_violations(RESERVE, arguments) == [
+        "from_day_no_date",
+        "nights_out_of_range",
+    ]
+    assert make_world().find_violations(
+        RESERVE, arguments | {"from_day": "2026-03-30", "nights": 5}
+    ) == ["too_late"]
 
 
 def test_dates_written_another_way_mean_the_same_and_a_loop_keeps_its_names() -> None:

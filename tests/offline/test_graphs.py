@@ -31,7 +31,9 @@ CHECKS = RunConfig().dag
 
 
 @pytest.mark.soak(area="mechanisms")
-async def test_no_honest_graph_is_refused_and_who_ignores_a_mechanism_is_sent_back(jail: Sandbox) -> None:
+async def test_no_honest_graph_is_refused_and_who_ignores_a_mechanism_is_sent_back(
+    jail: Sandbox,
+) -> None:
     """A graph of look-ups by a name, each of one row, works nothing out: that is said of it, and nothing else."""
     found, chance = Counter[str](), random.Random(28)
     async for world, reply in list_graphs():
@@ -62,7 +64,9 @@ async def list_graphs() -> AsyncIterator[tuple[Environment, DagReply]]:
                 "brief": {"theme": theme, "text": THEMES[theme], "number": place}, "name": "", "rules": [], "source": "", "tools": tools,
                 "number": number, "polarity": "achieve", "results": True,
             }  # fmt: skip
-            reply = DagReply.model_validate_json(author.answer("dag", cast(Any, told), SEED, 0, 0.0))
+            reply = DagReply.model_validate_json(
+                author.answer("dag", cast(Any, told), SEED, 0, 0.0)
+            )
             if reply.chain.nodes:
                 yield world, reply
 
@@ -83,15 +87,27 @@ def spoil(reply: DagReply, chance: random.Random) -> tuple[str, DagReply, str]:
 def _add_twin(reply: DagReply, chance: random.Random) -> tuple[str, DagReply, str] | None:
     """A look-up that another node rests on is made once more, before all others."""
     text = reply.chain.model_dump_json()
-    looked = [one for one in reply.chain.nodes if isinstance(one, ChainStep) and one.tool.startswith(("list", "find"))]
+    looked = [
+        one
+        for one in reply.chain.nodes
+        if isinstance(one, ChainStep) and one.tool.startswith(("list", "find"))
+    ]
     rested = [one for one in looked if f'"node":"{one.id}"' in text]
-    free = [one for one in rested if all(source.kind == "user" for source in one.arguments.values())]
+    free = [
+        one for one in rested if all(source.kind == "user" for source in one.arguments.values())
+    ]
     if not free:
         return None
     first = chance.choice(free)
-    said = {name.replace(first.id, "s0", 1): value for name, value in reply.filling.said.items() if name.startswith(f"{first.id}.")}
+    said = {
+        name.replace(first.id, "s0", 1): value
+        for name, value in reply.filling.said.items()
+        if name.startswith(f"{first.id}.")
+    }
     filling = reply.filling.model_copy(update={"said": reply.filling.said | said})
-    chain = reply.chain.model_copy(update={"nodes": [first.model_copy(update={"id": "s0"}), *reply.chain.nodes]})
+    chain = reply.chain.model_copy(
+        update={"nodes": [first.model_copy(update={"id": "s0"}), *reply.chain.nodes]}
+    )
     return "twin", reply.model_copy(update={"chain": chain, "filling": filling}), "node_not_needed"
 
 
@@ -122,7 +138,10 @@ def _name_row_too_many(reply: DagReply, chance: random.Random) -> tuple[str, Dag
         (table, key)
         for table, rows in reply.initial_state.items()
         for key, row in rows.items()
-        if key not in named and not any(isinstance(value, str) and value in keys - named - {key} for value in row.values())
+        if key not in named
+        and not any(
+            isinstance(value, str) and value in keys - named - {key} for value in row.values()
+        )
     ]
     if not free:
         return None
@@ -140,7 +159,10 @@ async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
             "brief": brief.model_dump(mode="json"), "name": "", "rules": [], "source": "", "tools": [],
             "number": number, "polarity": "achieve", "results": True,
         }  # fmt: skip
-        reply, domain = DagReply.model_validate_json(author.answer("dag", cast(Any, told), SEED, 0, 0.0)), compose_domain(brief, SEED)
+        reply, domain = (
+            DagReply.model_validate_json(author.answer("dag", cast(Any, told), SEED, 0, 0.0)),
+            compose_domain(brief, SEED),
+        )
         if detour := _add_detour(reply, domain.operations):
             assert list_shortcuts(detour, domain)
             straight = take_shortcuts(detour, domain)
@@ -153,20 +175,37 @@ async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
 def _add_detour(reply: DagReply, tools: Container[str]) -> DagReply | None:
     """What is chosen by its name is chosen by the name of a row that refers to it, out of a list of these rows."""
     for node in reply.chain.nodes:
-        if not (isinstance(node, Reason) and node.id in reply.claims and [getattr(one, "path", "") for one in node.takes] == ["[].id"]):
+        if not (
+            isinstance(node, Reason)
+            and node.id in reply.claims
+            and [getattr(one, "path", "") for one in node.takes] == ["[].id"]
+        ):
             continue
         for table, row, name in _list_referring(reply, reply.claims[node.id]):
             if f"list_{table}" in tools:
                 first = ChainStep(id="s0", tool=f"list_{table}", arguments={})
                 other = node.model_copy(update={"takes": [FromNode(node="s0", path=f"[].{name}")]})
-                nodes = [part for one in reply.chain.nodes for part in ([first, other] if one is node else [one])]
+                nodes = [
+                    part
+                    for one in reply.chain.nodes
+                    for part in ([first, other] if one is node else [one])
+                ]
                 picks = reply.filling.picks | {node.id: Pick(path="[].name", equals=row["name"])}
                 filling = reply.filling.model_copy(update={"picks": picks})
-                return reply.model_copy(update={"chain": reply.chain.model_copy(update={"nodes": nodes}), "filling": filling})
+                return reply.model_copy(
+                    update={
+                        "chain": reply.chain.model_copy(update={"nodes": nodes}),
+                        "filling": filling,
+                    }
+                )
     return None
 
 
 def _list_referring(reply: DagReply, key: Json) -> Iterator[tuple[str, dict[str, Json], str]]:
     for table, rows in reply.initial_state.items():
         for row in rows.values():
-            yield from ((table, row, name) for name, value in row.items() if name != "id" and value == key and "name" in row)
+            yield from (
+                (table, row, name)
+                for name, value in row.items()
+                if name != "id" and value == key and "name" in row
+            )

@@ -7,22 +7,51 @@ import pytest
 import offline as author
 from schemas.relation import RelationInput, RelationReply, ToolCard
 
-DELETE = ToolCard(name="delete_order", description="Deletes an order.", inputs=["order id (string)"], outputs=[])
+DELETE = ToolCard(
+    name="delete_order", description="Deletes an order.", inputs=["order id (string)"], outputs=[]
+)
 OTHERS = {
-    "create_order": ToolCard(name="create_order", description="", inputs=["customer id (string)"], outputs=["order id (string)"]),
-    "list_orders": ToolCard(name="list_orders", description="", inputs=[], outputs=["order id (string)", "order total (number)"]),
-    "get_customer": ToolCard(name="get_customer", description="", inputs=["customer id (string)"], outputs=["customer id (string)"]),
-    "cancel_order": ToolCard(name="terminate_order", description="", inputs=["order id (string)"], outputs=["order id (string)"]),
+    "create_order": ToolCard(
+        name="create_order",
+        description="",
+        inputs=["customer id (string)"],
+        outputs=["order id (string)"],
+    ),
+    "list_orders": ToolCard(
+        name="list_orders",
+        description="",
+        inputs=[],
+        outputs=["order id (string)", "order total (number)"],
+    ),
+    "get_customer": ToolCard(
+        name="get_customer",
+        description="",
+        inputs=["customer id (string)"],
+        outputs=["customer id (string)"],
+    ),
+    "cancel_order": ToolCard(
+        name="terminate_order",
+        description="",
+        inputs=["order id (string)"],
+        outputs=["order id (string)"],
+    ),
 }
 
 
 @pytest.mark.parametrize(
     ("other", "label"),
-    [("create_order", "strong"), ("list_orders", "weak"), ("get_customer", "independent"), ("cancel_order", "independent")],
+    [
+        ("create_order", "strong"),
+        ("list_orders", "weak"),
+        ("get_customer", "independent"),
+        ("cancel_order", "independent"),
+    ],
 )
 def test_a_pair_is_labelled(other: str, label: str) -> None:
     asked = RelationInput(tool=DELETE, others=[OTHERS[other]]).model_dump(mode="json")
-    (relation,) = RelationReply.model_validate(json.loads(author.answer("label", asked, 7, 0, 0.0))).relations
+    (relation,) = RelationReply.model_validate(
+        json.loads(author.answer("label", asked, 7, 0, 0.0))
+    ).relations
     assert (relation.label, bool(relation.reason)) == (label, label != "independent")
 
 

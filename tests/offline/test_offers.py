@@ -32,7 +32,9 @@ WANTED, EVERY = count(12, 300), count(2, 5)
 
 
 @pytest.mark.soak(area="mechanisms")
-async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_back(sandbox: Sandbox) -> None:
+async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_back(
+    sandbox: Sandbox,
+) -> None:
     """Some leave it in one way of three. Where the path still contains the chain, as it calls a tool twice or has the value from
     the same reply, nothing was left."""
     found, chance = Counter[str](), random.Random(24)
@@ -62,7 +64,9 @@ async def list_followed(sandbox: Sandbox) -> AsyncIterator[tuple[ScenarioSlot, S
     """Offered chains, and the scenarios that the embedded author writes along them, unless it calls them infeasible."""
     for place, theme in enumerate(sorted(THEMES) * 4):
         world = make_world(compose(theme, place))
-        offers = await find_offers(world, make_tests(theme, place, world), {}, SAMPLERS, sandbox, results=True, sharing=8)
+        offers = await find_offers(
+            world, make_tests(theme, place, world), {}, SAMPLERS, sandbox, results=True, sharing=8
+        )
         for number, drawn in enumerate(offers.chains):
             offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
             slot = ScenarioSlot(world, number, offered=offered)
@@ -71,7 +75,9 @@ async def list_followed(sandbox: Sandbox) -> AsyncIterator[tuple[ScenarioSlot, S
                 "tools": [tool.model_dump(mode="json") for tool in world.tools], "number": number, "polarity": "achieve", "results": True,
                 "sampled": drawn.chain.model_dump(mode="json"), "binding": True, "carried_out": [call.model_dump() for call in drawn.calls],
             }  # fmt: skip
-            reply = WalkReply.model_validate_json(author.answer("walk", cast(Any, told), SEED, 0, 0.0))
+            reply = WalkReply.model_validate_json(
+                author.answer("walk", cast(Any, told), SEED, 0, 0.0)
+            )
             if reply.infeasible is None and reply.oracle:
                 yield slot, reply
 
@@ -80,13 +86,19 @@ def leave(slot: ScenarioSlot, reply: ScenarioReply, chance: random.Random) -> Sc
     """The reply without a step of the chain, with a step before the one that it takes a value from, or with a value from elsewhere."""
     assert slot.offered is not None
     chain = slot.offered.chain
-    tools = {one.node.id: one.node.tool for one in walk_nodes(chain.nodes) if isinstance(one.node, ChainStep)}
+    tools = {
+        one.node.id: one.node.tool
+        for one in walk_nodes(chain.nodes)
+        if isinstance(one.node, ChainStep)
+    }
     flows, kinds = list_flows(chain), ["left_out", "swapped", "elsewhere"]
     chance.shuffle(kinds)
     for kind in kinds:
         if kind == "left_out":
             tool = chance.choice(list_tools(chain))
-            return _renumber(reply, [place for place, call in enumerate(reply.oracle) if call.name != tool])
+            return _renumber(
+                reply, [place for place, call in enumerate(reply.oracle) if call.name != tool]
+            )
         flow = chance.choice(flows) if flows else None
         if flow is None:
             continue
@@ -103,7 +115,14 @@ def _swap(reply: ScenarioReply, taker: str, giver: str) -> ScenarioReply:
     places = [place for place, call in enumerate(reply.oracle) if call.name == taker]
     first = min((place for place, call in enumerate(reply.oracle) if call.name == giver), default=0)
     others = [place for place in range(len(reply.oracle)) if place not in places]
-    return _renumber(reply, [*(one for one in others if one < first), *places, *(one for one in others if one >= first)])
+    return _renumber(
+        reply,
+        [
+            *(one for one in others if one < first),
+            *places,
+            *(one for one in others if one >= first),
+        ],
+    )
 
 
 def _renumber(reply: ScenarioReply, places: list[int]) -> ScenarioReply:
@@ -113,21 +132,33 @@ def _renumber(reply: ScenarioReply, places: list[int]) -> ScenarioReply:
     def follow(value: Any) -> Any:
         if is_reference(value):
             return value | {"from": now.get(value["from"], 0)}
-        return {name: follow(part) for name, part in value.items()} if isinstance(value, dict) else value
+        return (
+            {name: follow(part) for name, part in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
 
     calls = [reply.oracle[place] for place in places]
     moved = [call.model_copy(update={"arguments": follow(call.arguments)}) for call in calls]
     return reply.model_copy(update={"oracle": moved})
 
 
-def _take_elsewhere(reply: ScenarioReply, taker: str, flow: Flow, environment: Environment) -> ScenarioReply | None:
+def _take_elsewhere(
+    reply: ScenarioReply, taker: str, flow: Flow, environment: Environment
+) -> ScenarioReply | None:
     """The argument has the key of another record of the same table."""
     calls = list[Call](reply.oracle)
     for place, call in enumerate(calls):
         value = call.arguments.get(flow.argument)
         for rows in reply.initial_state.values():
-            others = [key for key in rows if key != value] if call.name == taker and isinstance(value, str) and value in rows else []
+            others = (
+                [key for key in rows if key != value]
+                if call.name == taker and isinstance(value, str) and value in rows
+                else []
+            )
             if others:
-                calls[place] = call.model_copy(update={"arguments": call.arguments | {flow.argument: others[0]}})
+                calls[place] = call.model_copy(
+                    update={"arguments": call.arguments | {flow.argument: others[0]}}
+                )
                 return reply.model_copy(update={"oracle": calls})
     return None

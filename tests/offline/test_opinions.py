@@ -16,7 +16,17 @@ from offline.opinions import write_turn
 from offline.world import DomainWorld
 from schemas import prompts
 from schemas.environment import Call
-from tests.offline.questions import SAMPLE, SEED, Play, ask, ask_blueprint, compose, pose, pose_tester, run
+from tests.offline.questions import (
+    SAMPLE,
+    SEED,
+    Play,
+    ask,
+    ask_blueprint,
+    compose,
+    pose,
+    pose_tester,
+    run,
+)
 
 PLACES = [(theme, number) for theme in SAMPLE for number in range(2)]
 THEME = "tool_lending"
@@ -45,16 +55,31 @@ def test_calls_end_in_the_jail_as_the_tester_expects(theme: str, number: int) ->
 def test_rules_are_broken_and_kept() -> None:
     ends = Counter(each.expect for theme, number in PLACES for each in try_out(theme, number).calls)
     assert 0.25 <= ends["rejection"] / ends.total() <= 0.75
-    reasons = {each.why for theme, number in PLACES for each in try_out(theme, number).calls if each.expect == "rejection"}
+    reasons = {
+        each.why
+        for theme, number in PLACES
+        for each in try_out(theme, number).calls
+        if each.expect == "rejection"
+    }
     assert len(reasons) >= 3 * len(PLACES)
 
 
 def test_another_round_wants_other_calls() -> None:
-    one, other = (author.answer("tester", pose("tester", THEME, 0, round=each), SEED, 0, 0.0) for each in (0, 1))
+    one, other = (
+        author.answer("tester", pose("tester", THEME, 0, round=each), SEED, 0, 0.0)
+        for each in (0, 1)
+    )
     assert one != other
 
 
-def judge(theme: str, number: int, call: Call, seen: dict[str, Any], mistakes: float = 0.0, sample: int = 0) -> str:
+def judge(
+    theme: str,
+    number: int,
+    call: Call,
+    seen: dict[str, Any],
+    mistakes: float = 0.0,
+    sample: int = 0,
+) -> str:
     asked = pose_tester(theme, number)
     tool = {"name": call.name, "description": "", "parameters": {}, "effect": "change"}
     known = {key: asked[key] for key in ("brief", "name", "rules", "state")}
@@ -73,7 +98,12 @@ def _tell(state: dict[str, Any], play: Play) -> dict[str, Any]:
     changes = [change.model_dump() for change in diff_states(state, play.state)]
     parts = [{"type": "json", "value": value} for value in play.results[0]]
     outcome = "rejection" if play.outcomes[0] else "ok"
-    return {"outcome": outcome, "code": play.outcomes[0], "changes": changes, "parts": parts if outcome == "ok" else []}
+    return {
+        "outcome": outcome,
+        "code": play.outcomes[0],
+        "changes": changes,
+        "parts": parts if outcome == "ok" else [],
+    }
 
 
 @pytest.mark.parametrize(("theme", "number"), PLACES[:4])
@@ -90,7 +120,11 @@ def test_rows_in_other_orders_are_the_same_answer() -> None:
         calls = [each.call for each in try_out(theme, number).calls]
         for call, seen in zip(calls, carry_out(theme, number, calls), strict=True):
             for part in seen["parts"]:
-                if isinstance(part["value"], list) and part["value"] and isinstance(part["value"][0], dict):
+                if (
+                    isinstance(part["value"], list)
+                    and part["value"]
+                    and isinstance(part["value"][0], dict)
+                ):
                     part["value"] = [dict(reversed(row.items())) for row in reversed(part["value"])]
                     assert judge(theme, number, call, seen) == "pass", (call, seen)
                     part["value"] = part["value"][1:]
@@ -105,17 +139,34 @@ def test_what_a_wrong_program_does_fails(theme: str, number: int) -> None:
     asked = pose_tester(theme, number)
     domain = compose(theme, number)
     for each in try_out(theme, number).calls:
-        changes = play_changes(domain, asked["state"], each.call) if each.expect == "success" else []
-        stray = {"path": [next(iter(asked["state"])), "nowhere", "status"], "op": "set", "before": "a", "after": "b"}
+        changes = (
+            play_changes(domain, asked["state"], each.call) if each.expect == "success" else []
+        )
+        stray = {
+            "path": [next(iter(asked["state"])), "nowhere", "status"],
+            "op": "set",
+            "before": "a",
+            "after": "b",
+        }
         if each.expect == "rejection":
             assert judge(theme, number, each.call, {"outcome": "ok"}) == "fail", each
         elif effects[each.call.name] == "query":
             assert judge(theme, number, each.call, {"changes": [stray]}) == "fail"
         else:
-            assert judge(theme, number, each.call, {"outcome": "ok", "changes": changes}) == "pass", each
+            assert (
+                judge(theme, number, each.call, {"outcome": "ok", "changes": changes}) == "pass"
+            ), each
             assert judge(theme, number, each.call, {"outcome": "rejection", "code": "no"}) == "fail"
             for dropped in range(len(changes)):
-                assert judge(theme, number, each.call, {"changes": changes[:dropped] + changes[dropped + 1 :]}) == "fail", each
+                assert (
+                    judge(
+                        theme,
+                        number,
+                        each.call,
+                        {"changes": changes[:dropped] + changes[dropped + 1 :]},
+                    )
+                    == "fail"
+                ), each
         assert judge(theme, number, each.call, {"outcome": "failure", "code": "crash"}) == "fail"
 
 
@@ -134,7 +185,10 @@ def test_a_checker_that_errs_overlooks_and_raises_alarms_at_its_own_rate() -> No
         wrong[author.planted("checker", inputs[sample % 2], SEED, sample, 0.5)] += 1
     assert wrong["overlooked_breach"] >= 3
     assert wrong["false_alarm"] >= 3
-    shares = {sum(author.planted("checker", inputs[0], seed, each, 0.3) == "" for each in range(60)) for seed in range(5)}
+    shares = {
+        sum(author.planted("checker", inputs[0], seed, each, 0.3) == "" for each in range(60))
+        for seed in range(5)
+    }
     assert len(shares) > 1
 
 
@@ -143,21 +197,45 @@ def test_a_user_tells_what_it_is_asked_for_and_no_more() -> None:
     told = write_turn(facts, "For how many days should I lend it?", make_dice("turn"))
     assert "4" in told
     assert "C-1234" not in told
-    assert not any(str(value) in write_turn(facts, "What is the colour of the tool?", make_dice("turn")) for value in facts.values())
-    assert not any(str(value) in write_turn(facts, "I have lent it.", make_dice("turn")) for value in facts.values())
-    assert write_turn(facts, "Which member?", make_dice("turn")) == write_turn(facts, "Which member?", make_dice("turn"))
+    assert not any(
+        str(value) in write_turn(facts, "What is the colour of the tool?", make_dice("turn"))
+        for value in facts.values()
+    )
+    assert not any(
+        str(value) in write_turn(facts, "I have lent it.", make_dice("turn"))
+        for value in facts.values()
+    )
+    assert write_turn(facts, "Which member?", make_dice("turn")) == write_turn(
+        facts, "Which member?", make_dice("turn")
+    )
 
 
 @pytest.mark.parametrize(("theme", "number"), PLACES)
 def test_an_end_is_complete_where_it_is_the_reference_paths(theme: str, number: int) -> None:
     right, untouched = pose("ruling", theme, 0), pose("ruling", theme, 1)
-    ruled = [json.loads(author.answer("ruling", one, SEED, number, 0.0))["outcome"] for one in (right, untouched)]
+    ruled = [
+        json.loads(author.answer("ruling", one, SEED, number, 0.0))["outcome"]
+        for one in (right, untouched)
+    ]
     assert ruled == ["complete", "incomplete"]
     other = json.loads(
-        json.dumps(right).replace(next((c["path"][1] for c in right["changes"] if c["op"] == "add"), "nothing"), "other_key")
+        json.dumps(right).replace(
+            next((c["path"][1] for c in right["changes"] if c["op"] == "add"), "nothing"),
+            "other_key",
+        )
     )
-    assert json.loads(author.answer("ruling", other | {"expected": right["expected"]}, SEED, 0, 0.0))["outcome"] == "complete"
-    stray = right | {"changes": [*right["changes"], {"path": ["strange", "row", "x"], "op": "set", "before": 1, "after": 2}]}
+    assert (
+        json.loads(author.answer("ruling", other | {"expected": right["expected"]}, SEED, 0, 0.0))[
+            "outcome"
+        ]
+        == "complete"
+    )
+    stray = right | {
+        "changes": [
+            *right["changes"],
+            {"path": ["strange", "row", "x"], "op": "set", "before": 1, "after": 2},
+        ]
+    }
     assert json.loads(author.answer("ruling", stray, SEED, 0, 0.0))["outcome"] == "incomplete"
     twice = right | {"changes": [*right["changes"], right["changes"][0]]}
     assert json.loads(author.answer("ruling", twice, SEED, 0, 0.0))["outcome"] == "incomplete"
@@ -167,12 +245,16 @@ def test_a_fact_that_was_not_told_leaves_an_end_incomplete() -> None:
     fact = {"name": "the fee", "kind": "number", "value": 12, "rivals": []}
     asked = pose("ruling", THEME, 0) | {"facts": [fact]}
     told = [
-        json.loads(author.answer("ruling", asked | {"said": said}, SEED, 0, 0.0))["outcome"] for said in (["Done."], ["The fee is 12."])
+        json.loads(author.answer("ruling", asked | {"said": said}, SEED, 0, 0.0))["outcome"]
+        for said in (["Done."], ["The fee is 12."])
     ]
     assert told == ["incomplete", "complete"]
 
 
 def test_a_reader_says_which_name_two_rows_bear() -> None:
-    shared, unique = (json.loads(author.answer("reader", pose("reader", THEME, number), SEED, 0, 0.0)) for number in (1, 0))
+    shared, unique = (
+        json.loads(author.answer("reader", pose("reader", THEME, number), SEED, 0, 0.0))
+        for number in (1, 0)
+    )
     assert [one["words"] for one in shared["readings"]] == ["the label printer"]
     assert unique["readings"] == []

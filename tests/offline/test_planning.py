@@ -30,7 +30,10 @@ WITHOUT = 777
 
 
 def read_places(number: int) -> list[ErrandPlace]:
-    return [ErrandPlace(number=place, polarity=choose_polarity(MIX, f"env_{number}", place)) for place in range(BLOCK)]
+    return [
+        ErrandPlace(number=place, polarity=choose_polarity(MIX, f"env_{number}", place))
+        for place in range(BLOCK)
+    ]
 
 
 def ask_brief(number: int) -> dict[str, Any]:
@@ -40,18 +43,49 @@ def ask_brief(number: int) -> dict[str, Any]:
 
 def list_tools(brief: dict[str, Any]) -> list[dict[str, Any]]:
     plan = json.loads(author.answer("blueprint", {"brief": brief}, SEED, 0, 0.0))
-    return [{"name": tool["name"], "description": "", "effect": tool["effect"]} for tool in plan["tools"]]
+    return [
+        {"name": tool["name"], "description": "", "effect": tool["effect"]}
+        for tool in plan["tools"]
+    ]
 
 
-def plan(brief: dict[str, Any], tools: list[dict[str, Any]], places: list[ErrandPlace]) -> list[ErrandLine]:
-    asked = {"brief": brief, "name": "", "rules": [], "tools": tools, "places": [one.model_dump() for one in places], "taken": []}
+def plan(
+    brief: dict[str, Any], tools: list[dict[str, Any]], places: list[ErrandPlace]
+) -> list[ErrandLine]:
+    asked = {
+        "brief": brief,
+        "name": "",
+        "rules": [],
+        "tools": tools,
+        "places": [one.model_dump() for one in places],
+        "taken": [],
+    }
     return ErrandsReply.model_validate_json(author.answer("errands", asked, SEED, 0, 0.0)).errands
 
 
-def write(brief: dict[str, Any], tools: list[dict[str, Any]], place: ErrandPlace, line: ErrandLine | None, sample: int) -> ScenarioReply:
-    asked = {"brief": brief, "name": "", "rules": [], "source": "", "number": place.number, "polarity": place.polarity, "taken": []}
-    told = {"tools": [tool | {"parameters": {}} for tool in tools], "errand": line.model_dump() if line else None}
-    return ScenarioReply.model_validate_json(author.answer("scenario", asked | told, SEED, sample, 0.0))
+def write(
+    brief: dict[str, Any],
+    tools: list[dict[str, Any]],
+    place: ErrandPlace,
+    line: ErrandLine | None,
+    sample: int,
+) -> ScenarioReply:
+    asked = {
+        "brief": brief,
+        "name": "",
+        "rules": [],
+        "source": "",
+        "number": place.number,
+        "polarity": place.polarity,
+        "taken": [],
+    }
+    told = {
+        "tools": [tool | {"parameters": {}} for tool in tools],
+        "errand": line.model_dump() if line else None,
+    }
+    return ScenarioReply.model_validate_json(
+        author.answer("scenario", asked | told, SEED, sample, 0.0)
+    )
 
 
 def list_environments(wanted: int) -> list[int]:
@@ -59,11 +93,20 @@ def list_environments(wanted: int) -> list[int]:
     return sorted(random.Random(SEED).sample(range(len(read_themes())), wanted))
 
 
-def describe_work(reply: ScenarioReply, effects: dict[str, str]) -> tuple[str, frozenset[str], frozenset[str]]:
+def describe_work(
+    reply: ScenarioReply, effects: dict[str, str]
+) -> tuple[str, frozenset[str], frozenset[str]]:
     """What its path shows of the errand: under `achieve` the changes that it makes, else the tools called and those that must not be."""
-    called, shunned = frozenset(call.name for call in reply.oracle), frozenset(pattern.name for pattern in reply.avoid)
+    called, shunned = (
+        frozenset(call.name for call in reply.oracle),
+        frozenset(pattern.name for pattern in reply.avoid),
+    )
     if reply.polarity == "achieve":
-        return reply.polarity, frozenset(name for name in called if effects[name] == "change"), frozenset()
+        return (
+            reply.polarity,
+            frozenset(name for name in called if effects[name] == "change"),
+            frozenset(),
+        )
     return reply.polarity, called, shunned
 
 
@@ -78,7 +121,9 @@ def play_authors(environments: Iterable[int], ignored: int) -> Counter[str]:
         for place, line in zip(places, plan(brief, tools, places), strict=True):
             followed = write(brief, tools, place, line, 0)
             found["honest"] += 1
-            found["refused"] += bool(followed.left) or find_left(line, followed, effects) is not None
+            found["refused"] += (
+                bool(followed.left) or find_left(line, followed, effects) is not None
+            )
             if found["honest"] % 3 or found["ignored"] == ignored:
                 continue
             strayed = write(brief, tools, place, None, WITHOUT)
@@ -86,7 +131,9 @@ def play_authors(environments: Iterable[int], ignored: int) -> Counter[str]:
                 found["by chance"] += 1
                 continue
             found["ignored"] += 1
-            found["caught"] += strayed.polarity != place.polarity or find_left(line, strayed, effects) is not None
+            found["caught"] += (
+                strayed.polarity != place.polarity or find_left(line, strayed, effects) is not None
+            )
     return found
 
 
@@ -120,7 +167,11 @@ def read_recorded() -> Iterator[tuple[str, ScenarioReply, set[str]]]:
             yield f"{path.parent.name}/{path.stem}", reply, {call.name for call in reply.oracle}
         elif stem in ("chain", "topology", "dag"):
             chained = ChainReply.model_validate_json(path.read_bytes())
-            yield f"{path.parent.name}/{path.stem}", chained, {node.tool for node in chained.chain.nodes if isinstance(node, ChainStep)}
+            yield (
+                f"{path.parent.name}/{path.stem}",
+                chained,
+                {node.tool for node in chained.chain.nodes if isinstance(node, ChainStep)},
+            )
 
 
 def test_a_real_authors_work_keeps_to_lines_that_are_made_of_it() -> None:
@@ -130,9 +181,21 @@ def test_a_real_authors_work_keeps_to_lines_that_are_made_of_it() -> None:
     assert len(found) >= 20
     for name, reply, tools in found:
         shunned = {pattern.name for pattern in reply.avoid}
-        effects = {tool: "query" if tool.startswith(("find", "list", "get", "show")) else "change" for tool in tools | shunned}
-        line = ErrandLine(number=0, who="", what="", tools=sorted(tools if reply.polarity in ("achieve", "answer") else tools | shunned))
-        played = reply.model_copy(update={"oracle": [Call(name=tool, arguments={}) for tool in tools]})
+        effects = {
+            tool: "query" if tool.startswith(("find", "list", "get", "show")) else "change"
+            for tool in tools | shunned
+        }
+        line = ErrandLine(
+            number=0,
+            who="",
+            what="",
+            tools=sorted(tools if reply.polarity in ("achieve", "answer") else tools | shunned),
+        )
+        played = reply.model_copy(
+            update={"oracle": [Call(name=tool, arguments={}) for tool in tools]}
+        )
         assert find_left(line, played, effects) is None, name
         other = line.model_copy(update={"tools": [*line.tools, "unknown_change"]})
-        assert reply.polarity == "answer" or find_left(other, played, effects | {"unknown_change": "change"}), name
+        assert reply.polarity == "answer" or find_left(
+            other, played, effects | {"unknown_change": "change"}
+        ), name

@@ -20,7 +20,17 @@ from offline.world import DomainWorld, play_oracle
 from schemas.base import is_object
 from schemas.prompts import ScenarioReply
 from schemas.scenario import Fact
-from tests.offline.questions import SAMPLE, SEED, THEMES, Play, ask_blueprint, ask_scenario, compose, pose, run
+from tests.offline.questions import (
+    SAMPLE,
+    SEED,
+    THEMES,
+    Play,
+    ask_blueprint,
+    ask_scenario,
+    compose,
+    pose,
+    run,
+)
 from tests.soak import count
 
 NUMBERS = range(count(2, 4))
@@ -35,15 +45,24 @@ def make(polarity: str, theme: str, number: int) -> Twins | None:
 
 
 def list_made(polarity: str) -> list[tuple[str, int, Twins]]:
-    return [(theme, number, twins) for theme in SAMPLE for number in NUMBERS if (twins := make(polarity, theme, number))]
+    return [
+        (theme, number, twins)
+        for theme in SAMPLE
+        for number in NUMBERS
+        if (twins := make(polarity, theme, number))
+    ]
 
 
 def says(fact: Fact, words: str) -> bool:
     """Roughly as a judge reads: the value is there, and no rival stands beside it."""
     if fact.kind == "pattern":
-        return bool(re.search(fact.value, words)) and not any(rival.lower() in words.lower() for rival in fact.rivals)
+        return bool(re.search(fact.value, words)) and not any(
+            rival.lower() in words.lower() for rival in fact.rivals
+        )
     left = re.sub(rf"(?<!\w){re.escape(render_value(fact.value))}(?!\w)", "", words)
-    return stands_in(render_value(fact.value), words) and not any(stands_in(render_value(rival), left) for rival in fact.rivals)
+    return stands_in(render_value(fact.value), words) and not any(
+        stands_in(render_value(rival), left) for rival in fact.rivals
+    )
 
 
 @each_case
@@ -57,7 +76,10 @@ def test_nearly_every_environment_gives_occasion_for_it(polarity: str) -> None:
 def test_the_answer_is_the_negative_twin(polarity: str) -> None:
     for theme, number, twins in list_made(polarity):
         inputs = pose("scenario", theme, number, number=number, polarity=polarity)
-        assert ScenarioReply.model_validate_json(author.answer("scenario", inputs, SEED, 0, 0.0)) == twins.negative
+        assert (
+            ScenarioReply.model_validate_json(author.answer("scenario", inputs, SEED, 0, 0.0))
+            == twins.negative
+        )
         assert twins.negative.polarity == polarity
 
 
@@ -80,7 +102,10 @@ def test_last_words_tell_what_neither_request_nor_policy_gives_away(polarity: st
             assert says(fact, twins.negative.say), (fact, twins.negative.say)
             for given in (twins.negative.request, policy):
                 assert not says(fact, given), (fact, given)
-                assert fact.kind == "pattern" or not stands_in(render_value(fact.value), given), (fact, given)
+                assert fact.kind == "pattern" or not stands_in(render_value(fact.value), given), (
+                    fact,
+                    given,
+                )
 
 
 @each_case
@@ -139,9 +164,19 @@ def test_the_twin_differs_in_one_fact_and_can_be_carried_out(polarity: str) -> N
         assert achieving.initial_state == twins.negative.initial_state
         assert achieving.request != twins.negative.request
         assert twins.differs
-        changed = [name for name, value in achieving.facts.items() if twins.negative.facts.get(name) != value]
-        assert len(changed) <= (0 if polarity == "escalate" else 3), (twins.negative.facts, achieving.facts)
-        assert play_oracle(domain, achieving.initial_state, achieving.oracle, 0, "twin") != achieving.initial_state
+        changed = [
+            name
+            for name, value in achieving.facts.items()
+            if twins.negative.facts.get(name) != value
+        ]
+        assert len(changed) <= (0 if polarity == "escalate" else 3), (
+            twins.negative.facts,
+            achieving.facts,
+        )
+        assert (
+            play_oracle(domain, achieving.initial_state, achieving.oracle, 0, "twin")
+            != achieving.initial_state
+        )
 
 
 def test_what_must_be_refused_breaks_one_rule_and_its_twin_none() -> None:
@@ -162,18 +197,25 @@ def test_another_rule_of_the_operation_is_no_reason(key: int) -> None:
     assert twins is not None
     (fact,), (refused,) = twins.negative.tell, twins.negative.avoid
     others = [domain.render_rule(each) for each in domain.operations[refused.name].must]
-    assert [each for each in others if re.search(fact.value, each)] in ([], [fact.name.removeprefix("why not: ")])
+    assert [each for each in others if re.search(fact.value, each)] in (
+        [],
+        [fact.name.removeprefix("why not: ")],
+    )
 
 
 @pytest.mark.parametrize("key", [0, 5])
 def test_nobody_is_called_by_a_title_alone(key: int) -> None:
-    twins = pose_clarify(populate(compose("conference_programme", 0), f"k{key}"), make_dice("c", key))
+    twins = pose_clarify(
+        populate(compose("conference_programme", 0), f"k{key}"), make_dice("c", key)
+    )
     assert twins is not None
     assert not re.search(r"\bProf\b(?! [A-Z])", twins.negative.request)
 
 
 def test_what_is_to_be_clarified_names_every_candidate() -> None:
-    several = [twins.negative for _, _, twins in list_made("clarify") if len(twins.negative.tell) > 1]
+    several = [
+        twins.negative for _, _, twins in list_made("clarify") if len(twins.negative.tell) > 1
+    ]
     for reply in several:
         assert all(fact.value in reply.say for fact in reply.tell)
         assert reply.say.count("?") >= 1
@@ -184,7 +226,13 @@ def test_a_question_stands_in_no_policy_document(theme: str) -> None:
     """`Do exactly what is asked` asks for no amount, also where the amount is called `asked`."""
     domain = compose(theme, 0)
     twins = [pose_clarify(populate(domain, f"k{key}"), make_dice("c", key)) for key in range(12)]
-    patterns = [str(fact.value) for one in twins if one for fact in one.negative.tell if fact.kind == "pattern"]
+    patterns = [
+        str(fact.value)
+        for one in twins
+        if one
+        for fact in one.negative.tell
+        if fact.kind == "pattern"
+    ]
     assert patterns
     assert not [each for each in patterns if re.search(each, write_policy(domain))]
 
@@ -203,12 +251,18 @@ def test_policy_documents_name_two_matters_and_requests_of_doing_show_none() -> 
 def test_the_same_question_gives_the_same_bytes_for_every_polarity() -> None:
     for polarity, theme, number in CASES[::5]:
         inputs = pose("scenario", theme, number, number=number, polarity=polarity)
-        assert author.answer("scenario", inputs, SEED, 0, 0.0) == author.answer("scenario", inputs, SEED, 0, 0.0)
+        assert author.answer("scenario", inputs, SEED, 0, 0.0) == author.answer(
+            "scenario", inputs, SEED, 0, 0.0
+        )
 
 
 def test_questions_are_of_many_sorts() -> None:
     """Over all trades: a few of them may ask alike."""
-    sorts = {twins.negative.tell[0].name for theme in THEMES if (twins := make("answer", theme, NUMBERS[0]))}
+    sorts = {
+        twins.negative.tell[0].name
+        for theme in THEMES
+        if (twins := make("answer", theme, NUMBERS[0]))
+    }
     assert len(sorts) >= 3
     asked = [twins.negative.request for _, _, twins in list_made("answer")]
     assert len(set(asked)) == len(asked)

@@ -15,9 +15,30 @@ from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 from schemas.seed import Brief
-from tests.offline.questions import ENVIRONMENTS, SEED, THEMES, Play, ask_blueprint, ask_program, ask_scenario, ask_tests, read_tools, run
+from tests.offline.questions import (
+    ENVIRONMENTS,
+    SEED,
+    THEMES,
+    Play,
+    ask_blueprint,
+    ask_program,
+    ask_scenario,
+    ask_tests,
+    read_tools,
+    run,
+)
 
-FORBIDDEN = {"reset", "step", "state", "close", "get_reward", "verify", "seed_session", "aggregate_metrics", "mcp"}
+FORBIDDEN = {
+    "reset",
+    "step",
+    "state",
+    "close",
+    "get_reward",
+    "verify",
+    "seed_session",
+    "aggregate_metrics",
+    "mcp",
+}
 CALLS = 200
 
 each_environment = pytest.mark.parametrize(("theme", "number"), ENVIRONMENTS)
@@ -28,10 +49,14 @@ def compose(theme: str, number: int):
 
 
 @each_environment
-def test_every_stored_test_ends_as_expected_and_for_the_reason_meant(theme: str, number: int) -> None:
+def test_every_stored_test_ends_as_expected_and_for_the_reason_meant(
+    theme: str, number: int
+) -> None:
     reply = ask_tests(theme, number)
     trials = try_operations(compose(theme, number), SEED)[1]
-    seen = run(theme, number, [(reply.initial_state, [*test.setup, test.call]) for test in reply.tests])
+    seen = run(
+        theme, number, [(reply.initial_state, [*test.setup, test.call]) for test in reply.tests]
+    )
     for test, trial, play in zip(reply.tests, trials, seen, strict=True):
         assert play.outcomes == [""] * len(test.setup) + [trial.code], test.name
         assert (test.expect == "rejection") == bool(trial.code)
@@ -51,7 +76,10 @@ def test_tests_cover_every_tool(theme: str, number: int) -> None:
 def test_program_and_domain_model_agree_on_random_calls(theme: str, number: int) -> None:
     domain = compose(theme, number)
     start = ask_tests(theme, number).initial_state
-    world, dice = DomainWorld(domain, ask_tests(theme, number).initial_state, date(2026, 3, 2), "play"), make_dice("play", theme, number)
+    world, dice = (
+        DomainWorld(domain, ask_tests(theme, number).initial_state, date(2026, 3, 2), "play"),
+        make_dice("play", theme, number),
+    )
     calls, expected = list[Call](), list[str]()
     for _ in range(CALLS):
         operation = dice.choice(list(domain.operations.values()))
@@ -67,9 +95,13 @@ def test_program_and_domain_model_agree_on_random_calls(theme: str, number: int)
 
 
 @each_environment
-def test_oracles_run_and_change_the_state_and_doing_nothing_does_not(theme: str, number: int) -> None:
+def test_oracles_run_and_change_the_state_and_doing_nothing_does_not(
+    theme: str, number: int
+) -> None:
     replies = [ask_scenario(theme, number, each) for each in range(4)]
-    plays = [(each.initial_state, each.oracle) for each in replies] + [(each.initial_state, []) for each in replies]
+    plays = [(each.initial_state, each.oracle) for each in replies] + [
+        (each.initial_state, []) for each in replies
+    ]
     seen = run(theme, number, plays)
     for reply, play, idle in zip(replies, seen[:4], seen[4:], strict=True):
         assert play.outcomes == [""] * len(reply.oracle)
@@ -97,9 +129,14 @@ def test_program_keeps_the_runtime_contract(theme: str, number: int) -> None:
 
 
 @each_environment
-def test_initial_states_have_rows_enough_and_references_that_resolve(theme: str, number: int) -> None:
+def test_initial_states_have_rows_enough_and_references_that_resolve(
+    theme: str, number: int
+) -> None:
     domain = compose(theme, number)
-    for state in (ask_tests(theme, number).initial_state, ask_scenario(theme, number, 0).initial_state):
+    for state in (
+        ask_tests(theme, number).initial_state,
+        ask_scenario(theme, number, 0).initial_state,
+    ):
         assert set(state) == set(domain.collections)
         for name, collection in domain.collections.items():
             assert len(state[name]) >= 4
@@ -107,4 +144,8 @@ def test_initial_states_have_rows_enough_and_references_that_resolve(theme: str,
                 assert row["id"] == row_id
                 assert set(row) == {"id", *collection.attributes}
                 for attribute, source in collection.attributes.items():
-                    assert not source.ref or row[attribute] == "" or row[attribute] in state[source.ref]
+                    assert (
+                        not source.ref
+                        or row[attribute] == ""
+                        or row[attribute] in state[source.ref]
+                    )

@@ -28,7 +28,9 @@ async def test_an_errand_that_comes_again_is_dropped_and_no_other_one(jail: Sand
         domain = compose(theme, place)
         world = make_world(domain)
         replies = [write_scenario(domain, f"repeats/{place}/{number}") for number in range(HONEST)]
-        honest = [await make_scenario(world, reply, number, jail) for number, reply in enumerate(replies)]
+        honest = [
+            await make_scenario(world, reply, number, jail) for number, reply in enumerate(replies)
+        ]
         twins = list[Scenario]()
         for number, (reply, other) in enumerate(pairwise(replies), HONEST):
             if len(twins) < TWINS and (twin := await try_again(world, reply, other, number, jail)):
@@ -44,15 +46,24 @@ async def test_an_errand_that_comes_again_is_dropped_and_no_other_one(jail: Sand
     assert found["caught"] >= found["twins"] - found["twins"] // 20, found
 
 
-async def make_scenario(world: Environment, reply: ScenarioReply, number: int, sandbox: Sandbox) -> Scenario:
+async def make_scenario(
+    world: Environment, reply: ScenarioReply, number: int, sandbox: Sandbox
+) -> Scenario:
     draft = (await make_draft(world, reply, sandbox)).model_copy(update={"number": number})
     return await finish(await prepare(draft, world, sandbox), "binary", sandbox)
 
 
-async def try_again(world: Environment, reply: ScenarioReply, other: ScenarioReply, number: int, sandbox: Sandbox) -> Scenario | None:
+async def try_again(
+    world: Environment, reply: ScenarioReply, other: ScenarioReply, number: int, sandbox: Sandbox
+) -> Scenario | None:
     """The errand in words that no other has, with another one's records beside its own; None where a rule forbids it there."""
-    state = {name: {**other.initial_state.get(name, {}), **rows} for name, rows in reply.initial_state.items()}
-    twin = reply.model_copy(update={"request": " ".join(reversed(other.request.split())), "initial_state": state})
+    state = {
+        name: {**other.initial_state.get(name, {}), **rows}
+        for name, rows in reply.initial_state.items()
+    }
+    twin = reply.model_copy(
+        update={"request": " ".join(reversed(other.request.split())), "initial_state": state}
+    )
     try:
         return await make_scenario(world, twin, number, sandbox)
     except (AssertionError, BuildError):

@@ -19,7 +19,12 @@ A, B = (f"hive {STATE['hives'][each]['tag']}" for each in (ONE, OTHER))
 
 
 def reword(
-    operator: Operator, request: str, wishes: list[WantedChange], domain: Domain = HIVES, state: State = STATE, opening: str = ""
+    operator: Operator,
+    request: str,
+    wishes: list[WantedChange],
+    domain: Domain = HIVES,
+    state: State = STATE,
+    opening: str = "",
 ) -> str:
     calls = [Call(name=wish.operation.name, arguments=wish.arguments) for wish in wishes]
     brief = Brief(theme=domain.theme, text=domain.text, number=0)
@@ -32,26 +37,47 @@ def reword(
 
 
 def wish_for(*hives: str) -> list[WantedChange]:
-    return [WantedChange(HIVES.operations["harvest_hive"], {"hive_id": each, "kilos": 3}) for each in hives]
+    return [
+        WantedChange(HIVES.operations["harvest_hive"], {"hive_id": each, "kilos": 3})
+        for each in hives
+    ]
 
 
 @pytest.mark.parametrize(
     ("request_", "hives", "told"),
     [
         pytest.param(
-            f"Weigh {A}; move {B}; feed {B}.", [ONE, OTHER, OTHER], f"Weigh {A}; move {B}; feed that hive.", id="the last one named"
+            f"Weigh {A}; move {B}; feed {B}.",
+            [ONE, OTHER, OTHER],
+            f"Weigh {A}; move {B}; feed that hive.",
+            id="the last one named",
         ),
-        pytest.param(f"Weigh {A}; move {B}; feed {A}.", [ONE, OTHER, ONE], f"Weigh {A}; move {B}; feed {A}.", id="another one in between"),
-        pytest.param(f"Weigh {A}. {A.capitalize()} is fed.", [ONE, ONE], f"Weigh {A}. {A.capitalize()} is fed.", id="spelled otherwise"),
+        pytest.param(
+            f"Weigh {A}; move {B}; feed {A}.",
+            [ONE, OTHER, ONE],
+            f"Weigh {A}; move {B}; feed {A}.",
+            id="another one in between",
+        ),
+        pytest.param(
+            f"Weigh {A}. {A.capitalize()} is fed.",
+            [ONE, ONE],
+            f"Weigh {A}. {A.capitalize()} is fed.",
+            id="spelled otherwise",
+        ),
     ],
 )
-def test_only_what_was_named_last_of_its_kind_is_pointed_at(request_: str, hives: list[str], told: str) -> None:
+def test_only_what_was_named_last_of_its_kind_is_pointed_at(
+    request_: str, hives: list[str], told: str
+) -> None:
     assert reword("implicit_reference", request_, wish_for(*hives)) == told
 
 
 def test_a_vague_word_in_the_opening_is_another_one() -> None:
     opening = f"Weigh {A}; move a hive; feed {A}."
-    assert reword("implicit_reference", f"Weigh {A}; feed {A}.", wish_for(ONE, ONE), opening=opening) == opening
+    assert (
+        reword("implicit_reference", f"Weigh {A}; feed {A}.", wish_for(ONE, ONE), opening=opening)
+        == opening
+    )
 
 
 def test_a_record_among_others_of_its_owner_is_told_by_its_standing() -> None:
@@ -61,11 +87,19 @@ def test_a_record_among_others_of_its_owner_is_told_by_its_standing() -> None:
     (first, second, *_) = state["seats"]
     state["seats"] = {
         first: state["seats"][first] | {"status": "ordered"},
-        second: state["seats"][second] | {"event_id": state["seats"][first]["event_id"], "status": "free"},
+        second: state["seats"][second]
+        | {"event_id": state["seats"][first]["event_id"], "status": "free"},
     }
-    title, place = state["events"][state["seats"][first]["event_id"]]["title"], state["seats"][first]["place"]
+    title, place = (
+        state["events"][state["seats"][first]["event_id"]]["title"],
+        state["seats"][first]["place"],
+    )
     told = reword(
-        "ambiguity", f"Pay seat {place} for {title}.", [WantedChange(domain.operations["pay_seat"], {"seat_id": first})], domain, state
+        "ambiguity",
+        f"Pay seat {place} for {title}.",
+        [WantedChange(domain.operations["pay_seat"], {"seat_id": first})],
+        domain,
+        state,
     )
     assert told == f"Pay the seat of {title} that is ordered."
 
@@ -90,11 +124,16 @@ def test_a_name_inside_the_name_of_another_thing_is_named_as_well() -> None:
     state = populate(domain, "drivers").state
     one, other = list(state["drivers"])[:2]
     name, another = (state["drivers"][key]["name"] for key in (one, other))
-    wishes = [WantedChange(domain.operations[each], {"driver_id": one}) for each in ("grant_permit", "call_in_sick")]
+    wishes = [
+        WantedChange(domain.operations[each], {"driver_id": one})
+        for each in ("grant_permit", "call_in_sick")
+    ]
     apart = f"Enter the permit of {name}. Report {another}'s trip, and put {name} down as off sick."
     assert reword("implicit_reference", apart, wishes, domain, state) == apart
     near = f"Enter the permit of {name}. Report the trip, and put {name} down as off sick."
-    assert reword("implicit_reference", near, wishes, domain, state) == near.replace(f"put {name}", "put that driver")
+    assert reword("implicit_reference", near, wishes, domain, state) == near.replace(
+        f"put {name}", "put that driver"
+    )
 
 
 def test_only_a_step_on_the_way_is_left_unsaid() -> None:
@@ -104,7 +143,10 @@ def test_only_a_step_on_the_way_is_left_unsaid() -> None:
     key = next(key for key, row in state["jobs"].items() if row["status"] == "ordered")
     state["vehicles"][state["jobs"][key]["vehicle_id"]]["status"] = "parked"
     state["jobs"] = {key: state["jobs"][key]}
-    steps = [WantedChange(fleet.operations[each], {"job_id": key}) for each in ("start_job", "finish_job")]
+    steps = [
+        WantedChange(fleet.operations[each], {"job_id": key})
+        for each in ("start_job", "finish_job")
+    ]
     told = reword("compression", LONG, steps, fleet, state)
     assert told.startswith("Finish ")
     assert "start" not in told
@@ -115,7 +157,9 @@ def test_only_a_step_on_the_way_is_left_unsaid() -> None:
     state["tools"][tool] |= {"status": "available", "powered": "yes"}
     state |= {name: {} for name in ("loans", "holds") if name in state}
     trained = WantedChange(lending.operations["record_training"], {"member_id": member})
-    lent = WantedChange(lending.operations["lend_tool"], {"member_id": member, "tool_id": tool, "days": 3})
+    lent = WantedChange(
+        lending.operations["lend_tool"], {"member_id": member, "tool_id": tool, "days": 3}
+    )
     told = reword("compression", LONG, [trained, lent], lending, state)
     assert "training" in told
     assert "3 days" in told

@@ -26,7 +26,9 @@ each_scenario = pytest.mark.parametrize(("theme", "number", "scenario"), SCENARI
 
 
 @each_scenario
-def test_a_path_changes_two_things_at_least_and_repeats_nothing(theme: str, number: int, scenario: int) -> None:
+def test_a_path_changes_two_things_at_least_and_repeats_nothing(
+    theme: str, number: int, scenario: int
+) -> None:
     reply = ask_scenario(theme, number, scenario)
     assert 2 <= len(list_changes(theme, number, scenario)) <= max(LADDER)
     assert len(reply.oracle) >= FEWEST_CALLS
@@ -35,13 +37,21 @@ def test_a_path_changes_two_things_at_least_and_repeats_nothing(theme: str, numb
 
 def list_changes(theme: str, number: int, scenario: int) -> list[str]:
     effects = {each.name: each.effect for each in ask_blueprint(theme, number).tools}
-    return [call.name for call in ask_scenario(theme, number, scenario).oracle if effects[call.name] == "change"]
+    return [
+        call.name
+        for call in ask_scenario(theme, number, scenario).oracle
+        if effects[call.name] == "change"
+    ]
 
 
 def test_number_of_a_scenario_says_how_hard_it_is() -> None:
     """Two and three wishes against six and eight: whatever environments the commit draws, they lie far apart."""
     easy, hard = (
-        mean(len(list_changes(theme, number, scenario)) for theme, number in ENVIRONMENTS for scenario in asked)
+        mean(
+            len(list_changes(theme, number, scenario))
+            for theme, number in ENVIRONMENTS
+            for scenario in asked
+        )
         for asked in ((0, 2), (5, 7))
     )
     assert hard >= easy + 1
@@ -50,7 +60,10 @@ def test_number_of_a_scenario_says_how_hard_it_is() -> None:
 @pytest.mark.soak(area="author")
 def test_paths_are_long_and_some_are_very_long() -> None:
     themes = sorted(THEMES)
-    lengths = [len(ask_scenario(themes[each % len(themes)], each // len(themes), each % 8).oracle) for each in range(count(60, 1000))]
+    lengths = [
+        len(ask_scenario(themes[each % len(themes)], each // len(themes), each % 8).oracle)
+        for each in range(count(60, 1000))
+    ]
     sys.stdout.write(
         f"{len(lengths)} paths: median {median(lengths)}, longest {max(lengths)}, 15 or more {sum(e >= 15 for e in lengths)}\n"
     )
@@ -60,7 +73,9 @@ def test_paths_are_long_and_some_are_very_long() -> None:
 
 def test_later_wishes_go_on_from_earlier_ones() -> None:
     """Some change of many a path is refused at the start: an earlier one has to make way for it."""
-    chained = [theme for place, theme in enumerate(sorted(THEMES)) if _is_chained(theme, 0, place % 8)]
+    chained = [
+        theme for place, theme in enumerate(sorted(THEMES)) if _is_chained(theme, 0, place % 8)
+    ]
     assert len(chained) >= len(THEMES) // 6
 
 
@@ -68,7 +83,11 @@ def _is_chained(theme: str, number: int, scenario: int) -> bool:
     domain = compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED)
     reply = ask_scenario(theme, number, scenario)
     start = DomainWorld(domain, reply.initial_state, TODAY, "start")
-    changes = [(domain.operations[call.name], call.arguments) for call in reply.oracle if domain.operations[call.name].effect == "change"]
+    changes = [
+        (domain.operations[call.name], call.arguments)
+        for call in reply.oracle
+        if domain.operations[call.name].effect == "change"
+    ]
     return not all(start.allows(operation, arguments) for operation, arguments in changes)
 
 
@@ -85,13 +104,17 @@ def test_request_names_no_tool_and_no_id(theme: str, number: int, scenario: int)
 @each_scenario
 def test_every_plain_argument_of_a_change_is_said(theme: str, number: int, scenario: int) -> None:
     reply = ask_scenario(theme, number, scenario)
-    operations = compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED).operations
+    operations = compose_domain(
+        Brief(theme=theme, text=THEMES[theme], number=number), SEED
+    ).operations
     for call in reply.oracle:
         operation = operations[call.name]
         for parameter in operation.takes if operation.effect == "change" else []:
             value = call.arguments[parameter.name]
             said = say_date(value) if parameter.day else render_value(value)
-            assert parameter.row or re.search(rf"(?<!\w){re.escape(said)}(?!\w)", reply.request), value
+            assert parameter.row or re.search(rf"(?<!\w){re.escape(said)}(?!\w)", reply.request), (
+                value
+            )
             assert parameter.row or value in reply.facts.values()
 
 
@@ -108,18 +131,27 @@ def test_scenarios_of_an_environment_differ() -> None:
 
 
 def test_requests_begin_in_many_ways() -> None:
-    starts = Counter(ask_scenario(theme, number, scenario).request[:16] for theme, number, scenario in SCENARIOS)
+    starts = Counter(
+        ask_scenario(theme, number, scenario).request[:16] for theme, number, scenario in SCENARIOS
+    )
     assert len(starts) >= 15
     assert starts.most_common(1)[0][1] <= len(SCENARIOS) // 6
 
 
-@pytest.mark.parametrize(("theme", "key"), [("call_centre_tickets", 13), ("call_centre_tickets", 15), ("parcel_lockers", 6)])
+@pytest.mark.parametrize(
+    ("theme", "key"),
+    [("call_centre_tickets", 13), ("call_centre_tickets", 15), ("parcel_lockers", 6)],
+)
 def test_nothing_is_asked_for_that_a_later_wish_writes_over(theme: str, key: int) -> None:
     """Nobody passes one ticket on to two people in one breath."""
     domain = compose(theme, 0)
     reply = write_scenario(domain, f"x{key}", key)
     changes = [call for call in reply.oracle if domain.operations[call.name].effect == "change"]
-    placed = [(call.name, next(iter(call.arguments.values()))) for call in changes if len(list_rows(domain, call)) > 1]
+    placed = [
+        (call.name, next(iter(call.arguments.values())))
+        for call in changes
+        if len(list_rows(domain, call)) > 1
+    ]
     assert len(placed) == len({*placed})
 
 
@@ -127,7 +159,9 @@ def test_a_name_behind_a_number_is_said_at_once() -> None:
     """`Put 13 a part into the store` is no way to leave something open."""
     domain = compose("fleet_maintenance", 3)
     state = populate(domain, "vague").state
-    wish = WantedChange(domain.operations["restock_part"], {"part_id": next(iter(state["parts"])), "pieces": 13})
+    wish = WantedChange(
+        domain.operations["restock_part"], {"part_id": next(iter(state["parts"])), "pieces": 13}
+    )
     assert list_vague([wish], domain, state, []) == []
 
 

@@ -32,13 +32,19 @@ from tests.soak import count
 SIZES = [(10, None), (40, 12), (100, 40), (None, 25), (100, None)]
 
 
-def compose(theme: str, tools: int | None = None, collections: int | None = None, rows: int | None = None) -> Domain:
-    brief = Brief(theme=theme, text=THEMES[theme], number=1, tools=tools, collections=collections, rows=rows)
+def compose(
+    theme: str, tools: int | None = None, collections: int | None = None, rows: int | None = None
+) -> Domain:
+    brief = Brief(
+        theme=theme, text=THEMES[theme], number=1, tools=tools, collections=collections, rows=rows
+    )
     return compose_domain(brief, SEED)
 
 
 @pytest.mark.parametrize(("tools", "collections"), SIZES)
-def test_an_environment_has_the_size_that_was_asked_for(tools: int | None, collections: int | None) -> None:
+def test_an_environment_has_the_size_that_was_asked_for(
+    tools: int | None, collections: int | None
+) -> None:
     for theme in SAMPLE:
         domain = compose(theme, tools, collections)
         assert tools in (None, len(domain.operations)), theme
@@ -69,18 +75,25 @@ def test_three_collections_are_enough_for_scenarios(theme: str) -> None:
     assert any(each.must for each in domain.changes)
     for number in range(4):
         reply = write_scenario(domain, f"three/{number}", number)
-        assert play_oracle(domain, reply.initial_state, reply.oracle, 0, "three") != reply.initial_state
+        assert (
+            play_oracle(domain, reply.initial_state, reply.oracle, 0, "three")
+            != reply.initial_state
+        )
 
 
 def test_departments_know_each_other() -> None:
     for theme in SAMPLE:
         domain = compose(theme, 60, 20)
-        tied = [name for name, each in domain.collections.items() if "contact_id" in each.attributes]
+        tied = [
+            name for name, each in domain.collections.items() if "contact_id" in each.attributes
+        ]
         assert tied or sum(each.noun in PEOPLE for each in domain.collections.values()) < 2
         assert len(domain.parts) >= 3
 
 
-LARGE = [(theme, SIZES[place % len(SIZES)]) for place, theme in enumerate(SAMPLE)][: count(2, len(SAMPLE))]
+LARGE = [(theme, SIZES[place % len(SIZES)]) for place, theme in enumerate(SAMPLE)][
+    : count(2, len(SAMPLE))
+]
 PARTS = count(1, 4)
 
 
@@ -96,11 +109,21 @@ def test_a_large_environment_keeps_its_rules_in_the_jail(part: int) -> None:
 
 def find_broken(state: State, domain: Domain) -> list[tuple[str, str]]:
     """Attributes whose values are not unique where they must be, or name rows that are not there."""
-    columns = [(name, key, source) for name, one in domain.collections.items() for key, source in one.attributes.items()]
+    columns = [
+        (name, key, source)
+        for name, one in domain.collections.items()
+        for key, source in one.attributes.items()
+    ]
     held = {(name, key): [row[key] for row in state[name].values()] for name, key, _ in columns}
-    twice = [(name, key) for name, key, source in columns if source.unique and len({*held[name, key]}) < len(held[name, key])]
+    twice = [
+        (name, key)
+        for name, key, source in columns
+        if source.unique and len({*held[name, key]}) < len(held[name, key])
+    ]
     return twice + [
-        (name, key) for name, key, source in columns if source.ref and not {*held[name, key]} - {""} <= state[source.ref].keys()
+        (name, key)
+        for name, key, source in columns
+        if source.ref and not {*held[name, key]} - {""} <= state[source.ref].keys()
     ]
 
 
@@ -122,7 +145,9 @@ def test_a_state_has_as_many_rows_as_were_asked_for_and_its_oracle_runs(rows: in
 
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("polarity", POSES)
-def test_where_nothing_may_change_the_state_is_as_large_and_the_reads_find_their_rows_in_it(polarity: Polarity) -> None:
+def test_where_nothing_may_change_the_state_is_as_large_and_the_reads_find_their_rows_in_it(
+    polarity: Polarity,
+) -> None:
     rows = count(300, 1_000)
     for theme in SAMPLE[: count(1, len(SAMPLE))]:
         domain = compose(theme, rows=rows)
@@ -140,7 +165,11 @@ def test_where_nothing_may_change_the_state_is_as_large_and_the_reads_find_their
 
 def play(domain: Domain, reply: ScenarioReply) -> list[Observation]:
     """The reference path in the jail, and a last look at the state."""
-    tools = derive_tools(write_program(domain), name_class(domain), {name: each.effect for name, each in domain.operations.items()})
+    tools = derive_tools(
+        write_program(domain),
+        name_class(domain),
+        {name: each.effect for name, each in domain.operations.items()},
+    )
     program = Program({"office.py": write_program(domain)}, f"office:{name_class(domain)}", tools)
     steps = [Reset(reply.initial_state, CLOCK, 7), *map(Invoke, reply.oracle), Look()]
 
@@ -159,29 +188,49 @@ def test_a_brief_without_sizes_keeps_its_id_and_says_nothing_of_them() -> None:
     brief = Brief(theme="clinic", text="A clinic. Ümlaut.", number=1)
     assert brief.model_dump() == {"theme": "clinic", "text": "A clinic. Ümlaut.", "number": 1}
     seed = Seed(recipe="envscaler", brief=brief, licence="CC0-1.0")
-    assert seed.id != Seed(recipe="envscaler", brief=brief.model_copy(update={"tools": 30}), licence="CC0-1.0").id
+    assert (
+        seed.id
+        != Seed(
+            recipe="envscaler", brief=brief.model_copy(update={"tools": 30}), licence="CC0-1.0"
+        ).id
+    )
     assert Seed.model_validate(seed.model_dump()) == seed
 
 
 @pytest.mark.parametrize("theme", SAMPLE)
-def test_distractors_stand_beside_every_record_and_one_alone_is_called_by_its_name(theme: str) -> None:
+def test_distractors_stand_beside_every_record_and_one_alone_is_called_by_its_name(
+    theme: str,
+) -> None:
     """Each has the numbers of its original and names of its own; what a change names is the only one called so."""
     plain = Brief(theme=theme, text=THEMES[theme], number=0)
     domain = compose_domain(plain.model_copy(update={"distractors": 2}), SEED)
     base, full = settle(compose_domain(plain, SEED), "doubles"), settle(domain, "doubles")
     for name in domain.collections:
-        rows = [[value for value in row.values() if not isinstance(value, str)] for row in full.state[name].values()]
+        rows = [
+            [value for value in row.values() if not isinstance(value, str)]
+            for row in full.state[name].values()
+        ]
         assert len(rows) == 3 * len(base.state[name])
         assert all(rows.count(one) >= 3 for one in rows)
     assert find_broken(full.state, domain) == []
     reply = write_scenario(domain, "doubles", 1)
-    assert play_oracle(domain, reply.initial_state, reply.oracle, 0, "doubles") != reply.initial_state
+    assert (
+        play_oracle(domain, reply.initial_state, reply.oracle, 0, "doubles") != reply.initial_state
+    )
     # What is only looked through on the way may share its name: the request says where it stands.
     changes = [call for call in reply.oracle if domain.operations[call.name].effect == "change"]
-    named = [(each.row, call.arguments[each.name]) for call in changes for each in domain.operations[call.name].takes if each.row]
+    named = [
+        (each.row, call.arguments[each.name])
+        for call in changes
+        for each in domain.operations[call.name].takes
+        if each.row
+    ]
     assert named
     for collection, row_id in named:
-        labels = Counter(follow(collection, key, [], domain, reply.initial_state) for key in reply.initial_state[collection])
+        labels = Counter(
+            follow(collection, key, [], domain, reply.initial_state)
+            for key in reply.initial_state[collection]
+        )
         assert labels[follow(collection, row_id, [], domain, reply.initial_state)] == 1
 
 

@@ -34,9 +34,9 @@ def test_columns_hold_what_their_type_says(theme: str) -> None:
     sorts, state = sort_columns(domain), settle_state(domain, populate(domain, "types").state)
     for name, rows in state.items():
         for row in rows.values():
-            assert {attribute: type(value) for attribute, value in row.items() if attribute != "id"} == {
-                attribute: HOLDS[sort] for attribute, sort in sorts[name].items()
-            }
+            assert {
+                attribute: type(value) for attribute, value in row.items() if attribute != "id"
+            } == {attribute: HOLDS[sort] for attribute, sort in sorts[name].items()}
 
 
 @pytest.mark.parametrize("theme", sorted(THEMES))
@@ -48,7 +48,9 @@ def test_every_domain_has_a_schema_that_can_be_read(theme: str) -> None:
     }
     effects: dict[str, Effect] = {name: each.effect for name, each in domain.operations.items()}
     tools = sql.derive_tools(write_program(domain), name_class(domain), effects)
-    assert all(tool.reads or tool.writes for tool in sql.add_touches(tools, list_touches(domain), tables))
+    assert all(
+        tool.reads or tool.writes for tool in sql.add_touches(tools, list_touches(domain), tables)
+    )
 
 
 def open_twins(theme: str) -> tuple[Program, Program]:
@@ -59,7 +61,11 @@ def open_twins(theme: str) -> tuple[Program, Program]:
     one, other = write_program(plain), write_program(tabled)
     return (
         Program({"office.py": one}, entry, stateful.derive_tools(one, name_class(plain), effects)),
-        Program({"office.py": other, "schema.sql": write_schema(tabled)}, entry, stateful.derive_tools(other, name_class(plain), effects)),
+        Program(
+            {"office.py": other, "schema.sql": write_schema(tabled)},
+            entry,
+            stateful.derive_tools(other, name_class(plain), effects),
+        ),
     )
 
 
@@ -74,12 +80,18 @@ def test_both_renderings_answer_and_end_alike(theme: str) -> None:
     async def go(sandbox: Sandbox) -> list[tuple[list[Observation], list[Observation]]]:
         played: list[tuple[list[Observation], list[Observation]]] = []
         for trial in trials[:: max(1, len(trials) // TRIALS)]:
-            steps: list[Step] = [Reset(world.state, CLOCK, 7), *map(Invoke, (*trial.setup, trial.call)), Look()]
+            steps: list[Step] = [
+                Reset(world.state, CLOCK, 7),
+                *map(Invoke, (*trial.setup, trial.call)),
+                Look(),
+            ]
             one, other = [await sandbox.play(program, steps, hashes="none") for program in twins]
             played.append((one, other))
         return played
 
     for one, other in JAIL.enter(go):
-        assert [(each.outcome, each.code) for each in one] == [(each.outcome, each.code) for each in other]
+        assert [(each.outcome, each.code) for each in one] == [
+            (each.outcome, each.code) for each in other
+        ]
         assert [each.parts for each in one[:-1]] == [each.parts for each in other[:-1]]
         assert one[-1].state == other[-1].state

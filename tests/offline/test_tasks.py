@@ -40,7 +40,10 @@ def test_every_theme_we_know_is_in_it_and_many_we_do_not() -> None:
 def test_no_two_texts_share_five_words_in_a_row() -> None:
     """Texts made from a template would."""
     runs = Counter(
-        run for row in ROWS for words in [list_words(row["text"])] for run in {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
+        run
+        for row in ROWS
+        for words in [list_words(row["text"])]
+        for run in {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
     )
     assert not [run for run, times in runs.items() if times > 1]
 

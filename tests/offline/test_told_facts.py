@@ -30,7 +30,11 @@ def settle(theme: str, number: int = 0, only: str = "") -> DomainWorld:
     """A state of a variation, in which one change alone is thought of."""
     domain = compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), 3)
     world = populate(domain, f"told/{number}")
-    kept = {name: each for name, each in domain.operations.items() if each.effect == "query" or name == (only or name)}
+    kept = {
+        name: each
+        for name, each in domain.operations.items()
+        if each.effect == "query" or name == (only or name)
+    }
     world.domain = replace(domain, operations=kept)
     return world
 
@@ -53,7 +57,13 @@ def test_a_question_counts_in_whatever_words(parameter: OperationParameter, word
 
 
 @pytest.mark.parametrize(
-    "words", ["Which order do you mean?", "I have left everything as it is.", "The fee is open.", "I tell you when it is in."]
+    "words",
+    [
+        "Which order do you mean?",
+        "I have left everything as it is.",
+        "The fee is open.",
+        "I tell you when it is in.",
+    ],
 )
 def test_what_asks_for_nothing_is_no_question(words: str) -> None:
     assert not any(re.search(str(ask_for(each).value), words) for each in (WORDS, FEE, GIVEN_ON))
@@ -77,12 +87,21 @@ def test_a_day_is_a_reason_as_the_records_write_it_and_a_limit_as_the_rule_does(
 
 def test_the_name_of_what_is_spoken_of_is_no_reason() -> None:
     colours = load_domain("kindergarten_groups").collections["groups"].attributes["colour"].one_of
-    assert not [fact for fact in _list_reasons("kindergarten_groups", "move_carer") if any(each in str(fact.value) for each in colours)]
+    assert not [
+        fact
+        for fact in _list_reasons("kindergarten_groups", "move_carer")
+        if any(each in str(fact.value) for each in colours)
+    ]
 
 
 def _list_reasons(theme: str, operation: str, rule: str = "") -> list[Fact]:
-    found = [pose_refuse(settle(theme, number, operation), make_dice("told", number)) for number in range(6)]
-    return [fact for twins in found if twins for fact in twins.negative.tell if fact.name.endswith(rule)]
+    found = [
+        pose_refuse(settle(theme, number, operation), make_dice("told", number))
+        for number in range(6)
+    ]
+    return [
+        fact for twins in found if twins for fact in twins.negative.tell if fact.name.endswith(rule)
+    ]
 
 
 def test_whoever_passes_it_to_another_desk_has_not_read_which() -> None:
@@ -104,9 +123,17 @@ def test_nothing_is_left_vague_that_stands_behind_a_number() -> None:
     """Nobody asks for "2 a part"."""
     world = settle("fleet_maintenance", 3)
     wishes = [
-        WantedChange(each, {one.name: next(iter(world.state[one.row])) if one.row else 2 for one in each.takes})
+        WantedChange(
+            each,
+            {one.name: next(iter(world.state[one.row])) if one.row else 2 for one in each.takes},
+        )
         for each in world.domain.changes
         if each.name in ("use_part", "restock_part")
     ]
     assert len(wishes) == 2
-    assert [name for wish in wishes for name in list_vague([wish], world.domain, world.state, ()) if name.startswith("part")] == []
+    assert [
+        name
+        for wish in wishes
+        for name in list_vague([wish], world.domain, world.state, ())
+        if name.startswith("part")
+    ] == []

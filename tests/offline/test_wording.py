@@ -36,7 +36,9 @@ def split(text: str) -> list[str]:
     return [sentence for line in lines for sentence in re.split(r"(?<=[.?!]) ", line)]
 
 
-def find_commonest(mask: Callable[[Piece], str], cut: Callable[[str], set[str]]) -> tuple[str, float]:
+def find_commonest(
+    mask: Callable[[Piece], str], cut: Callable[[str], set[str]]
+) -> tuple[str, float]:
     """The frame that most requests hold, and their share. One without any word is no frame."""
     found = Counter[str]()
     for pieces, _ in list_requests(REQUESTS):
@@ -47,14 +49,22 @@ def find_commonest(mask: Callable[[Piece], str], cut: Callable[[str], set[str]])
 
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("mask", [mask_fields, mask_orders], ids=["fields_masked", "orders_masked"])
-def test_no_sentence_frame_covers_more_than_three_in_a_hundred_requests(mask: Callable[[Piece], str]) -> None:
+def test_no_sentence_frame_covers_more_than_three_in_a_hundred_requests(
+    mask: Callable[[Piece], str],
+) -> None:
     frame, share = find_commonest(mask, lambda text: set(split(text)))
     sys.stdout.write(f"commonest frame of {REQUESTS} requests: {share:.4f} {frame!r}\n")
     assert share <= MOST_FRAME, frame
 
 
-@pytest.mark.parametrize("mask", [mask_fields, mask_orders, lambda piece: piece.text], ids=["fields_masked", "orders_masked", "as_read"])
-def test_no_first_four_words_open_more_than_five_in_a_hundred_requests(mask: Callable[[Piece], str]) -> None:
+@pytest.mark.parametrize(
+    "mask",
+    [mask_fields, mask_orders, lambda piece: piece.text],
+    ids=["fields_masked", "orders_masked", "as_read"],
+)
+def test_no_first_four_words_open_more_than_five_in_a_hundred_requests(
+    mask: Callable[[Piece], str],
+) -> None:
     opening, share = find_commonest(mask, lambda text: {" ".join(text.split()[:4])})
     assert share <= MOST_OPENING, opening
 
@@ -79,7 +89,10 @@ def test_every_plain_value_is_said_and_every_wish_is_said_once() -> None:
         for wish in wishes:
             for parameter in wish.operation.takes:
                 value = render_value(wish.arguments[parameter.name])
-                assert parameter.row or re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text), (value, text)
+                assert parameter.row or re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text), (
+                    value,
+                    text,
+                )
 
 
 def test_frames_hold_no_number_of_their_own_but_how_many_wishes_there_are() -> None:
@@ -87,7 +100,10 @@ def test_frames_hold_no_number_of_their_own_but_how_many_wishes_there_are() -> N
     for pieces, wishes in list_requests(300):
         for frame in (piece.text for piece in pieces if piece.sort == "frame"):
             assert not re.search(r"\d", re.sub(r"1st|(^|\n)\(?\d[.)] ", "", frame)), frame
-            counted = re.search(r"\b(\w+) (things|points|items|entries|changes|jobs|updates|bits of work)\b", frame.lower())
+            counted = re.search(
+                r"\b(\w+) (things|points|items|entries|changes|jobs|updates|bits of work)\b",
+                frame.lower(),
+            )
             if counted and counted[1] in words:
                 assert counted[1] == words[len(wishes) - 2], frame
 
@@ -122,12 +138,25 @@ def test_wishes_keep_their_order_unless_the_words_say_which_comes_first() -> Non
     for number in range(count(150, 1_000)):
         domain, state, wishes = draw_wishes(number)
         pieces = compose_request(wishes, domain, state, make_dice("order", number))
-        phrases = {phrase: place for place, wish in enumerate(wishes) for phrase in (*wish.operation.asks, *wish.operation.tells)}
-        if len(phrases) < sum(len(wish.operation.asks) + len(wish.operation.tells) for wish in wishes):
+        phrases = {
+            phrase: place
+            for place, wish in enumerate(wishes)
+            for phrase in (*wish.operation.asks, *wish.operation.tells)
+        }
+        if len(phrases) < sum(
+            len(wish.operation.asks) + len(wish.operation.tells) for wish in wishes
+        ):
             continue
-        places = [phrases[key] for piece in pieces if piece.sort != "frame" if (key := find_key(piece.template, phrases))]
+        places = [
+            phrases[key]
+            for piece in pieces
+            if piece.sort != "frame"
+            if (key := find_key(piece.template, phrases))
+        ]
         turned = any(one > other for one, other in pairwise(places))
-        assert not turned or reversing.search("".join(piece.text for piece in pieces if piece.sort == "frame"))
+        assert not turned or reversing.search(
+            "".join(piece.text for piece in pieces if piece.sort == "frame")
+        )
 
 
 def find_key(template: str, phrases: dict[str, int]) -> str:

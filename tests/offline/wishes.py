@@ -27,7 +27,10 @@ def _write(number: int) -> tuple[list[Piece], list[WantedChange]]:
 
 @cache
 def _settle(theme: str, number: int) -> DomainWorld:
-    return populate(compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED), f"wording/{number}")
+    return populate(
+        compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED),
+        f"wording/{number}",
+    )
 
 
 @cache

@@ -22,7 +22,13 @@ def make_world(domain: Domain) -> Environment:
     source = write_program(domain)
     effects: Any = {name: each.effect for name, each in domain.operations.items()}
     tools = KINDS["stateful"].derive_tools(source, name_class(domain), effects)
-    return make_environment(files={"office.py": source}, entry=f"office:{name_class(domain)}", tools=tools, rules=[], name=domain.names[0])
+    return make_environment(
+        files={"office.py": source},
+        entry=f"office:{name_class(domain)}",
+        tools=tools,
+        rules=[],
+        name=domain.names[0],
+    )
 
 
 def make_tests(theme: str, number: int, world: Environment) -> list[Test]:
@@ -30,7 +36,10 @@ def make_tests(theme: str, number: int, world: Environment) -> list[Test]:
     plan = write_tests(Brief(theme=theme, text=THEMES[theme], number=number), SEED)
     told = {"environment": world.id, "initial_state": plan.initial_state, "origin": ORIGIN}
     return [
-        Test.model_validate(told | {"name": test.name, "setup": test.setup, "call": test.call, "expect": test.expect})
+        Test.model_validate(
+            told
+            | {"name": test.name, "setup": test.setup, "call": test.call, "expect": test.expect}
+        )
         for test in plan.tests
     ]
 
@@ -39,7 +48,9 @@ async def make_draft(world: Environment, reply: ScenarioReply, sandbox: Sandbox)
     """Its path made once; every call goes through."""
     linked, bad = link(reply.oracle, world.tools)
     assert not bad
-    seen = await sandbox.play(Program.of(world), [Reset(reply.initial_state, CLOCK, 1), *map(Invoke, linked), Look()])
+    seen = await sandbox.play(
+        Program.of(world), [Reset(reply.initial_state, CLOCK, 1), *map(Invoke, linked), Look()]
+    )
     assert all(step.outcome == "ok" for step in seen), [(step.code, step.message) for step in seen]
     return Draft.model_validate({
         "environment": world.id, "number": 0, "initial_state": reply.initial_state, "request": reply.request,

@@ -24,7 +24,13 @@ from schemas.run import RecipeName, RunConfig
 from schemas.seed import Brief, Seed
 from tests.pipeline.test_runner import settings_in
 
-PICKED: tuple[RecipeName, ...] = ("envscaler", "scaleenv", "envfactory", "perturb", "endless_terminals")
+PICKED: tuple[RecipeName, ...] = (
+    "envscaler",
+    "scaleenv",
+    "envfactory",
+    "perturb",
+    "endless_terminals",
+)
 """Recipes whose seeds are picked; the others mine or grow theirs."""
 GROWN: tuple[RecipeName, ...] = ("awm", "agentscaler", "autoforge")
 NIGHT: Mapping[str, Any] = {"environments": 4, "mistakes": 0.0}
@@ -58,10 +64,14 @@ def test_nights_share_no_seed(tmp_path: Path, recipe: RecipeName) -> None:
 
 
 @pytest.mark.parametrize("recipe", PICKED)
-def test_nights_of_the_same_seed_share_none_either_and_do_where_history_is_switched_off(tmp_path: Path, recipe: RecipeName) -> None:
+def test_nights_of_the_same_seed_share_none_either_and_do_where_history_is_switched_off(
+    tmp_path: Path, recipe: RecipeName
+) -> None:
     first, second = (begin(Lake(tmp_path / "on"), run, recipe, seed=7) for run in ("a", "b"))
     assert not {seed.id for seed in first.seeds} & {seed.id for seed in second.seeds}
-    first, second = (begin(Lake(tmp_path / "off"), run, recipe, seed=7, fresh=False) for run in ("a", "b"))
+    first, second = (
+        begin(Lake(tmp_path / "off"), run, recipe, seed=7, fresh=False) for run in ("a", "b")
+    )
     assert name(first) == name(second)
 
 
@@ -72,14 +82,22 @@ def test_the_run_seed_decides_in_an_empty_lake(tmp_path: Path, recipe: RecipeNam
     assert name(begin(Lake(tmp_path / "again"), "night", recipe, seed=2)) == name(nights[2])
 
 
-@pytest.mark.parametrize(("recipe", "themes"), [("envscaler", 41), ("envfactory", 41), ("perturb", 14)])
-def test_themes_come_again_when_all_are_used_and_then_under_another_variation(tmp_path: Path, recipe: RecipeName, themes: int) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "themes"), [("envscaler", 41), ("envfactory", 41), ("perturb", 14)]
+)
+def test_themes_come_again_when_all_are_used_and_then_under_another_variation(
+    tmp_path: Path, recipe: RecipeName, themes: int
+) -> None:
     lake, size = Lake(tmp_path), themes // 2
-    nights = [begin(lake, f"night{number}", recipe, seed=number, environments=size) for number in range(5)]
+    nights = [
+        begin(lake, f"night{number}", recipe, seed=number, environments=size) for number in range(5)
+    ]
     seeds = [seed for night in nights for seed in night.seeds]
     assert len({seed.id for seed in seeds}) == len(seeds) == 5 * size
     used = Counter(seed.brief.theme for seed in seeds)
-    assert max(used.values()) - min(used.values()) <= 1, "none is used a third time before all are used twice"
+    assert max(used.values()) - min(used.values()) <= 1, (
+        "none is used a third time before all are used twice"
+    )
     assert len({seed.brief.theme for seed in seeds[:themes]}) == themes
     assert {number for _, number in name(nights[2])} == ({0, 1} if themes % 2 else {1})
     assert set(name(nights[2])) & set(name(nights[0])) == set()
@@ -93,11 +111,17 @@ def test_a_retry_starts_from_what_it_started_from(tmp_path: Path) -> None:
         begin(lake, f"other{other}", seed=3)
     assert begin(lake, "night", seed=3) == first
     asked = RunConfig(environments=4, seed=3)
-    assert settle_choice(lake, "night", asked, RECIPES["envscaler"]([("elsewhere", "Another theme.")])) == first
-    lake.fix("cut", "config", asked.model_dump(mode="json"))  # a kill between the config and the choice: nothing rests on it yet
-    assert not {seed.id for seed in settle_choice(lake, "cut", asked, RECIPES["envscaler"](read_themes())).seeds} & {
-        seed.id for seed in first.seeds
-    }
+    assert (
+        settle_choice(lake, "night", asked, RECIPES["envscaler"]([("elsewhere", "Another theme.")]))
+        == first
+    )
+    lake.fix(
+        "cut", "config", asked.model_dump(mode="json")
+    )  # a kill between the config and the choice: nothing rests on it yet
+    assert not {
+        seed.id
+        for seed in settle_choice(lake, "cut", asked, RECIPES["envscaler"](read_themes())).seeds
+    } & {seed.id for seed in first.seeds}
 
 
 async def test_a_run_that_is_opened_twice_at_once_has_one_choice(tmp_path: Path) -> None:
@@ -117,7 +141,9 @@ async def test_a_run_that_is_opened_twice_at_once_has_one_choice(tmp_path: Path)
     assert len(other) == 3
 
 
-def test_work_that_began_before_choices_were_stored_goes_on_in_the_order_of_that_time(tmp_path: Path) -> None:
+def test_work_that_began_before_choices_were_stored_goes_on_in_the_order_of_that_time(
+    tmp_path: Path,
+) -> None:
     lake = Lake(tmp_path)
     begin(lake, "other", seed=1)
     lake.put(Attrition, [], "old", Stamp("old", "environments-generate", "", 0, 1, "", "t"))
@@ -127,7 +153,10 @@ def test_work_that_began_before_choices_were_stored_goes_on_in_the_order_of_that
 
 def test_first_skips_seeds_in_the_order_of_the_run(tmp_path: Path) -> None:
     whole = begin(Lake(tmp_path / "whole"), "night", seed=4, environments=7)
-    assert name(begin(Lake(tmp_path / "part"), "night", seed=4, environments=4, first=3)) == name(whole)[3:]
+    assert (
+        name(begin(Lake(tmp_path / "part"), "night", seed=4, environments=4, first=3))
+        == name(whole)[3:]
+    )
 
 
 @pytest.mark.parametrize("more", [{}, {"fresh": False}, {"reuse": "preview"}])
@@ -137,7 +166,9 @@ def test_rounds_of_a_target_share_no_seed(tmp_path: Path, more: dict[str, Any]) 
     config = RunConfig.model_validate({"environments": 4, "seed": 6, "target": 99, **NIGHT, **more})
     rounds: list[SeedChoice] = []
     for number in (1, 2, 3):
-        each = make_round(config, "night", number).model_dump(include={"first", "environments", "seed", "fresh", "reuse"})
+        each = make_round(config, "night", number).model_dump(
+            include={"first", "environments", "seed", "fresh", "reuse"}
+        )
         rounds.append(begin(lake, "night" if number == 1 else f"night-r{number}", **each))
     ids = [seed.id for each in rounds for seed in each.seeds]
     assert len(ids) == len(set(ids)) == 12
@@ -166,26 +197,53 @@ def test_themes_that_were_mined_count_where_they_were_used(tmp_path: Path) -> No
 
     def make(theme: str, score: int, number: int = 0) -> Seed:
         brief = Brief(theme=theme, text=f"About {theme}.", number=number)
-        return Seed(recipe="awm", brief=brief, licence="MIT", source="text", usefulness=score, modelability=8)
+        return Seed(
+            recipe="awm",
+            brief=brief,
+            licence="MIT",
+            source="text",
+            usefulness=score,
+            modelability=8,
+        )
 
     seeds = [make("kept", 8), make("surplus", 8), make("odd", 2), make("again", 8, 3)]
     plans = [_plan(seeds[0]), _plan(seeds[3])]
     note(lake, "old", "started", {})
-    lake.publish([*seeds, *plans], [], Stamp("old", "environments-generate", "m" * 20, 0, 1, "", "t"))
+    lake.publish(
+        [*seeds, *plans], [], Stamp("old", "environments-generate", "m" * 20, 0, 1, "", "t")
+    )
     assert read_lake(lake, RunConfig(recipe="awm")) == Past(
-        turns={"again": 4, "kept": 1}, named={theme: f"About {theme}." for theme in ("again", "kept", "surplus")}
+        turns={"again": 4, "kept": 1},
+        named={theme: f"About {theme}." for theme in ("again", "kept", "surplus")},
     )
     assert read_lake(lake, RunConfig(recipe="awm"), apart="old") == Past()
 
 
 def _plan(seed: Seed) -> Blueprint:
-    origin = {"recipe": "awm", "seed": seed.id, "provider": "offline", "model": "", "prompt": "", "prompt_hash": ""}
-    told = {"name": "", "summary": "", "collections": {}, "rules": [], "tools": [], "policy_document": "", "licence": "MIT"}
+    origin = {
+        "recipe": "awm",
+        "seed": seed.id,
+        "provider": "offline",
+        "model": "",
+        "prompt": "",
+        "prompt_hash": "",
+    }
+    told = {
+        "name": "",
+        "summary": "",
+        "collections": {},
+        "rules": [],
+        "tools": [],
+        "policy_document": "",
+        "licence": "MIT",
+    }
     return Blueprint.model_validate({"kind": "sql", "brief": seed.brief, "origin": origin, **told})
 
 
 @pytest.mark.parametrize("recipe", GROWN)
-async def test_nights_that_grow_their_themes_share_no_seed(tmp_path: Path, recipe: RecipeName) -> None:
+async def test_nights_that_grow_their_themes_share_no_seed(
+    tmp_path: Path, recipe: RecipeName
+) -> None:
     settings = settings_in(tmp_path)
     nights: list[set[str]] = []
     texts: list[list[str]] = []
@@ -201,7 +259,9 @@ async def test_nights_that_grow_their_themes_share_no_seed(tmp_path: Path, recip
         past = read_lake(Lake(settings.lake), config)
         shipped = {theme for theme, _ in read_themes()}
         examples = {theme for text in texts[2] for theme in json.loads(text)["inputs"]["known"]}
-        assert len(past.turns) == sum(map(len, nights)), "while there are new places, none comes again"
+        assert len(past.turns) == sum(map(len, nights)), (
+            "while there are new places, none comes again"
+        )
         assert set(past.turns) <= shipped
         assert examples & set(past.named), "what earlier nights named is among the examples"
         assert all(set(json.loads(text)["inputs"]["taken"]) <= set(past.turns) for text in texts[2])
@@ -211,7 +271,18 @@ async def test_a_grown_theme_that_is_named_again_comes_under_another_variation()
     recipe, past = RECIPES["awm"]([]), Past(turns={"port": 2})
     from schemas.prompts import ThemeReply
 
-    found = ThemeReply(reason="", stateful=True, specific=True, theme="port", description="Ships.", usefulness=8, modelability=8)
-    seeds = [recipe.make_seed(found, "MIT", "text", RunConfig(recipe="awm"), each) for each in (Past(), past)]
+    found = ThemeReply(
+        reason="",
+        stateful=True,
+        specific=True,
+        theme="port",
+        description="Ships.",
+        usefulness=8,
+        modelability=8,
+    )
+    seeds = [
+        recipe.make_seed(found, "MIT", "text", RunConfig(recipe="awm"), each)
+        for each in (Past(), past)
+    ]
     assert [seed.brief.number for seed in seeds] == [0, 2]
     assert seeds[0].id != seeds[1].id

@@ -18,12 +18,24 @@ from schemas.ledger import Attrition, Evidence, ModelCall
 from schemas.run import RunConfig
 from schemas.scenario import Draft, Scenario
 
-SMALL: dict[str, Any] = {"environments": 2, "scenarios": 3, "mistakes": 0.0, "seed": 5, "attempts": 3, "search": 5, "exporters": "rl"}
+SMALL: dict[str, Any] = {
+    "environments": 2,
+    "scenarios": 3,
+    "mistakes": 0.0,
+    "seed": 5,
+    "attempts": 3,
+    "search": 5,
+    "exporters": "rl",
+}
 
 
-def walk(settings: Settings, run: str, answer: Any = author.answer, until: str = "", **config: Any) -> None:
+def walk(
+    settings: Settings, run: str, answer: Any = author.answer, until: str = "", **config: Any
+) -> None:
     async def go() -> None:
-        async with open_walk(run, RunConfig.model_validate(SMALL | config), settings, answer) as opened:
+        async with open_walk(
+            run, RunConfig.model_validate(SMALL | config), settings, answer
+        ) as opened:
             names = [step.name for step in opened.line]
             await opened.walk(opened.line[: names.index(until) + 1] if until else ())
 
@@ -32,7 +44,9 @@ def walk(settings: Settings, run: str, answer: Any = author.answer, until: str =
 
 def settle(folder: Path) -> Settings:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    return Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    return Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +65,17 @@ def read(settings: Settings, record: Any, run: str) -> dict[str, Any]:
 
 def list_kept(settings: Settings, run: str, lap: str, stage: str) -> set[str]:
     rows = Lake(settings.lake).read(Attrition, run)
-    return {row.subject for row in rows if (row.lap, row.stage, row.gate, row.outcome) == (lap, stage, "exit", "kept")}
+    return {
+        row.subject
+        for row in rows
+        if (row.lap, row.stage, row.gate, row.outcome) == (lap, stage, "exit", "kept")
+    }
 
 
 @pytest.mark.parametrize("run", ["more", "harder"])
-def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(first: Settings, run: str) -> None:
+def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(
+    first: Settings, run: str
+) -> None:
     for record in (Environment, Blueprint, Test):
         known, given = read(first, record, "first"), read(first, record, run)
         assert given, record
@@ -76,7 +96,9 @@ def test_numbers_go_on_behind_those_of_the_earlier_run(first: Settings) -> None:
     drafted = {(one.environment, one.number) for one in read(first, Draft, "more").values()}
     assert {number for _, number in drafted} <= {3, 4}
     assert drafted
-    assert not drafted & {(one.environment, one.number) for one in read(first, Draft, "first").values()}
+    assert not drafted & {
+        (one.environment, one.number) for one in read(first, Draft, "first").values()
+    }
 
 
 def test_lines_of_the_earlier_run_are_taken(first: Settings) -> None:
@@ -97,7 +119,11 @@ def test_each_easy_scenario_gets_a_harder_one(first: Settings) -> None:
     for line in lines:
         assert line.levers
         assert line.polarity == scenarios[line.parent].polarity
-        assert [one.policy for one in line.rates] == [one.policy for one in parents[line.parent].rates]
-    dossiers = [one.finding for one in read(first, Evidence, "harder").values() if one.gate == "harder"]
+        assert [one.policy for one in line.rates] == [
+            one.policy for one in parents[line.parent].rates
+        ]
+    dossiers = [
+        one.finding for one in read(first, Evidence, "harder").values() if one.gate == "harder"
+    ]
     assert len(dossiers) == len(read(first, Draft, "harder"))
     assert all(one["shown"] for one in dossiers)

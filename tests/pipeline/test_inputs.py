@@ -24,9 +24,20 @@ def leave(lake: Lake, run: str, step: str, *rows: Evidence) -> None:
 def test_of_runs_that_began_before_it_knows_what_was_kept(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     shed, studio = make_environment(), make_studio()
-    kept = {one.id: finding for one in (shed, studio) for finding in find_duplicates([one]).values()}
-    rows = {name: Evidence(gate="W10", subject=name, finding=finding.evidence) for name, finding in kept.items()}
-    leave(lake, "a", STEP, rows[shed.id], Evidence(gate="W10", subject="env_dropped", finding={"twin": shed.id}))
+    kept = {
+        one.id: finding for one in (shed, studio) for finding in find_duplicates([one]).values()
+    }
+    rows = {
+        name: Evidence(gate="W10", subject=name, finding=finding.evidence)
+        for name, finding in kept.items()
+    }
+    leave(
+        lake,
+        "a",
+        STEP,
+        rows[shed.id],
+        Evidence(gate="W10", subject="env_dropped", finding={"twin": shed.id}),
+    )
     leave(lake, "a", "environments-verify", rows[studio.id])
     note(lake, "b", "started", {})
     leave(lake, "c", STEP, rows[studio.id])

@@ -34,7 +34,10 @@ async def test_who_was_taken_for_dead_saves_what_the_other_did_not(
             theirs = replace(stamp, try_number=2)
             other = lake.attempts.claim(theirs, [])
             assert lake.attempts.void("r1", batch)
-            won = [row.model_dump(exclude={"id"}) | {"try_number": 2} for row in attrition[: round(len(attrition) * share)]]
+            won = [
+                row.model_dump(exclude={"id"}) | {"try_number": 2}
+                for row in attrition[: round(len(attrition) * share)]
+            ]
             assert real(lake, other, {}, [Attrition.model_validate(row) for row in won], theirs)  # pyright: ignore[reportArgumentType]
         return real(lake, batch, rows, attrition, stamp)
 
@@ -47,18 +50,27 @@ async def test_who_was_taken_for_dead_saves_what_the_other_did_not(
     assert len(blueprints) == (0 if share == 1.0 else 2)
 
 
-def test_two_machines_that_save_one_bucket_at_once_leave_one_set_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_machines_that_save_one_bucket_at_once_leave_one_set_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Leases are of one machine: with a home of its own each works on everything, and makes other rows of the same seeds."""
     real, start, lake = Lake.put, threading.Barrier(2), str(tmp_path / "lake")
 
     def put(self: Lake, record: Any, *arguments: Any) -> bool:
-        time.sleep(0.3 if record is Attrition else 0)  # the other machine numbers its attempt meanwhile
+        time.sleep(
+            0.3 if record is Attrition else 0
+        )  # the other machine numbers its attempt meanwhile
         return real(self, record, *arguments)
 
     def generate(name: str) -> None:
         async def work(subject: Any, context: Any, models: Any) -> Result:
             made = await GENERATE.work(subject, context, models)
-            return Result(tuple(_rename(row, name) if isinstance(row, Blueprint) else row for row in made.records))
+            return Result(
+                tuple(
+                    _rename(row, name) if isinstance(row, Blueprint) else row
+                    for row in made.records
+                )
+            )
 
         async def walk() -> None:
             settings = replace(settings_in(tmp_path / name), lake=lake)

@@ -15,7 +15,15 @@ from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 
-CONFIG = RunConfig(environments=1, scenarios=3, attempts=2, keep=1, seed=11, mistakes=0.0, polarities={"achieve": 1})
+CONFIG = RunConfig(
+    environments=1,
+    scenarios=3,
+    attempts=2,
+    keep=1,
+    seed=11,
+    mistakes=0.0,
+    polarities={"achieve": 1},
+)
 
 
 async def look_blindly(built: EnvironmentCase, means: GateContext) -> Finding:
@@ -25,10 +33,14 @@ async def look_blindly(built: EnvironmentCase, means: GateContext) -> Finding:
 
 def run_line(folder: Path, provisional: bool) -> tuple[Settings, dict[str, list[Any]]]:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
 
     async def walk() -> None:
-        async with open_walk("r1", CONFIG.model_copy(update={"provisional": provisional}), settings) as opened:
+        async with open_walk(
+            "r1", CONFIG.model_copy(update={"provisional": provisional}), settings
+        ) as opened:
             await opened.walk()
 
     asyncio.run(walk())
@@ -43,11 +55,18 @@ def run_line(folder: Path, provisional: bool) -> tuple[Settings, dict[str, list[
 
 
 @pytest.mark.parametrize("provisional", [False, True])
-def test_it_goes_on_marked_and_leaves_only_when_asked_for(tmp_path: Path, provisional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_on_marked_and_leaves_only_when_asked_for(
+    tmp_path: Path, provisional: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in ("passing", "verify"):
-        monkeypatch.setattr(f"envmill.stages.{module}.ENVIRONMENT_GATES", (replace(GATES["W3"], check=look_blindly),))
+        monkeypatch.setattr(
+            f"envmill.stages.{module}.ENVIRONMENT_GATES",
+            (replace(GATES["W3"], check=look_blindly),),
+        )
     _, found = run_line(tmp_path, provisional)
     assert found["gates"] == [("W3", "not_measured", "no_tests"), ("exit", "kept", "")]
     assert found["collected"][0][0] > 0
-    assert found["export"] == ([("kept", "")] if provisional else [("dropped", "nothing_to_export")])
+    assert found["export"] == (
+        [("kept", "")] if provisional else [("dropped", "nothing_to_export")]
+    )
     assert bool(found["bundles"]) is provisional

@@ -57,7 +57,11 @@ pytestmark = pytest.mark.soak(area="line")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """At full count one that stays: a soak that was cut off goes on where it was."""
-    return ROOT / ".envmill/soak-line" / (SEED or "any") if count(0, 1) else tmp_path_factory.mktemp("line")
+    return (
+        ROOT / ".envmill/soak-line" / (SEED or "any")
+        if count(0, 1)
+        else tmp_path_factory.mktemp("line")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +73,18 @@ def undisturbed(folder: Path) -> Settings:
 
 def test_the_tables_say_what_died_where_and_why(undisturbed: Settings, folder: Path) -> None:
     assert ask(undisturbed, _PROMISES) == []
-    told = ask(undisturbed, "select lap, stage, outcome, reason, count(*) from exits group by all order by all")
+    told = ask(
+        undisturbed,
+        "select lap, stage, outcome, reason, count(*) from exits group by all order by all",
+    )
     (folder / "exits.txt").write_text("\n".join(" ".join(map(str, row)) for row in told))
     reached = {(lap, stage) for lap, stage, outcome, _, _ in told if outcome == "kept"}
     assert reached == {(step.lap, step.stage) for step in STEPS}, "the run is too small to tell"
 
 
-def test_nothing_kept_fails_an_audit_with_fresh_seeds(undisturbed: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_kept_fails_an_audit_with_fresh_seeds(
+    undisturbed: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if count(1, 0):
         monkeypatch.setattr("envmill.stages.gate_workers.pick_cores", lambda: [0])
     failed = asyncio.run(audit(undisturbed))
@@ -97,19 +106,33 @@ async def audit(settings: Settings) -> list[tuple[str, Finding]]:
         return house.id, await look(keepers, "environments", built)
 
     async def look_at(scenario: Scenario) -> tuple[str, list[Finding]]:
-        siblings = tuple(one for one in every if one.environment == scenario.environment and one.id != scenario.id)
+        siblings = tuple(
+            one
+            for one in every
+            if one.environment == scenario.environment and one.id != scenario.id
+        )
         posed = ScenarioCase(scenario, houses[scenario.environment], siblings)
         return scenario.id, await look(keepers, "scenarios", posed)
 
     try:
-        found = await asyncio.gather(*map(look_at_home, houses.values()), *(look_at(one) for one in every if one.id in trained))
+        found = await asyncio.gather(
+            *map(look_at_home, houses.values()),
+            *(look_at(one) for one in every if one.id in trained),
+        )
     finally:
         await keepers.close()
     assert len(found) == len(houses) + len(trained) > 1
-    return [(name, one) for name, findings in found for one in findings if one.outcome in ("dropped", "error")]
+    return [
+        (name, one)
+        for name, findings in found
+        for one in findings
+        if one.outcome in ("dropped", "error")
+    ]
 
 
-async def look(keepers: GateWorkers, lap: Lap, subject: EnvironmentCase | ScenarioCase) -> list[Finding]:
+async def look(
+    keepers: GateWorkers, lap: Lap, subject: EnvironmentCase | ScenarioCase
+) -> list[Finding]:
     """An outage says nothing of the subject: a machine with too much to do leaves deadlines behind."""
     means = GateContext(cast(Sandbox, None), seed=FRESH, episodes=CONFIG.search)
     for _ in range(_RETRIES):
@@ -118,7 +141,9 @@ async def look(keepers: GateWorkers, lap: Lap, subject: EnvironmentCase | Scenar
     return await keepers.ask_gates(lap, subject, means)
 
 
-def test_a_run_killed_again_and_again_among_faults_ends_equal(undisturbed: Settings, folder: Path) -> None:
+def test_a_run_killed_again_and_again_among_faults_ends_equal(
+    undisturbed: Settings, folder: Path
+) -> None:
     """Its processes are others than those of the undisturbed run, every second one with a single core."""
     disturbed, dice = settings_in(folder / "disturbed"), random.Random(f"{SEED}/line")
     whole, killed = count_batches(undisturbed), 0
@@ -138,14 +163,26 @@ def test_a_run_killed_again_and_again_among_faults_ends_equal(undisturbed: Setti
 
 
 def start_walker(folder: Path, number: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.pipeline.walker", str(folder), CONFIG.model_dump_json(), f"{SEED}/{number}"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.pipeline.walker",
+        str(folder),
+        CONFIG.model_dump_json(),
+        f"{SEED}/{number}",
+    ]
     alone = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if number % 2 else []
     return subprocess.Popen([*alone, *command], cwd=ROOT)
 
 
 def count_batches(settings: Settings) -> int:
     """How far a run is, whatever the clock says and however often a bucket was tried."""
-    return len({re.split(r"-a\d", path.stem)[0] for path in (Path(settings.lake) / "attrition").rglob("*.parquet")})
+    return len(
+        {
+            re.split(r"-a\d", path.stem)[0]
+            for path in (Path(settings.lake) / "attrition").rglob("*.parquet")
+        }
+    )
 
 
 def count_answers(settings: Settings) -> Sequence[int]:

@@ -39,7 +39,15 @@ class Shaky:
         self._dice = dice
         self._asked: set[str] = set()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    def __call__(
+        self,
+        prompt: str,
+        inputs: Json,
+        seed: int,
+        sample: int,
+        mistakes: float,
+        talk: Sequence[str] = (),
+    ) -> str:
         name = f"{prompt} {sample} {canonical_json([inputs, list(talk)])}"
         if name not in self._asked and self._dice.random() < _OUTAGES:
             self._asked.add(name)
@@ -52,8 +60,14 @@ def kill_below(dice: random.Random) -> None:
     own = os.getpid()
     for _ in range(_DEATHS):
         time.sleep(_CALM * dice.uniform(0.5, 1.5))
-        children = [int(word) for word in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
-        found = [one for one in children if any(name in Path(f"/proc/{one}/cmdline").read_bytes() for name in _BELOW)]
+        children = [
+            int(word) for word in Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        ]
+        found = [
+            one
+            for one in children
+            if any(name in Path(f"/proc/{one}/cmdline").read_bytes() for name in _BELOW)
+        ]
         if found:
             os.kill(dice.choice(found), signal.SIGKILL)
 
@@ -62,7 +76,9 @@ async def walk(settings: Settings, config: RunConfig, dice: random.Random | None
     """Until it is finished; what is worth retrying is walked again, as Prefect does it."""
     for left in reversed(range(_RETRIES)):
         try:
-            async with open_walk(RUN, config, settings, Shaky(dice) if dice else author.answer) as opened:
+            async with open_walk(
+                RUN, config, settings, Shaky(dice) if dice else author.answer
+            ) as opened:
                 await opened.walk()
         except EnvMillError as error:
             if not (error.retryable and left and dice):
@@ -72,7 +88,11 @@ async def walk(settings: Settings, config: RunConfig, dice: random.Random | None
 
 
 def main() -> None:
-    folder, config, dice = Path(sys.argv[1]), RunConfig.model_validate_json(sys.argv[2]), random.Random(sys.argv[3])
+    folder, config, dice = (
+        Path(sys.argv[1]),
+        RunConfig.model_validate_json(sys.argv[2]),
+        random.Random(sys.argv[3]),
+    )
     retries.PAUSES = (0.01, 0.01)
     threading.Thread(target=kill_below, args=(random.Random(dice.random()),), daemon=True).start()
     asyncio.run(walk(settings_in(folder), config, dice))

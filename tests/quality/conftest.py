@@ -17,6 +17,11 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-def survey_run(lake: Lake, run: str = "r1", steps: Sequence[str] = tuple(STEP), tables: Collection[str] | None = None) -> Survey:
+def survey_run(
+    lake: Lake,
+    run: str = "r1",
+    steps: Sequence[str] = tuple(STEP),
+    tables: Collection[str] | None = None,
+) -> Survey:
     with open_rows(lake, run) as connection:
         return survey(connection, FINGERPRINTS, steps, tables)

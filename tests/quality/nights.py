@@ -12,7 +12,10 @@ import pandas as pd
 from quality.nights.frames import FRAMES
 
 Frames = dict[str, pd.DataFrame]
-_STEPS = {"environments": ("generate", "build", "verify", "filter"), "scenarios": ("generate", "build", "verify", "filter", "collect")}
+_STEPS = {
+    "environments": ("generate", "build", "verify", "filter"),
+    "scenarios": ("generate", "build", "verify", "filter", "collect"),
+}
 _POLARITIES = {"achieve": 0.5, "answer": 0.1, "refuse": 0.2, "clarify": 0.1, "escalate": 0.1}
 QUIET: dict[str, float] = {
     "kept_environments": 0.95, "kept_scenarios": 0.93, "error": 0.01, "again": 0.05, "duplicate": 0.04, "tokens": 12_000, "tools": 16,
@@ -29,7 +32,9 @@ DRIFTS: Mapping[str, dict[str, float]] = {
 class Luck:
     """Draws of one night: each environment has luck of its own, which its scenarios share."""
 
-    def __init__(self, seed: int, environments: int, scenarios: int, told: Mapping[str, float]) -> None:
+    def __init__(
+        self, seed: int, environments: int, scenarios: int, told: Mapping[str, float]
+    ) -> None:
         self.chance, self.told = np.random.default_rng(seed), told
         self.environments, self.places = environments, environments * scenarios
         self._luck = np.repeat(self.chance.normal(0, 1, environments), scenarios)
@@ -39,13 +44,17 @@ class Luck:
         return (self.chance.random(rows) < 1 / (1 + np.exp(-odds))).astype(int)
 
     def amount(self, name: str, rows: int, spread: float) -> Any:
-        return self.told[name] * np.exp(self.chance.normal(-(spread**2) / 2, spread, rows) + 0.15 * self._of(rows))
+        return self.told[name] * np.exp(
+            self.chance.normal(-(spread**2) / 2, spread, rows) + 0.15 * self._of(rows)
+        )
 
     def _of(self, rows: int) -> Any:
         return self._luck if rows == self.places else 0
 
 
-def draw_night(seed: int, environments: int = 20, scenarios: int = 6, drifted: Mapping[str, float] = QUIET) -> Frames:
+def draw_night(
+    seed: int, environments: int = 20, scenarios: int = 6, drifted: Mapping[str, float] = QUIET
+) -> Frames:
     """The frames of one night."""
     luck = Luck(seed, environments, scenarios, {**QUIET, **drifted})
     exits = [_draw_exits(lap, stage, luck) for lap, stages in _STEPS.items() for stage in stages]
@@ -55,7 +64,10 @@ def draw_night(seed: int, environments: int = 20, scenarios: int = 6, drifted: M
         "scenarios": _draw_scenarios(seed, luck),
         "rollouts": _draw_rollouts(luck),
     }
-    return {frame.name: found[frame.name].loc[:, [one.name for one in frame.columns]] for frame in FRAMES}
+    return {
+        frame.name: found[frame.name].loc[:, [one.name for one in frame.columns]]
+        for frame in FRAMES
+    }
 
 
 def _draw_environments(seed: int, luck: Luck) -> pd.DataFrame:
@@ -99,7 +111,10 @@ def _draw_exits(lap: str, stage: str, luck: Luck) -> pd.DataFrame:
         "again": luck.share("again", rows), "duplicate": luck.share("duplicate", rows).astype(float) if stage == "filter" else np.nan,
         "tokens_environments": np.nan, "tokens_scenarios": np.nan,
     }  # fmt: skip
-    columns |= {f"kept_{lap}_{stage}": (kept & (1 - error)).astype(float), f"tokens_{lap}": luck.amount("tokens", rows, 0.8)}
+    columns |= {
+        f"kept_{lap}_{stage}": (kept & (1 - error)).astype(float),
+        f"tokens_{lap}": luck.amount("tokens", rows, 0.8),
+    }
     return pd.DataFrame(columns)
 
 
@@ -115,4 +130,7 @@ def _draw_rollouts(luck: Luck) -> pd.DataFrame:
 
 def _sway_polarities(refuse: float) -> list[float]:
     rest = sum(share for name, share in _POLARITIES.items() if name != "refuse")
-    return [refuse if name == "refuse" else share * (1 - refuse) / rest for name, share in _POLARITIES.items()]
+    return [
+        refuse if name == "refuse" else share * (1 - refuse) / rest
+        for name, share in _POLARITIES.items()
+    ]

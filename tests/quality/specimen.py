@@ -29,7 +29,9 @@ TIME = "2026-11-21T00:00:00+00:00"
 class Line:
     """Rows of one run, by the step that writes them; `""` for rows that no step makes."""
 
-    rows: dict[str, list[Record]] = field(default_factory=lambda: {step: [] for step in ["", *STEP]})
+    rows: dict[str, list[Record]] = field(
+        default_factory=lambda: {step: [] for step in ["", *STEP]}
+    )
 
     def cut_after(self, step: str) -> None:
         """Only what was there when that step ended."""
@@ -37,12 +39,19 @@ class Line:
         self.rows = {name: self.rows[name] for name in steps[: steps.index(step) + 1]}
 
     def all(self, record: type[R]) -> list[R]:
-        return [cast(R, row) for rows in self.rows.values() for row in rows if isinstance(row, record)]
+        return [
+            cast(R, row) for rows in self.rows.values() for row in rows if isinstance(row, record)
+        ]
 
-    def change(self, record: type[R], which: Callable[[R], bool] = lambda _: True, **changes: Any) -> None:
+    def change(
+        self, record: type[R], which: Callable[[R], bool] = lambda _: True, **changes: Any
+    ) -> None:
         """Another content under the same id: nothing is validated."""
         for step, rows in self.rows.items():
-            self.rows[step] = [row.model_copy(update=changes) if isinstance(row, record) and which(row) else row for row in rows]
+            self.rows[step] = [
+                row.model_copy(update=changes) if isinstance(row, record) and which(row) else row
+                for row in rows
+            ]
 
     def remove(self, record: type[R], which: Callable[[R], bool] = lambda _: True) -> None:
         for step, rows in self.rows.items():
@@ -54,42 +63,75 @@ class Line:
             stamp = Stamp(run, step, fingerprints.get(step, ""), 0, 1, "0", TIME)
             attrition = [row for row in rows if isinstance(row, Attrition)]
             if step and rows:
-                assert lake.publish([row for row in rows if not isinstance(row, Attrition)], attrition, stamp)
+                assert lake.publish(
+                    [row for row in rows if not isinstance(row, Attrition)], attrition, stamp
+                )
             for record in {type(row) for row in rows if not step}:
-                lake.put(record, [row for row in rows if type(row) is record], f"own-{record.table}", stamp)
+                lake.put(
+                    record,
+                    [row for row in rows if type(row) is record],
+                    f"own-{record.table}",
+                    stamp,
+                )
 
 
 def make_line(number: int = 0) -> Line:
     """One environment with one scenario, played twice and exported; the second draft of the place is dropped."""
-    seed = Seed(recipe="envscaler", brief=Brief(theme="tool_lending", text="A shed.", number=number), licence="Apache-2.0")
+    seed = Seed(
+        recipe="envscaler",
+        brief=Brief(theme="tool_lending", text="A shed.", number=number),
+        licence="Apache-2.0",
+    )
     origin = ORIGIN.model_copy(update={"seed": seed.id})
     blueprint = Blueprint(
         kind="stateful", brief=seed.brief, name="Shed", summary="A shed.", collections={"tools": ["free"]}, rules=[],
         tools=[ToolPlan(name="lend", description="Lend.", effect="change")], policy_document="", licence="Apache-2.0", origin=origin,
     )  # fmt: skip
-    environment = make_environment(blueprint=blueprint.id, brief=seed.brief, origin=origin, rules=[f"Rule {number}."])
+    environment = make_environment(
+        blueprint=blueprint.id, brief=seed.brief, origin=origin, rules=[f"Rule {number}."]
+    )
     draft = Draft(
         environment=environment.id, number=0, initial_state=STATE, request="Lend the drill.", user=make_scenario(environment).user,
         oracle=[LEND], polarity="achieve", clock=TIME, seed=7, changes=[Change(path=["x"], op="add")], gold_hash="h", origin=origin,
     )  # fmt: skip
     scenario = make_scenario(environment, draft=draft.id, origin=origin)
     line = Line()
-    line.rows |= _make_environments_lap(seed, blueprint, environment) | _make_scenarios_lap(environment, draft, scenario)
-    line.rows[""] = [RunEvent(event="started", happened_at=TIME, detail={}), make_call(seed.id), *_afterwards(scenario)]
+    line.rows |= _make_environments_lap(seed, blueprint, environment) | _make_scenarios_lap(
+        environment, draft, scenario
+    )
+    line.rows[""] = [
+        RunEvent(event="started", happened_at=TIME, detail={}),
+        make_call(seed.id),
+        *_afterwards(scenario),
+    ]
     return line
 
 
-def _make_environments_lap(seed: Seed, blueprint: Blueprint, environment: Environment) -> dict[str, list[Record]]:
-    build = Build(subject=blueprint.id, repair=0, outcome="built", failure="", fault="none", content_hash="h")
+def _make_environments_lap(
+    seed: Seed, blueprint: Blueprint, environment: Environment
+) -> dict[str, list[Record]]:
+    build = Build(
+        subject=blueprint.id, repair=0, outcome="built", failure="", fault="none", content_hash="h"
+    )
     return {
         "environments-generate": [seed, blueprint, exit_row("environments-generate", seed.id, 1)],
-        "environments-build": [environment, build, *make_tests(environment), exit_row("environments-build", blueprint.id, 1)],
-        "environments-verify": [gate_row("environments-verify", environment.id, "W1"), exit_row("environments-verify", environment.id)],
+        "environments-build": [
+            environment,
+            build,
+            *make_tests(environment),
+            exit_row("environments-build", blueprint.id, 1),
+        ],
+        "environments-verify": [
+            gate_row("environments-verify", environment.id, "W1"),
+            exit_row("environments-verify", environment.id),
+        ],
         "environments-filter": [exit_row("environments-filter", environment.id)],
     }
 
 
-def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenario) -> dict[str, list[Record]]:
+def _make_scenarios_lap(
+    environment: Environment, draft: Draft, scenario: Scenario
+) -> dict[str, list[Record]]:
     probes = [make_rollout(scenario, attempt, passed=attempt == 0) for attempt in range(2)]
     trajectory = Trajectory(
         rollout=probes[0].id, scenario=scenario.id, environment=environment.id, policy="careless",
@@ -100,15 +142,28 @@ def _make_scenarios_lap(environment: Environment, draft: Draft, scenario: Scenar
         shared=[{"role": "user"}], better=[{"role": "assistant"}], better_loss=[True], worse=[{"role": "assistant"}], worse_loss=[True],
         tools=[], margin=1.0, licence="Apache-2.0",
     )  # fmt: skip
-    probed = Evidence(gate="F1", subject=scenario.id, finding={"policy": "careless", "passed": 1, "attempts": 2})
-    bundle = Bundle(exporter="sft", content_hash="h", path="p", files={"train.jsonl": 9, "program/__init__.py": 0}, rows=1)
+    probed = Evidence(
+        gate="F1", subject=scenario.id, finding={"policy": "careless", "passed": 1, "attempts": 2}
+    )
+    bundle = Bundle(
+        exporter="sft",
+        content_hash="h",
+        path="p",
+        files={"train.jsonl": 9, "program/__init__.py": 0},
+        rows=1,
+    )
     found = gate_row("scenarios-filter", scenario.id, "F1", evidence=probed.id)
     return {
         "scenarios-generate": [
             draft,
             make_errand(environment),
             exit_row("scenarios-generate", f"{environment.id}:000", 1),
-            exit_row("scenarios-generate", f"{environment.id}:001", outcome="dropped", reason="oracle_rejection"),
+            exit_row(
+                "scenarios-generate",
+                f"{environment.id}:001",
+                outcome="dropped",
+                reason="oracle_rejection",
+            ),
         ],
         "scenarios-build": [scenario, exit_row("scenarios-build", draft.id, 1)],
         "scenarios-verify": [
@@ -167,8 +222,19 @@ def gate_row(step: str, subject: str, gate: str, **changes: Any) -> Attrition:
 
 def _afterwards(scenario: Scenario) -> list[Record]:
     return [
-        Reverification(subject=scenario.id, gate="S1", outcome="pass", reward=1.0, reason="", judged_at=TIME),
-        Review(subject=scenario.id, reviewer="Ada", judgement="note", note="", locks=[], reviewed_at=TIME),
+        Reverification(
+            subject=scenario.id, gate="S1", outcome="pass", reward=1.0, reason="", judged_at=TIME
+        ),
+        Review(
+            subject=scenario.id,
+            reviewer="Ada",
+            judgement="note",
+            note="",
+            locks=[],
+            reviewed_at=TIME,
+        ),
         Withdrawal(subject="scn_old", reason="leaked", bundles=[], withdrawn_at=TIME),
-        Quarantine(table_name="tests", row="tst_old", promise="json_parses", detail="torn", content=None),
+        Quarantine(
+            table_name="tests", row="tst_old", promise="json_parses", detail="torn", content=None
+        ),
     ]

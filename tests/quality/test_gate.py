@@ -24,12 +24,22 @@ def tallies(broken: dict[tuple[str, str], int]) -> list[PromiseTally]:
 
 def test_every_table_has_a_suite() -> None:
     assert set(PROMISES) == set(TABLES)
-    assert all(len({one.name for one in found.promises}) == len(found.promises) for found in PROMISES.values())
+    assert all(
+        len({one.name for one in found.promises}) == len(found.promises)
+        for found in PROMISES.values()
+    )
 
 
 def test_what_is_broken_is_reported_and_nothing_else() -> None:
-    report = judge(tallies({("rollouts", "reward_bounded"): 3, ("seeds", "key_unique"): 1}), {("drafts", "json_parses"): 2})
-    assert {(one.table, promise): count for one in report.findings for promise, count in one.broken.items()} == {
+    report = judge(
+        tallies({("rollouts", "reward_bounded"): 3, ("seeds", "key_unique"): 1}),
+        {("drafts", "json_parses"): 2},
+    )
+    assert {
+        (one.table, promise): count
+        for one in report.findings
+        for promise, count in one.broken.items()
+    } == {
         ("rollouts", "reward_bounded"): 3,
         ("seeds", "key_unique"): 1,
     }
@@ -51,7 +61,14 @@ def test_judging_leaves_warnings_as_they_were() -> None:
 
 def test_flows_do_not_pay_for_the_suites_before_they_run() -> None:
     code = "import sys, flows.factory; print('great_expectations' in sys.modules, 'pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert done.stdout.split()[-2:] == ["False", "False"]
 
 

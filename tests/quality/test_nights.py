@@ -44,12 +44,18 @@ def outside(tonight: Frames, nights: Sequence[Mapping[str, Mean]]) -> list[str]:
 
 
 def before(seed: int, environments: int = 20, scenarios: int = 6) -> list[Mapping[str, Mean]]:
-    return [measure(draw_night(1000 * seed + number, environments, scenarios)) for number in range(NIGHTS)]
+    return [
+        measure(draw_night(1000 * seed + number, environments, scenarios))
+        for number in range(NIGHTS)
+    ]
 
 
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_a_drift_of_each_kind_is_found(drift: str) -> None:
-    found = [outside(draw_night(77_000 + seed, drifted=DRIFTS[drift]), before(seed)) for seed in range(20 if SOAK else 3)]
+    found = [
+        outside(draw_night(77_000 + seed, drifted=DRIFTS[drift]), before(seed))
+        for seed in range(20 if SOAK else 3)
+    ]
     assert all(found), drift
 
 
@@ -80,10 +86,17 @@ def test_the_suites_name_what_is_broken_in_words() -> None:
     tonight["rollouts"].loc[0, "reward"] = 1.5
     tonight["environments"].loc[1, "id"] = tonight["environments"].loc[0, "id"]
     broken = run_suites("r1", tonight, bound(measure(tonight), nights))
-    assert set(broken) == {"scenarios.words mean", "scenarios.polarity", "rollouts.reward", "environments.id"}
+    assert set(broken) == {
+        "scenarios.words mean",
+        "scenarios.polarity",
+        "rollouts.reward",
+        "environments.id",
+    }
     assert re.fullmatch(r"words of a request: \d+\.?\d* to \d+\.?\d* on average, as in the last 14 nights; it is 2\d\d(\.\d)?",
                         broken["scenarios.words mean"])  # fmt: skip
-    assert broken["scenarios.polarity"].endswith("one of achieve, answer, refuse, escalate, clarify; 1 rows differ")
+    assert broken["scenarios.polarity"].endswith(
+        "one of achieve, answer, refuse, escalate, clarify; 1 rows differ"
+    )
 
 
 def test_a_quiet_night_meets_every_expectation() -> None:
@@ -98,19 +111,43 @@ def test_every_expectation_can_fail(frame: object) -> None:
     for column in frame.columns:
         tonight = {name: rows.astype(object) for name, rows in draw_night(9).items()}
         rows = tonight[frame.name]
-        for wrong in _spoil(column.least, column.most, column.among, column.unique, column.filled and not column.share):
+        for wrong in _spoil(
+            column.least,
+            column.most,
+            column.among,
+            column.unique,
+            column.filled and not column.share,
+        ):
             spoilt = rows.copy()
             spoilt.loc[0, column.name] = rows.loc[1, column.name] if wrong == "same" else wrong
             kinds = spoilt.infer_objects() if wrong is not None else spoilt
-            assert f"{frame.name}.{column.name}" in run_suites("r1", {frame.name: kinds}, {}), (column.name, wrong)
+            assert f"{frame.name}.{column.name}" in run_suites("r1", {frame.name: kinds}, {}), (
+                column.name,
+                wrong,
+            )
         if column.share:
             assert column.drifts
 
 
-def _spoil(least: float | None, most: float | None, among: tuple[str, ...], unique: bool, filled: bool) -> Sequence[object]:
+def _spoil(
+    least: float | None, most: float | None, among: tuple[str, ...], unique: bool, filled: bool
+) -> Sequence[object]:
     share = (least, most) == (0, 1) and not filled
-    ranges = [] if share else [value - 1 if value is least else value + 1 for value in (least, most) if value is not None]
-    return [*ranges, *(["strange"] if among else []), *(["same"] if unique else []), *([None] if filled else [])]
+    ranges = (
+        []
+        if share
+        else [
+            value - 1 if value is least else value + 1
+            for value in (least, most)
+            if value is not None
+        ]
+    )
+    return [
+        *ranges,
+        *(["strange"] if among else []),
+        *(["same"] if unique else []),
+        *([None] if filled else []),
+    ]
 
 
 def test_a_run_of_the_lake_becomes_frames(tmp_path: Path) -> None:
@@ -118,10 +155,19 @@ def test_a_run_of_the_lake_becomes_frames(tmp_path: Path) -> None:
     make_line().write(lake, "r1", FINGERPRINTS)
     with open_views(lake, ["r1"]) as connection:
         frames = read_frames(connection, "r1")
-    assert {name: len(rows) for name, rows in frames.items()} == {"exits": 10, "environments": 1, "scenarios": 1, "rollouts": 2}
+    assert {name: len(rows) for name, rows in frames.items()} == {
+        "exits": 10,
+        "environments": 1,
+        "scenarios": 1,
+        "rollouts": 2,
+    }
     assert frames["exits"]["kept_scenarios_generate"].dropna().tolist() == [1, 0]
     assert frames["rollouts"]["passed"].tolist() in ([1, 0], [0, 1])
-    assert all(list(rows.columns) == [one.name for one in frame.columns] for frame in FRAMES for rows in [frames[frame.name]])
+    assert all(
+        list(rows.columns) == [one.name for one in frame.columns]
+        for frame in FRAMES
+        for rows in [frames[frame.name]]
+    )
     assert run_suites("r1", frames, {}) == {}
 
 
@@ -134,7 +180,9 @@ def test_a_run_of_the_lake_becomes_frames(tmp_path: Path) -> None:
         (Rollout, {"outcome": "error", "reward": 0.0}, "rollouts.error_has_no_reward"),
     ],
 )
-def test_rows_of_the_lake_that_break_an_expectation(tmp_path: Path, record: type[Record], changes: dict[str, Any], column: str) -> None:
+def test_rows_of_the_lake_that_break_an_expectation(
+    tmp_path: Path, record: type[Record], changes: dict[str, Any], column: str
+) -> None:
     lake, line = Lake(tmp_path), make_line()
     line.change(record, **changes)
     line.write(lake, "r1", FINGERPRINTS)
@@ -145,7 +193,12 @@ def test_rows_of_the_lake_that_break_an_expectation(tmp_path: Path, record: type
 def test_what_a_gate_dropped_was_paid_for_nothing_and_holds_no_night_back(tmp_path: Path) -> None:
     lake, line = Lake(tmp_path), make_line()
     line.change(Scenario, do_nothing_reward=1.0)
-    line.change(Attrition, lambda one: (one.lap, one.stage, one.gate) == ("scenarios", "filter", "exit"), outcome="dropped", reason="x")
+    line.change(
+        Attrition,
+        lambda one: (one.lap, one.stage, one.gate) == ("scenarios", "filter", "exit"),
+        outcome="dropped",
+        reason="x",
+    )
     line.write(lake, "r1", FINGERPRINTS)
     with open_views(lake, ["r1"]) as connection:
         assert run_suites("r1", read_frames(connection, "r1"), {}) == {}
@@ -158,12 +211,24 @@ def test_a_run_is_looked_at_beside_those_it_takes_environments_from(tmp_path: Pa
     assert set(list_latest(lake, "r69", "r2", "")) - set(list_latest(lake, "r69")) == {"r2"}
 
 
-def write_night_row(lake: Lake, run: str, family: str, words: float, broken: Mapping[str, str] = {}) -> None:
+def write_night_row(
+    lake: Lake, run: str, family: str, words: float, broken: Mapping[str, str] = {}
+) -> None:
     mean = {"rows": 100, "mean": words, "spread": 1.0}
-    finding = {"family": family, "means": {"scenarios.words": mean}, "bounds": {}, "broken": dict(broken)}
+    finding = {
+        "family": family,
+        "means": {"scenarios.words": mean},
+        "bounds": {},
+        "broken": dict(broken),
+    }
     note(lake, run, "started", {})
     row = Evidence(gate=GATE, subject=f"run:{run}", finding=finding)
-    lake.put(Evidence, [row], f"{GATE}-{row.id}", Stamp(run, GATE, "", 0, 1, "0", f"{TIME[:-7]}{int(run[1:]):02}+00:00"))
+    lake.put(
+        Evidence,
+        [row],
+        f"{GATE}-{row.id}",
+        Stamp(run, GATE, "", 0, 1, "0", f"{TIME[:-7]}{int(run[1:]):02}+00:00"),
+    )
 
 
 def write_wide_line(lake: Lake, run: str, words: int) -> None:
@@ -173,7 +238,11 @@ def write_wide_line(lake: Lake, run: str, words: int) -> None:
     (scenario,) = line.all(Scenario)
     rows = line.rows["scenarios-build"]
     for number in range(9):
-        rows.append(scenario.model_copy(update={"id": f"scn_{number}", "request": " ".join(["word"] * (words + number % 2))}))
+        rows.append(
+            scenario.model_copy(
+                update={"id": f"scn_{number}", "request": " ".join(["word"] * (words + number % 2))}
+            )
+        )
     line.write(lake, run, FINGERPRINTS)
 
 
@@ -185,7 +254,9 @@ def judge(lake: Lake, run: str) -> tuple[bool, list[str], int]:
 
 
 @pytest.mark.parametrize(("words", "passes"), [(10, True), (60, False)])
-def test_a_night_is_compared_with_those_of_its_family_until_it_is_accepted(tmp_path: Path, words: int, passes: bool) -> None:
+def test_a_night_is_compared_with_those_of_its_family_until_it_is_accepted(
+    tmp_path: Path, words: int, passes: bool
+) -> None:
     lake = Lake(tmp_path)
     for number in range(6):
         write_night_row(lake, f"r{number}", "family", 10 + number % 2)
@@ -220,7 +291,10 @@ def test_data_docs_ask_nothing_of_the_network(tmp_path: Path) -> None:
     linked = re.findall(r'<a href="([^"]+)"', pages[index])
     assert len(linked) == len(FRAMES)
     assert all((tmp_path / one).exists() for one in linked)
-    assert "as in the last 14 nights" in pages[tmp_path / next(one for one in linked if "exits" in one)]
+    assert (
+        "as in the last 14 nights"
+        in pages[tmp_path / next(one for one in linked if "exits" in one)]
+    )
 
 
 def test_the_docs_of_a_planted_drift_show_it_and_nothing_else(tmp_path: Path) -> None:
@@ -229,7 +303,9 @@ def test_the_docs_of_a_planted_drift_show_it_and_nothing_else(tmp_path: Path) ->
     index = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert index.count("words of a request") == 1
     assert index.count("<td>none</td>") == len(FRAMES) - 1
-    page = next((tmp_path / "validations" / "scenarios").rglob("*.html")).read_text(encoding="utf-8")
+    page = next((tmp_path / "validations" / "scenarios").rglob("*.html")).read_text(
+        encoding="utf-8"
+    )
     assert "fa-times" in page.split("</head>")[1], "the expectation that is not met is marked"
 
 
@@ -251,7 +327,14 @@ def test_docs_are_written_of_a_night_that_was_judged_alone(tmp_path: Path) -> No
 
 def test_nothing_heavy_is_imported_before_a_night_is_judged() -> None:
     code = "import sys, flows.factory, quality.nights.judging; print({'great_expectations', 'pandas', 'scipy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     assert done.stdout.split() == ["set()"]
 
 
@@ -268,5 +351,7 @@ def test_a_share_that_never_was_otherwise_may_be_so_once() -> None:
 
 def test_a_family_is_what_was_set_on_purpose() -> None:
     config = RunConfig(recipe="awm", scenarios=3)
-    assert find_family(config) == find_family(config.model_copy(update={"run": "r2", "seed": 9, "budget": 5.0, "environments": 50}))
+    assert find_family(config) == find_family(
+        config.model_copy(update={"run": "r2", "seed": 9, "budget": 5.0, "environments": 50})
+    )
     assert find_family(config) != find_family(config.model_copy(update={"model": "another"}))

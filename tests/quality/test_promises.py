@@ -35,7 +35,9 @@ def change(record: type[Record], **changes: Any) -> Break:
 
 def change_at(step: str, **changes: Any) -> Break:
     """The exits of one step."""
-    return lambda line: line.change(Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit", **changes)
+    return lambda line: line.change(
+        Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit", **changes
+    )
 
 
 def remove(record: type[Record]) -> Break:
@@ -43,7 +45,9 @@ def remove(record: type[Record]) -> Break:
 
 
 def remove_at(step: str) -> Break:
-    return lambda line: line.remove(Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit")
+    return lambda line: line.remove(
+        Attrition, lambda row: f"{row.lap}-{row.stage}" == step and row.gate == "exit"
+    )
 
 
 def add(step: str, make: Callable[[Line], Record]) -> Break:
@@ -134,7 +138,10 @@ EACH = [(table, promise.name) for table, found in PROMISES.items() for promise i
 
 def broken_in(lake: Lake, table: str) -> set[tuple[str, str]]:
     """Judging one table's promises is quicker than all."""
-    return {(one.table, one.promise) for one in survey_run(lake, tables=None if table in WHOLE else {table}).breaches}
+    return {
+        (one.table, one.promise)
+        for one in survey_run(lake, tables=None if table in WHOLE else {table}).breaches
+    }
 
 
 def test_a_sound_run_breaks_nothing(lake: Lake) -> None:
@@ -162,11 +169,22 @@ def test_of_three_attempts_the_latest_decides(lake: Lake) -> None:
     """The second tells of children that nobody made, the third takes it back."""
     line = make_line()
     line.write(lake, "r1")
-    exits = [row for row in line.all(Attrition) if (row.lap, row.stage, row.gate) == ("scenarios", "collect", "exit")]
+    exits = [
+        row
+        for row in line.all(Attrition)
+        if (row.lap, row.stage, row.gate) == ("scenarios", "collect", "exit")
+    ]
     found: list[int] = []
     for number, children in ((2, 5), (3, 1)):
-        again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": number, "children": children}) for row in exits]
-        stamp = Stamp("r1", "scenarios-collect", FINGERPRINTS["scenarios-collect"], 0, number, "0", "t")
+        again = [
+            Attrition.model_validate(
+                row.model_dump(exclude={"id"}) | {"try_number": number, "children": children}
+            )
+            for row in exits
+        ]
+        stamp = Stamp(
+            "r1", "scenarios-collect", FINGERPRINTS["scenarios-collect"], 0, number, "0", "t"
+        )
         assert lake.publish(line.all(Trajectory), again, stamp)
         found.append(sum(one.promise == "children_made" for one in survey_run(lake).breaches))
     assert found == [4, 0]
@@ -181,7 +199,9 @@ def test_a_broken_promise_is_named(lake: Lake, promise: tuple[str, str]) -> None
     line = make_line()
     BROKEN[promise](line)
     line.write(lake, "r1")
-    assert promise in broken_in(lake, "model_calls" if promise == ("attrition", "cost_known") else promise[0])
+    assert promise in broken_in(
+        lake, "model_calls" if promise == ("attrition", "cost_known") else promise[0]
+    )
 
 
 @pytest.mark.parametrize("table", [table for table, name in EACH if name == "key_unique"])
@@ -199,8 +219,14 @@ def test_json_that_does_not_parse_is_seen(lake: Lake, table: str) -> None:
     rows = pq.read_table(path)
     column = next(name for name in rows.schema.names if _is_json(table, name))
     torn = pa.array(['{"torn": '] * len(rows), pa.string())
-    pq.write_table(rows.set_column(rows.schema.get_field_index(column), rows.schema.field(column), torn), path)
-    found = [one for one in survey_run(lake).breaches if (one.table, one.promise) == (table, "json_parses")]
+    pq.write_table(
+        rows.set_column(rows.schema.get_field_index(column), rows.schema.field(column), torn), path
+    )
+    found = [
+        one
+        for one in survey_run(lake).breaches
+        if (one.table, one.promise) == (table, "json_parses")
+    ]
     assert {one.id for one in found} == set(rows["id"].to_pylist())
 
 
@@ -208,9 +234,14 @@ def test_a_retried_batch_is_no_breach(lake: Lake) -> None:
     """The same rows again, by a later attempt of a subject that had ended in error."""
     line = make_line()
     line.write(lake, "r1")
-    again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2}) for row in line.all(Attrition)]
+    again = [
+        Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2})
+        for row in line.all(Attrition)
+    ]
     stamp = Stamp("r1", "scenarios-collect", FINGERPRINTS["scenarios-collect"], 0, 2, "0", "t")
-    assert lake.publish(line.all(Trajectory), [row for row in again if row.stage == "collect"], stamp)
+    assert lake.publish(
+        line.all(Trajectory), [row for row in again if row.stage == "collect"], stamp
+    )
     assert survey_run(lake).breaches == ()
 
 
@@ -219,10 +250,17 @@ def test_only_the_attempt_that_readers_see_is_judged(lake: Lake) -> None:
     good = line.all(Rollout)
     line.change(Rollout, reward=7.0)
     line.write(lake, "r1")
-    assert {one.promise for one in survey_run(lake, tables={"rollouts"}).breaches} == {"reward_bounded"}
-    again = [Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2}) for row in line.all(Attrition)]
+    assert {one.promise for one in survey_run(lake, tables={"rollouts"}).breaches} == {
+        "reward_bounded"
+    }
+    again = [
+        Attrition.model_validate(row.model_dump(exclude={"id"}) | {"try_number": 2})
+        for row in line.all(Attrition)
+    ]
     stamp = Stamp("r1", "scenarios-filter", FINGERPRINTS["scenarios-filter"], 0, 2, "0", "t")
-    assert lake.publish(good, [row for row in again if (row.lap, row.stage) == ("scenarios", "filter")], stamp)
+    assert lake.publish(
+        good, [row for row in again if (row.lap, row.stage) == ("scenarios", "filter")], stamp
+    )
     assert survey_run(lake).breaches == ()
 
 

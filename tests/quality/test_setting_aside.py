@@ -44,14 +44,21 @@ def worsen(step: PipelineStep, subjects: Sequence[int], **changes: Any) -> Pipel
         seen.append(subject.id)
         if len(seen) - 1 not in subjects:
             return result
-        return Result(tuple(row.model_copy(update=changes) if row.table == step.makes[0] else row for row in result.records))
+        return Result(
+            tuple(
+                row.model_copy(update=changes) if row.table == step.makes[0] else row
+                for row in result.records
+            )
+        )
 
     return replace(step, work=work)
 
 
 @pytest.fixture
 async def walk(settings: Settings) -> AsyncGenerator[Runner]:
-    async with open_walk("r1", RunConfig(environments=3, scenarios=1, attempts=1, seed=11), settings) as opened:
+    async with open_walk(
+        "r1", RunConfig(environments=3, scenarios=1, attempts=1, seed=11), settings
+    ) as opened:
         token = WALK.set(opened)
         yield opened
         WALK.reset(token)
@@ -82,25 +89,40 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def last_exits(walk: Runner) -> dict[str, Attrition]:
-    rows = sorted(walk.lake.read(Attrition, "r1", walk.marks[GENERATE.name]), key=lambda row: row.try_number)
+    rows = sorted(
+        walk.lake.read(Attrition, "r1", walk.marks[GENERATE.name]), key=lambda row: row.try_number
+    )
     return {row.subject: row for row in rows if row.gate == "exit"}
 
 
-async def test_a_row_that_breaks_a_promise_is_hidden_from_the_next_step_and_the_step_goes_on(walk: Runner, walk_with: Walking) -> None:
+async def test_a_row_that_breaks_a_promise_is_hidden_from_the_next_step_and_the_step_goes_on(
+    walk: Runner, walk_with: Walking
+) -> None:
     await walk_with(worsen(GENERATE, [1], licence=""))
     found, aside = await hold_to_promises(walk, [GENERATE.name], TABLES)
     assert (found.breaches, aside) == ((), 1)
     (row,) = walk.lake.read(Quarantine, "r1")
-    assert (row.table_name, row.promise, row.content["licence"]) == ("blueprints", "licence_said", "")
+    assert (row.table_name, row.promise, row.content["licence"]) == (
+        "blueprints",
+        "licence_said",
+        "",
+    )
     assert row.row not in {subject.id for subject in enter_blueprints(walk._upstream)}
     assert sum(exit.outcome == "kept" for exit in last_exits(walk).values()) == 2
     (dropped,) = [exit for exit in last_exits(walk).values() if exit.outcome == "dropped"]
-    assert (dropped.reason, dropped.children, dropped.cost, "licence_said" in dropped.detail) == ("quality", 0, 0.0, True)
+    assert (dropped.reason, dropped.children, dropped.cost, "licence_said" in dropped.detail) == (
+        "quality",
+        0,
+        0.0,
+        True,
+    )
     assert len(await walk.plan(STEP["environments-build"])) == 1
     assert row.row not in {subject.id for subject in walk._entered["environments-build"]}
 
 
-async def test_judging_again_sets_nothing_aside_twice_and_the_step_does_nothing_again(walk: Runner, walk_with: Walking) -> None:
+async def test_judging_again_sets_nothing_aside_twice_and_the_step_does_nothing_again(
+    walk: Runner, walk_with: Walking
+) -> None:
     await walk_with(worsen(GENERATE, [0, 2], licence="", tools=[]))
     assert (await hold_to_promises(walk, [GENERATE.name], TABLES))[1] == 4
     before = walk.lake.files("quarantine", "r1"), walk.lake.files("attrition", "r1")
@@ -116,11 +138,15 @@ async def test_what_refers_to_a_row_set_aside_follows_it(walk: Runner) -> None:
     await set_aside(walk, GENERATE.name, {seed: [_quarantine("seeds", seed)]}, [])
     _, aside = await hold_to_promises(walk, [GENERATE.name], TABLES)
     assert aside == 1
-    assert [row.promise for row in walk.lake.read(Quarantine, "r1") if row.table_name == "blueprints"] == ["seed_exists"]
+    assert [
+        row.promise for row in walk.lake.read(Quarantine, "r1") if row.table_name == "blueprints"
+    ] == ["seed_exists"]
     assert last_exits(walk)[seed].reason == "quality"
 
 
-async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Runner, walk_with: Walking) -> None:
+async def test_a_child_that_two_subjects_made_alike_is_one_subjects(
+    walk: Runner, walk_with: Walking
+) -> None:
     line = GENERATE.work
 
     async def work_alike(subject: Any, context: Any, models: Any) -> Result:
@@ -132,9 +158,15 @@ async def test_a_child_that_two_subjects_made_alike_is_one_subjects(walk: Runner
     _, aside = await hold_to_promises(walk, [GENERATE.name], TABLES)
     exits = last_exits(walk)
     assert aside == 2
-    assert len(walk.lake.read(Blueprint, "r1")) == sum(exit.children for exit in exits.values()) == 1
+    assert (
+        len(walk.lake.read(Blueprint, "r1")) == sum(exit.children for exit in exits.values()) == 1
+    )
     assert walk.lake.read(Quarantine, "r1") == []
-    assert [exit.detail.startswith("children_made") for exit in exits.values() if exit.outcome == "dropped"] == [True, True]
+    assert [
+        exit.detail.startswith("children_made")
+        for exit in exits.values()
+        if exit.outcome == "dropped"
+    ] == [True, True]
 
 
 def write_line(walk: Runner, line: Line) -> None:
@@ -151,13 +183,19 @@ async def test_a_scenario_that_verify_should_not_have_kept_is_dropped_there(walk
     write_line(walk, line)
     assert (await hold_to_promises(walk, ["scenarios-verify"], {"attrition"}))[1] == 1
     assert walk._upstream.kept("scenarios-verify") == set()
-    aside = [row.promise for row in walk.lake.read(Quarantine, "r1") if row.table_name == "scenarios"]
+    aside = [
+        row.promise for row in walk.lake.read(Quarantine, "r1") if row.table_name == "scenarios"
+    ]
     assert aside == ["oracle_pays_and_idling_does_not"]
     assert (await hold_to_promises(walk, list(STEP)[:7], None))[0].breaches == ()
 
 
-@pytest.mark.parametrize(("licences", "outcome", "children"), [(["", "Apache-2.0"], "kept", 1), (["", ""], "dropped", 0)])
-async def test_a_subject_is_kept_for_the_children_it_has_left(walk: Runner, licences: list[str], outcome: str, children: int) -> None:
+@pytest.mark.parametrize(
+    ("licences", "outcome", "children"), [(["", "Apache-2.0"], "kept", 1), (["", ""], "dropped", 0)]
+)
+async def test_a_subject_is_kept_for_the_children_it_has_left(
+    walk: Runner, licences: list[str], outcome: str, children: int
+) -> None:
     line = make_line()
     line.cut_after("scenarios-collect")
     first, second = line.all(Rollout)
@@ -165,12 +203,21 @@ async def test_a_subject_is_kept_for_the_children_it_has_left(walk: Runner, lice
     line.change(Evidence, finding={"passed": 2, "attempts": 2})
     (one,) = line.all(Trajectory)
     other = one.model_copy(update={"rollout": second.id, "id": "trj_other"})
-    rows = [row.model_copy(update={"licence": licence}) for row, licence in zip((one, other), licences, strict=True)]
+    rows = [
+        row.model_copy(update={"licence": licence})
+        for row, licence in zip((one, other), licences, strict=True)
+    ]
     exit = exit_row("scenarios-collect", first.scenario, children=2)
     line.rows["scenarios-collect"] = [*rows, exit]
     write_line(walk, line)
-    assert (await hold_to_promises(walk, ["scenarios-collect"], {"attrition", "trajectories"}))[1] == licences.count("")
-    (latest,) = [row for row in walk.lake.read(Attrition, "r1") if (row.stage, row.gate, row.try_number) == ("collect", "exit", 2)]
+    assert (await hold_to_promises(walk, ["scenarios-collect"], {"attrition", "trajectories"}))[
+        1
+    ] == licences.count("")
+    (latest,) = [
+        row
+        for row in walk.lake.read(Attrition, "r1")
+        if (row.stage, row.gate, row.try_number) == ("collect", "exit", 2)
+    ]
     assert (latest.outcome, latest.children) == (outcome, children)
     assert (await hold_to_promises(walk, list(STEP)[:9], None))[0].breaches == ()
 
@@ -185,7 +232,9 @@ async def test_a_subject_kept_on_a_false_dossier_falls_with_all_its_children(wal
     assert (await hold_to_promises(walk, list(STEP)[:8], None))[0].breaches == ()
 
 
-async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subject(walk: Runner) -> None:
+async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subject(
+    walk: Runner,
+) -> None:
     line = make_line()
     line.change(Attrition, lambda row: row.outcome == "dropped", reason="")
     write_line(walk, line)
@@ -193,19 +242,27 @@ async def test_a_bad_line_of_the_ledger_is_set_aside_and_still_counts_its_subjec
     assert (await hold_to_promises(walk, list(STEP), None))[1] == 0
 
 
-async def test_a_sum_that_does_not_hold_fails_the_step_with_promise_and_sample(walk: Runner, pages: list[str]) -> None:
+async def test_a_sum_that_does_not_hold_fails_the_step_with_promise_and_sample(
+    walk: Runner, pages: list[str]
+) -> None:
     await walk.walk([GENERATE])
     commit = Path(walk.lake.files("attrition", "r1")[0])
-    commit.rename(commit.with_stem(commit.stem.partition("-bp")[0]))  # as before commits named their tables
+    commit.rename(
+        commit.with_stem(commit.stem.partition("-bp")[0])
+    )  # as before commits named their tables
     Path(walk.lake.files("blueprints", "r1")[0]).unlink()
-    with pytest.raises(StepFailed, match=r"attrition breaks `batch_whole`.*3 told, no row there") as failed:
+    with pytest.raises(
+        StepFailed, match=r"attrition breaks `batch_whole`.*3 told, no row there"
+    ) as failed:
         await check_step.fn(GENERATE.name)
     assert failed.value.facts["promises"] == ["batch_whole"]
     assert walk.lake.read(Quarantine, "r1") == []
     assert "`batch_whole` 1" in pages[0]
 
 
-async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk: Runner, walk_with: Walking, pages: list[str]) -> None:
+async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(
+    walk: Runner, walk_with: Walking, pages: list[str]
+) -> None:
     await walk_with(worsen(GENERATE, [1], licence=""))
     priceless = make_call("s").model_copy(update={"cost": None})
     walk.lake.put(ModelCall, [priceless], "seal-x", Stamp("r1", "", "", 0, 1, "", "t"))
@@ -218,13 +275,19 @@ async def test_a_whole_run_goes_through_every_suite_and_the_report_is_kept(walk:
     assert await check_run.fn(GENERATE.name) == 0
 
 
-async def test_two_processes_judging_at_once_agree(walk: Runner, walk_with: Walking, settings: Settings) -> None:
+async def test_two_processes_judging_at_once_agree(
+    walk: Runner, walk_with: Walking, settings: Settings
+) -> None:
     await walk_with(worsen(GENERATE, [0], licence=""))
     async with open_walk("r1", walk.context.config, settings) as other:
-        both = await asyncio.gather(*(hold_to_promises(one, [GENERATE.name], TABLES) for one in (walk, other)))
+        both = await asyncio.gather(
+            *(hold_to_promises(one, [GENERATE.name], TABLES) for one in (walk, other))
+        )
     assert sorted(aside for _, aside in both) == [0, 1]
     assert len(walk.lake.files("quarantine", "r1")) == 1
 
 
 def _quarantine(table: str, row: str) -> Quarantine:
-    return Quarantine(table_name=table, row=row, promise="licence_said", detail="by hand", content=None)
+    return Quarantine(
+        table_name=table, row=row, promise="licence_said", detail="by hand", content=None
+    )

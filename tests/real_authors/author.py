@@ -27,7 +27,9 @@ class NotRecorded(Exception):
         self.stem, self.version = stem, version
         self.complaint = request.messages[-1].text
         """What the author is told: of a repair, what was wrong."""
-        super().__init__(f"{item.id}: no version {version} of {stem} was recorded. Asked: {self.complaint[-2000:]}")
+        super().__init__(
+            f"{item.id}: no version {version} of {stem} was recorded. Asked: {self.complaint[-2000:]}"
+        )
 
 
 @dataclass
@@ -42,7 +44,9 @@ class Author:
     asked: Counter[str] = field(default_factory=Counter[str])
 
     async def complete(self, request: Request) -> Completion:
-        reply = find_judgement(self.item, request) if request.role == "judge" else self._find(request)
+        reply = (
+            find_judgement(self.item, request) if request.role == "judge" else self._find(request)
+        )
         return Completion(canonical_json(reply))
 
     async def close(self) -> None:
@@ -53,11 +57,15 @@ class Author:
         version = self.asked[stem]
         self.asked[stem] += 1
         if request.prompt.name == "reword":
-            reply = self.item.read(f"mended/{stem}" if self._was_sent_back(str(request.inputs["number"])) else stem)
+            reply = self.item.read(
+                f"mended/{stem}" if self._was_sent_back(str(request.inputs["number"])) else stem
+            )
         elif version and self.given:
             reply = None  # how far an older version comes by itself
         else:
-            reply = self.item.read(f"mended/{stem}.{version - 1}" if version else self.given.get(stem, stem))
+            reply = self.item.read(
+                f"mended/{stem}.{version - 1}" if version else self.given.get(stem, stem)
+            )
         if reply is None and request.prompt.name == "reword":
             raise BadReply(f"{self.item.id}: {stem} was not recorded.")
         if reply is None:
@@ -66,7 +74,9 @@ class Author:
 
     def _was_sent_back(self, number: str) -> bool:
         """Whether a scenario was written anew: what was said of its first version is not said of this one."""
-        return any(times > 1 for stem, times in self.asked.items() if stem.split(".")[1:] == [number])
+        return any(
+            times > 1 for stem, times in self.asked.items() if stem.split(".")[1:] == [number]
+        )
 
 
 @dataclass
@@ -91,7 +101,13 @@ def _add_questions(reply: Any) -> Any:
     if not isinstance(reply, dict) or not reply.get("hidden") or "wordings" in reply:
         return reply
     contract = UserContract(opening="", facts=reply["facts"])
-    return reply | {"wordings": {name: list_wordings(contract, name) for name in reply["hidden"] if name in reply["facts"]}}
+    return reply | {
+        "wordings": {
+            name: list_wordings(contract, name)
+            for name in reply["hidden"]
+            if name in reply["facts"]
+        }
+    }
 
 
 def name_stem(request: Request) -> str:
@@ -104,4 +120,8 @@ def _find_slot(inputs: Any) -> list[str]:
     tool, number = inputs.get("tool"), inputs.get("number")
     if isinstance(tool, dict):
         return [tool["name"]]
-    return [] if number is None else [str(number), *([inputs["operator"]] if "operator" in inputs else [])]
+    return (
+        []
+        if number is None
+        else [str(number), *([inputs["operator"]] if "operator" in inputs else [])]
+    )

@@ -33,7 +33,15 @@ from schemas.suspicion import SuspicionCase
 from tests.real_authors.cases import list_recorded, list_scenarios
 from tests.real_authors.judgements import UNDERSTOOD, read_understood
 from tests.real_authors.planted import name_case
-from tests.real_authors.sampled import SAMPLE, Entry, Sampled, list_ambiguous, read_sample, read_sample_readings, write_sampled
+from tests.real_authors.sampled import (
+    SAMPLE,
+    Entry,
+    Sampled,
+    list_ambiguous,
+    read_sample,
+    read_sample_readings,
+    write_sampled,
+)
 from tests.real_authors.texts import Text
 
 PLANTED, LEAST, HONEST = 120, 10, 60
@@ -51,7 +59,12 @@ def index(found: Iterable[tuple[str, Text]]) -> dict[tuple[str, str, str], list[
     texts: dict[tuple[str, str, str], list[Text]] = defaultdict(list)
     seen: set[tuple[str, ...]] = set()
     for source, text in found:
-        key = (text.operator, str(text.planted), text.posed.scenario.model_dump_json(), *(one.question for one in text.findings))
+        key = (
+            text.operator,
+            str(text.planted),
+            text.posed.scenario.model_dump_json(),
+            *(one.question for one in text.findings),
+        )
         if key not in seen:
             seen.add(key)
             texts[text.operator, "planted" if text.planted else "honest", source].append(text)
@@ -75,7 +88,11 @@ def draw(texts: Texts, scenarios: Mapping[str, ScenarioCase]) -> list[Entry]:
                 planted[operator].append(entry)
             elif not text.spoilt and (prompt := render(text.posed)) not in known:
                 honest.setdefault(prompt, entry)
-    drawn = [entry for operator, count in share(planted).items() for entry in dice.sample(planted[operator], count)]
+    drawn = [
+        entry
+        for operator, count in share(planted).items()
+        for entry in dice.sample(planted[operator], count)
+    ]
     drawn += dice.sample(list(honest.values()), HONEST)
     return [*drawn, *(Entry("recorded", "", source, 0) for source in scenarios)]
 
@@ -83,7 +100,10 @@ def draw(texts: Texts, scenarios: Mapping[str, ScenarioCase]) -> list[Entry]:
 def share(planted: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
     """How many of each operator: in proportion, at least `LEAST`, `PLANTED` in all."""
     whole = sum(map(len, planted.values()))
-    counts = {name: min(len(held), max(LEAST, round(PLANTED * len(held) / whole))) for name, held in planted.items()}
+    counts = {
+        name: min(len(held), max(LEAST, round(PLANTED * len(held) / whole)))
+        for name, held in planted.items()
+    }
     while sum(counts.values()) > PLANTED:
         counts[max(counts, key=lambda name: counts[name])] -= 1
     return counts
@@ -94,7 +114,16 @@ def render(posed: ScenarioCase) -> str:
 
 
 def write_sample(entries: Sequence[Entry]) -> None:
-    told = [(entry.side, entry.operator, entry.source, entry.place, *((entry.spoilt,) if entry.spoilt else ())) for entry in entries]
+    told = [
+        (
+            entry.side,
+            entry.operator,
+            entry.source,
+            entry.place,
+            *((entry.spoilt,) if entry.spoilt else ()),
+        )
+        for entry in entries
+    ]
     lines = ",\n".join(map(json.dumps, told))
     SAMPLE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
@@ -108,7 +137,13 @@ def find(entry: Entry, texts: Texts, scenarios: Mapping[str, ScenarioCase]) -> T
 # Rendering.
 
 
-def write_prompts(entries: Sequence[Entry], texts: Texts, scenarios: Mapping[str, ScenarioCase], folder: Path, key_file: Path) -> None:
+def write_prompts(
+    entries: Sequence[Entry],
+    texts: Texts,
+    scenarios: Mapping[str, ScenarioCase],
+    folder: Path,
+    key_file: Path,
+) -> None:
     """Batches of prompts, each of few environments, in which hardly two are variants of one scenario."""
     folder.mkdir(parents=True, exist_ok=True)
     prompts: dict[str, list[Entry]] = defaultdict(list)
@@ -124,7 +159,9 @@ def write_prompts(entries: Sequence[Entry], texts: Texts, scenarios: Mapping[str
             (folder / f"{number:03d}.txt").write_text(prompt, encoding="utf-8")
             key["prompts"][f"{number:03d}"] = [asdict(entry) for entry in prompts[prompt]]
         batches.append(numbers)
-    (folder / "batches.json").write_text(json.dumps([[f"{one:03d}" for one in batch] for batch in batches]), encoding="utf-8")
+    (folder / "batches.json").write_text(
+        json.dumps([[f"{one:03d}" for one in batch] for batch in batches]), encoding="utf-8"
+    )
     key_file.write_text(json.dumps(key, indent=1), encoding="utf-8")
 
 
@@ -136,13 +173,24 @@ def deal(prompts: Mapping[str, Sequence[Entry]]) -> list[list[str]]:
         sources[entries[0].source].append(prompt)
     halves: list[list[str]] = [[], []]
     for environment in sorted({source.rpartition("/")[0] for source in sources}):
-        own = [prompt for source in sorted(sources) if source.rpartition("/")[0] == environment for prompt in _mix(sources[source], dice)]
+        own = [
+            prompt
+            for source in sorted(sources)
+            if source.rpartition("/")[0] == environment
+            for prompt in _mix(sources[source], dice)
+        ]
         halves[len(halves[0]) > len(halves[1])] += own
     batches: list[list[str]] = []
     for half in halves:
         count = -(-len(half) // _BATCH)
         dealt = [half[number::count] for number in range(count)]
-        batches += [sorted(batch, key=lambda prompt: (prompts[prompt][0].source.rpartition("/")[0], dice.random())) for batch in dealt]
+        batches += [
+            sorted(
+                batch,
+                key=lambda prompt: (prompts[prompt][0].source.rpartition("/")[0], dice.random()),
+            )
+            for batch in dealt
+        ]
     return batches
 
 
@@ -153,7 +201,9 @@ def _mix(prompts: Sequence[str], dice: random.Random) -> list[str]:
 # Comparing.
 
 
-def take_answers(texts: Texts, scenarios: Mapping[str, ScenarioCase], folder: Path, key_file: Path) -> None:
+def take_answers(
+    texts: Texts, scenarios: Mapping[str, ScenarioCase], folder: Path, key_file: Path
+) -> None:
     """Adds the replies to those that are stored, by the digest of what was shown."""
     key = json.loads(key_file.read_text(encoding="utf-8"))["prompts"]
     replies = dict(read_understood())
@@ -162,8 +212,15 @@ def take_answers(texts: Texts, scenarios: Mapping[str, ScenarioCase], folder: Pa
         if isinstance(reply, str):
             sys.stderr.write(f"{number}: {reply}\n")
         else:
-            replies |= {name_shown(find(Entry(**told), texts, scenarios).posed): reply.model_dump(mode="json") for told in entries}
-    lines = ",\n".join(f'"{name}": {canonical_json(reply)}' for name, reply in sorted(replies.items()))
+            replies |= {
+                name_shown(find(Entry(**told), texts, scenarios).posed): reply.model_dump(
+                    mode="json"
+                )
+                for told in entries
+            }
+    lines = ",\n".join(
+        f'"{name}": {canonical_json(reply)}' for name, reply in sorted(replies.items())
+    )
     UNDERSTOOD.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
@@ -184,7 +241,9 @@ async def compare(
     cases: dict[str, dict[str, Any]] = {}
     ambiguous = list_ambiguous()
 
-    async def take(posed: ScenarioCase, finding: Finding, *, planted: bool, calibrates: bool = True) -> str:
+    async def take(
+        posed: ScenarioCase, finding: Finding, *, planted: bool, calibrates: bool = True
+    ) -> str:
         case = await make_case(posed, finding, means, planted=planted)
         cases[name_case(case)] = {"calibrates": calibrates, "case": case.model_dump(mode="json")}
         return name_case(case)
@@ -193,10 +252,21 @@ async def compare(
         text = find(entry, texts, scenarios)
         reply = ReaderReply.model_validate(read_understood()[name_shown(text.posed)])
         noticed = {name_case(case): case for case in text.list_cases() if text.planted}
-        cases |= {name: {"calibrates": False, "case": case.model_dump(mode="json")} for name, case in noticed.items()}
+        cases |= {
+            name: {"calibrates": False, "case": case.model_dump(mode="json")}
+            for name, case in noticed.items()
+        }
         known = not entry.spoilt and entry.source not in ambiguous
         said = [one for one in (await s16.compare(text.posed, means, reply)).spread() if one.reason]
-        found.append(Sampled(list(noticed), [await take(text.posed, one, planted=text.planted, calibrates=known) for one in said]))
+        found.append(
+            Sampled(
+                list(noticed),
+                [
+                    await take(text.posed, one, planted=text.planted, calibrates=known)
+                    for one in said
+                ],
+            )
+        )
         for one in said if text.planted else ():
             await take(scenarios[entry.source], one, planted=False)
     return found, cases
@@ -204,17 +274,31 @@ async def compare(
 
 def read_answer(path: Path) -> ReaderReply | str:
     """A reply, or why there is none."""
-    return parse_reply(path.read_text(encoding="utf-8"), ReaderReply) if path.exists() else "not answered"
+    return (
+        parse_reply(path.read_text(encoding="utf-8"), ReaderReply)
+        if path.exists()
+        else "not answered"
+    )
 
 
-async def make_case(posed: ScenarioCase, finding: Finding, means: GateContext, *, planted: bool) -> SuspicionCase:
+async def make_case(
+    posed: ScenarioCase, finding: Finding, means: GateContext, *, planted: bool
+) -> SuspicionCase:
     """The question with the item as the judge is shown it, replies to the path among it."""
     (trial, *_) = await Trials.of(posed, means).oracle()
     item = describe(posed, finding, trial.replies)
-    return SuspicionCase(gate=finding.gate, reason=finding.reason, planted=planted, item=item, question=finding.question)
+    return SuspicionCase(
+        gate=finding.gate,
+        reason=finding.reason,
+        planted=planted,
+        item=item,
+        question=finding.question,
+    )
 
 
-async def gather(means: GateContext) -> tuple[dict[tuple[str, str, str], list[Text]], dict[str, ScenarioCase]]:
+async def gather(
+    means: GateContext,
+) -> tuple[dict[tuple[str, str, str], list[Text]], dict[str, ScenarioCase]]:
     recorded = [one async for one in list_recorded(means)]
     return index(recorded), {source: posed async for source, posed in list_scenarios(means)}
 
@@ -233,7 +317,9 @@ async def main(verb: str, *paths: Path) -> None:
             else:
                 found, cases = await compare(texts, scenarios, means)
                 write_sampled(found, read_sample_readings())
-                paths[0].write_text("".join(f"{json.dumps(told)}\n" for told in cases.values()), encoding="utf-8")
+                paths[0].write_text(
+                    "".join(f"{json.dumps(told)}\n" for told in cases.values()), encoding="utf-8"
+                )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,14 @@ from tests.real_authors.corpus import list_items
 from tests.real_authors.making import make
 from tests.real_authors.outcomes import MACHINES
 from tests.real_authors.referents import list_openings, list_rows, list_twins
-from tests.real_authors.texts import Text, list_answers, list_arguments, list_told_answers, list_values, make_case
+from tests.real_authors.texts import (
+    Text,
+    list_answers,
+    list_arguments,
+    list_told_answers,
+    list_values,
+    make_case,
+)
 from tests.trust.posing import find_clean, make_environment, plant
 from tests.trust.scenarios import pick
 
@@ -61,7 +68,9 @@ async def list_recorded(means: GateContext) -> AsyncIterator[tuple[str, Text]]:
             yield source, text
 
 
-async def list_texts(posed: ScenarioCase, means: GateContext, dice: random.Random) -> AsyncIterator[Text]:
+async def list_texts(
+    posed: ScenarioCase, means: GateContext, dice: random.Random
+) -> AsyncIterator[Text]:
     """Every fault and look-alike that one scenario gives."""
     lists = (
         list_values(posed, means, dice),
@@ -81,17 +90,25 @@ async def list_embedded(means: GateContext) -> AsyncIterator[tuple[str, Suspicio
     """The embedded author's scenarios with a fault in their words, and the same ones without it."""
     for kind, (gate, reason) in _EMBEDDED.items():
         for spot in pick(_SPOTS, _SEED, kind):
-            faulty, clean = await plant(spot, kind, means.sandbox), await find_clean(spot, means.sandbox)
+            faulty, clean = (
+                await plant(spot, kind, means.sandbox),
+                await find_clean(spot, means.sandbox),
+            )
             if not isinstance(faulty, Scenario) or not isinstance(clean, Scenario):
                 continue
             environment = make_environment(spot.theme, spot.number)
             posed, honest = ScenarioCase(faulty, environment), ScenarioCase(clean, environment)
-            found = [one for one in (await gate.check(posed, means)).spread() if one.reason == reason]
+            found = [
+                one for one in (await gate.check(posed, means)).spread() if one.reason == reason
+            ]
             for finding in found[:1]:
                 source = f"embedded/{spot.theme}"
                 yield source, make_case(posed, finding, planted=True)
                 for question in _ask_honestly(finding, posed, honest)[:1]:
-                    yield source, make_case(honest, replace(finding, question=question), planted=False)
+                    yield (
+                        source,
+                        make_case(honest, replace(finding, question=question), planted=False),
+                    )
 
 
 def _ask_honestly(finding: Finding, faulty: ScenarioCase, honest: ScenarioCase) -> list[str]:
@@ -101,18 +118,36 @@ def _ask_honestly(finding: Finding, faulty: ScenarioCase, honest: ScenarioCase) 
     if finding.reason == "unasked_change":
         return [s10.ask_unasked(honest.scenario.oracle[place]) for place in list_writes(honest)]
     right = honest.scenario.verifier.facts
-    changed = [one for one in right if one not in faulty.scenario.verifier.facts and repr(one.name) in finding.question]
-    return [FactCheck(one, "underivable", "").ask() for one in changed if "rather than" not in finding.question]
+    changed = [
+        one
+        for one in right
+        if one not in faulty.scenario.verifier.facts and repr(one.name) in finding.question
+    ]
+    return [
+        FactCheck(one, "underivable", "").ask()
+        for one in changed
+        if "rather than" not in finding.question
+    ]
 
 
 def choose(found: Iterable[tuple[str, SuspicionCase]]) -> Iterator[SuspicionCase]:
     """Of each code as many planted cases as honest ones, sources in turn, none twice."""
-    sides: dict[tuple[str, str, bool], dict[str, dict[str, SuspicionCase]]] = defaultdict(lambda: defaultdict(dict))
+    sides: dict[tuple[str, str, bool], dict[str, dict[str, SuspicionCase]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for source, case in found:
-        sides[case.gate, case.reason, case.planted][source].setdefault(f"{case.item.request} {case.item.rows} {case.question}", case)
-    picked = {side: take_turns([list(cases.values()) for cases in by_source.values()]) for side, by_source in sides.items()}
+        sides[case.gate, case.reason, case.planted][source].setdefault(
+            f"{case.item.request} {case.item.rows} {case.question}", case
+        )
+    picked = {
+        side: take_turns([list(cases.values()) for cases in by_source.values()])
+        for side, by_source in sides.items()
+    }
     for gate, reason in sorted({side[:2] for side in sides}):
-        planted, honest = picked.get((gate, reason, True), []), picked.get((gate, reason, False), [])
+        planted, honest = (
+            picked.get((gate, reason, True), []),
+            picked.get((gate, reason, False), []),
+        )
         count = min(len(planted), len(honest), MOST)
         if count >= LEAST:
             yield from planted[:count]
@@ -138,7 +173,14 @@ async def main() -> None:
             means = GateContext(sandbox)
             recorded = [(source, text) async for source, text in list_recorded(means)]
             embedded = [one async for one in list_embedded(means)]
-    write_cases(choose([*((source, case) for source, text in recorded for case in text.list_cases()), *embedded]))
+    write_cases(
+        choose(
+            [
+                *((source, case) for source, text in recorded for case in text.list_cases()),
+                *embedded,
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ class Catcher:
     async def catch(self, fault: Fault) -> str:
         """`<outcome> <gate> <reason>` of what catches it; empty where nothing does."""
         if fault.item not in self._built:
-            made = await make(next(item for item in list_items() if item.id == fault.item), self._sandbox)
+            made = await make(
+                next(item for item in list_items() if item.id == fault.item), self._sandbox
+            )
             self._built[fault.item] = made, await look_at_environment(made, self._sandbox)
         made, before = self._built[fault.item]
         found = await find_catch(made, fault.place, before, self._sandbox)
@@ -80,11 +82,19 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
     yield "| family | operator | n | caught | left out as equivalent | by |"
     yield "|---|---|---|---|---|---|"
     rows = Counter((fault.place.family, fault.place.operator) for fault in faults)
-    for (family, operator), n in sorted(rows.items(), key=lambda row: (list(FAMILIES).index(row[0][0]), row[0][1])):
-        own = [line for fault, line in zip(faults, caught, strict=True) if (fault.place.family, fault.place.operator) == (family, operator)]
+    for (family, operator), n in sorted(
+        rows.items(), key=lambda row: (list(FAMILIES).index(row[0][0]), row[0][1])
+    ):
+        own = [
+            line
+            for fault, line in zip(faults, caught, strict=True)
+            if (fault.place.family, fault.place.operator) == (family, operator)
+        ]
         yield f"| {family} | {operator} | {n} | {sum(map(bool, own))} |  | {_tell_gates(own)} |"
     for family in FAMILIES:
-        own = [line for fault, line in zip(faults, caught, strict=True) if fault.place.family == family]
+        own = [
+            line for fault, line in zip(faults, caught, strict=True) if fault.place.family == family
+        ]
         yield f"| **{family}** |  | {len(own)} | {_tell_share(own)} | {left_out.get(family, 0)} | {_tell_gates(own)} |"
     yield f"| **all** |  | {len(caught)} | {_tell_share(caught)} | {sum(left_out.values())} | {_tell_gates(caught)} |"
     yield ""
@@ -97,7 +107,10 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
     yield ""
     for fault, line in zip(faults, caught, strict=True):
         if not line:
-            place, change = fault.place, f"`{_shorten(fault.place.old)}` → `{_shorten(fault.place.new)}`"
+            place, change = (
+                fault.place,
+                f"`{_shorten(fault.place.old)}` → `{_shorten(fault.place.new)}`",
+            )
             yield f"- {fault.item}, `{place.function}`, line {place.line}, {place.operator}: {change}"
     yield ""
     yield "# Text faults"
@@ -108,7 +121,10 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
 
 
 def _tell_gates(lines: Sequence[str]) -> str:
-    return ", ".join(f"{gate} {n}" for gate, n in Counter(line.split()[1] for line in lines if line).most_common())
+    return ", ".join(
+        f"{gate} {n}"
+        for gate, n in Counter(line.split()[1] for line in lines if line).most_common()
+    )
 
 
 def _tell_share(lines: Sequence[str]) -> str:
@@ -126,7 +142,11 @@ async def main(draw: bool) -> None:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
             catcher = Catcher(sandbox)
             if draw:
-                made = {item.id: await make(item, sandbox) for item in list_items() if item.recipe not in MACHINES}
+                made = {
+                    item.id: await make(item, sandbox)
+                    for item in list_items()
+                    if item.recipe not in MACHINES
+                }
                 caught = await draw_faults(made, sandbox, catcher.catch)
             else:
                 caught = [await catcher.catch(fault) for fault in read_faults()]

@@ -46,7 +46,9 @@ class Item:
     def numbers(self) -> list[int]:
         """Numbers of the scenarios that were written for it. A machine has one, which is its errand."""
         stems = [path.name.split(".") for path in self.folder.glob("*.json")]
-        return sorted(int(stem[1]) if stem[1].isdigit() else 0 for stem in stems if stem[0] in POSING)
+        return sorted(
+            int(stem[1]) if stem[1].isdigit() else 0 for stem in stems if stem[0] in POSING
+        )
 
     @property
     def rejected(self) -> list[str]:
@@ -55,7 +57,11 @@ class Item:
 
     def read(self, stem: str) -> Json:
         """A reply as it was recorded; None where there is none. A stem with a version is a rejected one."""
-        found = [path for path in (self.folder / f"{stem}.json", self.folder / "rejected" / f"{stem}.json") if path.exists()]
+        found = [
+            path
+            for path in (self.folder / f"{stem}.json", self.folder / "rejected" / f"{stem}.json")
+            if path.exists()
+        ]
         return read_json(found[0]) if found else None
 
 
@@ -86,9 +92,15 @@ def list_attempts() -> Iterator[Attempt]:
     for item in list_items():
         for path in sorted(item.folder.glob("agents/*.json")):
             told: Any = read_json(path)
-            calls = [Call.model_validate(call) for turn in told["turns"] for call in turn.get("calls", ())]
+            calls = [
+                Call.model_validate(call)
+                for turn in told["turns"]
+                for call in turn.get("calls", ())
+            ]
             said = [turn["said"] for turn in told["turns"] if turn.get("said")]
-            yield Attempt(item, path.stem, told["scenario"], told["form"], tuple(calls), tuple(said))
+            yield Attempt(
+                item, path.stem, told["scenario"], told["form"], tuple(calls), tuple(said)
+            )
 
 
 def read_json(path: Path) -> Json:
@@ -99,4 +111,8 @@ def _resolve(value: Any, folder: Path) -> Json:
     """The value with each text that is kept in a file of its own."""
     if isinstance(value, dict) and set(value) == {"file"}:
         return (folder / value["file"]).read_text(encoding="utf-8")
-    return {name: _resolve(one, folder) for name, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {name: _resolve(one, folder) for name, one in value.items()}
+        if isinstance(value, dict)
+        else value
+    )

@@ -11,7 +11,9 @@ from tests.real_authors.corpus import Attempt
 from tests.real_authors.making import Made
 
 
-async def play(made: Made, attempt: Attempt, sandbox: Sandbox, calls: Sequence[Call], said: Sequence[str]) -> Trial:
+async def play(
+    made: Made, attempt: Attempt, sandbox: Sandbox, calls: Sequence[Call], said: Sequence[str]
+) -> Trial:
     assert made.environment is not None
     return await try_calls(made.scenarios[attempt.number], made.environment, sandbox, calls, said)
 
@@ -23,7 +25,9 @@ async def judge_attempt(made: Made, attempt: Attempt, sandbox: Sandbox) -> tuple
     return f"{outcome}: {reason}" if reason else outcome, trial
 
 
-def list_wrong_ends(made: Made, attempt: Attempt, right: Trial) -> Iterator[tuple[str, list[Call], Sequence[str]]]:
+def list_wrong_ends(
+    made: Made, attempt: Attempt, right: Trial
+) -> Iterator[tuple[str, list[Call], Sequence[str]]]:
     """(what is wrong, calls, words) of ends that an attempt which passed did not come to."""
     assert made.environment is not None
     scenario = made.scenarios[attempt.number]
@@ -37,7 +41,11 @@ def list_wrong_ends(made: Made, attempt: Attempt, right: Trial) -> Iterator[tupl
         yield f"without {place}, {call.name}", [*before, *after], attempt.said
         for name, other in _alter(call.arguments, scenario.initial_state):
             altered = call.model_copy(update={"arguments": {**call.arguments, name: other}})
-            yield f"{place}, {call.name}, with {name}={other!r}", [*before, altered, *after], attempt.said
+            yield (
+                f"{place}, {call.name}, with {name}={other!r}",
+                [*before, altered, *after],
+                attempt.said,
+            )
 
 
 def _alter(arguments: Mapping[str, Json], state: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
@@ -47,5 +55,9 @@ def _alter(arguments: Mapping[str, Json], state: Mapping[str, Any]) -> Iterator[
         if isinstance(value, int | float) and not isinstance(value, bool):
             yield name, value + 1
         for rows in tables:
-            if isinstance(value, str) and value in rows and (others := [key for key in rows if key != value]):
+            if (
+                isinstance(value, str)
+                and value in rows
+                and (others := [key for key in rows if key != value])
+            ):
                 yield name, others[0]

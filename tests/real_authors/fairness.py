@@ -68,7 +68,9 @@ def compose_item(told: Mapping[str, Any]) -> FairnessCase:
         witness=[],
     )
     demands = [Demand(id=f"d{number}", text=text) for number, text in enumerate(told["demands"], 1)]
-    return FairnessCase(source=told["source"], planted="", truth="", item=item, date=_DATE, demands=[*demands, REST])
+    return FairnessCase(
+        source=told["source"], planted="", truth="", item=item, date=_DATE, demands=[*demands, REST]
+    )
 
 
 def shorten_item(posed: ScenarioCase, told: Mapping[str, Any]) -> FairnessCase:
@@ -76,16 +78,28 @@ def shorten_item(posed: ScenarioCase, told: Mapping[str, Any]) -> FairnessCase:
     demands = list_demands(posed)
     item = describe_item(posed, " ".join(one.text for one in demands))
     called = {call.name for call in posed.scenario.oracle}
-    tools = [tool.model_copy(update={"parameters": say_parameters(tool.parameters)}) for tool in item.tools if tool.name in called]
+    tools = [
+        tool.model_copy(update={"parameters": say_parameters(tool.parameters)})
+        for tool in item.tools
+        if tool.name in called
+    ]
     said = f"{' '.join(one.text for one in demands)} {canonical_json(item.path)} {item.request}"
-    rows = {table: {key: row for key, row in held.items() if key in said} for table, held in _list_tables(item.rows)}
+    rows = {
+        table: {key: row for key, row in held.items() if key in said}
+        for table, held in _list_tables(item.rows)
+    }
     changed = {
         "tools": tools,
         "rows": {table: held for table, held in rows.items() if held},
         "request": told.get("request", item.request).strip(),
     }
     return FairnessCase(
-        source=told["source"], planted="", truth="", item=item.model_copy(update=changed), date=posed.scenario.clock, demands=demands
+        source=told["source"],
+        planted="",
+        truth="",
+        item=item.model_copy(update=changed),
+        date=posed.scenario.clock,
+        demands=demands,
     )
 
 
@@ -101,11 +115,17 @@ def vary(first: FairnessCase, told: Mapping[str, Any]) -> Iterator[FairnessCase]
     yield second
     base = second if len(told["source"]) % 2 else first
     extra = Demand(id=f"d{len(base.demands)}", text=told["unasked"])
-    yield fault(base, "unasked", told["unasked"]).model_copy(update={"demands": [*base.demands[:-1], extra, REST]})
-    yield fault(ask(base, join(base.item.request, told["unchecked"])), "unchecked", told["unchecked"])
+    yield fault(base, "unasked", told["unasked"]).model_copy(
+        update={"demands": [*base.demands[:-1], extra, REST]}
+    )
+    yield fault(
+        ask(base, join(base.item.request, told["unchecked"])), "unchecked", told["unchecked"]
+    )
     yield fault(ask(base, join(base.item.request, told["way"])), "shows_way", told["way"])
     if "two" in told:
-        yield fault(ask(first, told["two"].strip()), "two_readings", f"{told['one']} / {told['another']}")
+        yield fault(
+            ask(first, told["two"].strip()), "two_readings", f"{told['one']} / {told['another']}"
+        )
 
 
 def join(request: str, sentence: str) -> str:
@@ -128,7 +148,11 @@ def choose(varied: Sequence[Sequence[FairnessCase]]) -> Iterator[FairnessCase]:
     for place, cases in enumerate(varied):
         by_code = {one.planted: one for one in cases}
         third = by_code.get("two_readings") or by_code["shows_way"]
-        picks = {"unasked": by_code["unasked"], "unchecked": by_code["unchecked"], "ambiguous": third}
+        picks = {
+            "unasked": by_code["unasked"],
+            "unchecked": by_code["unchecked"],
+            "ambiguous": third,
+        }
         left_out = list(picks)[place % 3]
         for name, one in picks.items():
             if name != left_out and counts[name] < 20:
@@ -136,7 +160,9 @@ def choose(varied: Sequence[Sequence[FairnessCase]]) -> Iterator[FairnessCase]:
                 yield one
 
 
-def list_questions(varied: Sequence[Sequence[FairnessCase]], written: Sequence[Mapping[str, Any]]) -> Iterator[SuspicionCase]:
+def list_questions(
+    varied: Sequence[Sequence[FairnessCase]], written: Sequence[Mapping[str, Any]]
+) -> Iterator[SuspicionCase]:
     """Of each code as many planted questions as honest ones, which are about words that a demand checks, or a demand that is asked for."""
     for place, (cases, told) in enumerate(zip(varied, written, strict=True)):
         honest = cases[place % 2]
@@ -154,8 +180,12 @@ def list_questions(varied: Sequence[Sequence[FairnessCase]], written: Sequence[M
             "shows_way": ask_hint(wish),
         }
         for code, question in planted.items():
-            yield SuspicionCase(gate="S16", reason=code, planted=True, item=by_code[code].item, question=question)
-            yield SuspicionCase(gate="S16", reason=code, planted=False, item=honest.item, question=kept[code])
+            yield SuspicionCase(
+                gate="S16", reason=code, planted=True, item=by_code[code].item, question=question
+            )
+            yield SuspicionCase(
+                gate="S16", reason=code, planted=False, item=honest.item, question=kept[code]
+            )
 
 
 async def make_cases() -> tuple[list[FairnessCase], list[SuspicionCase]]:
@@ -163,7 +193,9 @@ async def make_cases() -> tuple[list[FairnessCase], list[SuspicionCase]]:
     with tempfile.TemporaryDirectory() as home:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": home})) as sandbox:
             posed = {source: one async for source, one in list_scenarios(GateContext(sandbox))}
-    first = [shorten_item(posed[one["source"]], one) for one in told["item"]] + [compose_item(one) for one in told["hand"]]
+    first = [shorten_item(posed[one["source"]], one) for one in told["item"]] + [
+        compose_item(one) for one in told["hand"]
+    ]
     written = [*told["item"], *told["hand"]]
     varied = [list(vary(case, one)) for case, one in zip(first, written, strict=True)]
     return list(choose(varied)), list(list_questions(varied[:_MOST], written[:_MOST]))
@@ -188,13 +220,27 @@ def take_whole(source: str, posed: ScenarioCase) -> FairnessCase:
     """As the gate shows it."""
     demands = list_demands(posed)
     item = describe_item(posed, " ".join(one.text for one in demands))
-    return FairnessCase(source=source, planted=find_known(source), truth="", item=item, date=posed.scenario.clock, demands=demands)
+    return FairnessCase(
+        source=source,
+        planted=find_known(source),
+        truth="",
+        item=item,
+        date=posed.scenario.clock,
+        demands=demands,
+    )
 
 
 def take_machine(item: Item) -> FairnessCase:
     """A recorded errand, by its texts: no machine is built."""
     errand, test = item.read("errand"), item.read("final_test")["source"]
-    state = MachineState.model_validate({"exam": FINAL, "breaks": [], "places": [], "health": dict.fromkeys(list_tests(test), "ill")})
+    state = MachineState.model_validate(
+        {
+            "exam": FINAL,
+            "breaks": [],
+            "places": [],
+            "health": dict.fromkeys(list_tests(test), "ill"),
+        }
+    )
     healthy = cast(Healthy, SimpleNamespace(exams={FINAL: test}, system=None))
     texts = [*render_demands(healthy, state)]
     told = SuspicionItem(
@@ -202,7 +248,9 @@ def take_machine(item: Item) -> FairnessCase:
         name=item.id,
         rules=[],
         policy="",
-        tools=[ToolText(name=SHELL.name, description=SHELL.description, parameters=SHELL.parameters)],
+        tools=[
+            ToolText(name=SHELL.name, description=SHELL.description, parameters=SHELL.parameters)
+        ],
         request=errand["request"],
         told=[],
         path=[],
@@ -211,19 +259,27 @@ def take_machine(item: Item) -> FairnessCase:
     )
     demands = [*(Demand(id=f"d{number}", text=text) for number, text in enumerate(texts, 1)), REST]
     source = f"{item.id}/0"
-    return FairnessCase(source=source, planted=find_known(source), truth="", item=told, date=_DATE, demands=demands)
+    return FairnessCase(
+        source=source, planted=find_known(source), truth="", item=told, date=_DATE, demands=demands
+    )
 
 
 async def list_recorded() -> list[FairnessCase]:
     with tempfile.TemporaryDirectory() as home:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": home})) as sandbox:
-            found = [take_whole(source, posed) async for source, posed in list_scenarios(GateContext(sandbox))]
+            found = [
+                take_whole(source, posed)
+                async for source, posed in list_scenarios(GateContext(sandbox))
+            ]
     return [*found, *(take_machine(item) for item in list_items() if item.recipe in MACHINES)]
 
 
 def main() -> None:
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text("".join(f"{one.model_dump_json()}\n" for one in asyncio.run(list_recorded())), encoding="utf-8")
+        Path(sys.argv[1]).write_text(
+            "".join(f"{one.model_dump_json()}\n" for one in asyncio.run(list_recorded())),
+            encoding="utf-8",
+        )
         return
     cases, questions = asyncio.run(make_cases())
     FAIRNESS.parent.mkdir(parents=True, exist_ok=True)

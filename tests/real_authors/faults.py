@@ -43,7 +43,9 @@ def read_faults() -> list[Fault]:
     return [Fault(one["item"], Place(**one["place"])) for one in told["faults"]]
 
 
-async def draw_faults(built: Mapping[str, Made], sandbox: Sandbox, catch: Callable[[Fault], Awaitable[str]]) -> list[str]:
+async def draw_faults(
+    built: Mapping[str, Made], sandbox: Sandbox, catch: Callable[[Fault], Awaitable[str]]
+) -> list[str]:
     """Freeze the list anew: of each family as many as are wanted, programs in turn; and what catches each.
 
     What nothing catches has to differ in 200 random calls, or is left out as equivalent.
@@ -53,11 +55,16 @@ async def draw_faults(built: Mapping[str, Made], sandbox: Sandbox, catch: Callab
     queues = {family: _take_turns(built, family) for family in FAMILIES}
     for family in [family for _ in range(PER_FAMILY) for family in FAMILIES]:
         for fault in queues[family]:
-            if (caught := await catch(fault)) or await differs(built[fault.item], fault.place, sandbox):
+            if (caught := await catch(fault)) or await differs(
+                built[fault.item], fault.place, sandbox
+            ):
                 drawn.append((fault, caught))
                 break
             equivalent[family] += 1
-        told = {"left_out_as_equivalent": dict(equivalent), "faults": [asdict(fault) for fault, _ in drawn]}
+        told = {
+            "left_out_as_equivalent": dict(equivalent),
+            "faults": [asdict(fault) for fault, _ in drawn],
+        }
         PATH.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return [caught for _, caught in drawn]
 
@@ -85,11 +92,18 @@ async def differs(made: Made, place: Place, sandbox: Sandbox) -> bool:
     """Whether any of 200 random calls, most of them of the tool in question, is answered or ends otherwise."""
     assert made.environment is not None
     faulty = plant(made.environment, place)
-    return await differs_from(made.environment, made.tests, faulty, place.function, f"{made.item.id}/{place}", sandbox)
+    return await differs_from(
+        made.environment, made.tests, faulty, place.function, f"{made.item.id}/{place}", sandbox
+    )
 
 
 async def differs_from(
-    environment: Environment, tests: Sequence[Test], faulty: Environment, tool: str, seed: str, sandbox: Sandbox
+    environment: Environment,
+    tests: Sequence[Test],
+    faulty: Environment,
+    tool: str,
+    seed: str,
+    sandbox: Sandbox,
 ) -> bool:
     """The same of any two programs. One that does not load, or does not come to an end, is no fault of this sort."""
     dice = random.Random(seed)
@@ -119,19 +133,36 @@ def _draw_calls(tests: Sequence[Test], tool: str, dice: random.Random) -> Iterat
     own = [call for call in told if call.name == tool] or told
     for _ in range(_LENGTH):
         call = dice.choice(own if dice.random() < 0.6 else told)
-        changed = {name: dice.choice(pool[name]) if dice.random() < 0.3 else value for name, value in call.arguments.items()}
-        moved = {name: value + dice.choice((-1, 1)) for name, value in changed.items() if type(value) is int and dice.random() < 0.3}
+        changed = {
+            name: dice.choice(pool[name]) if dice.random() < 0.3 else value
+            for name, value in call.arguments.items()
+        }
+        moved = {
+            name: value + dice.choice((-1, 1))
+            for name, value in changed.items()
+            if type(value) is int and dice.random() < 0.3
+        }
         yield call.model_copy(update={"arguments": changed | moved})
 
 
-async def find_catch(made: Made, place: Place, before: Sequence[Finding], sandbox: Sandbox) -> Finding | None:
+async def find_catch(
+    made: Made, place: Place, before: Sequence[Finding], sandbox: Sandbox
+) -> Finding | None:
     """The first finding that the program without the fault does not have."""
     assert made.environment is not None
     known = {(one.gate, one.reason, one.detail) for one in before}
-    built, means = EnvironmentCase(plant(made.environment, place), made.tests), GateContext(sandbox, seed=SEED, episodes=EPISODES)
-    first = sorted((each for each in ENVIRONMENT_GATES if not each.asks), key=lambda gate: gate.name != "W3")
+    built, means = (
+        EnvironmentCase(plant(made.environment, place), made.tests),
+        GateContext(sandbox, seed=SEED, episodes=EPISODES),
+    )
+    first = sorted(
+        (each for each in ENVIRONMENT_GATES if not each.asks), key=lambda gate: gate.name != "W3"
+    )
     for gate in first:
         for one in (settle(gate, each) for each in (await gate.check(built, means)).spread()):
-            if one.outcome in ("dropped", "suspected") and (one.gate, one.reason, one.detail) not in known:
+            if (
+                one.outcome in ("dropped", "suspected")
+                and (one.gate, one.reason, one.detail) not in known
+            ):
                 return one
     return None

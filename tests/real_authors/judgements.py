@@ -24,7 +24,11 @@ def find_judgement(item: Item, request: Request) -> Any:
     inputs: Any = request.inputs
     if request.prompt.name == s16.PROMPT.name:
         return read_understood()[digest(inputs)]
-    found = [one for one in read_judgements() if one["item"] == item.id and one["question"] == inputs["question"]]
+    found = [
+        one
+        for one in read_judgements()
+        if one["item"] == item.id and one["question"] == inputs["question"]
+    ]
     if not found:
         raise KeyError(f"{item.id}: nobody has read {inputs['question']!r}")
     return found[0]["readings"][inputs["doubt"] == "yes"]

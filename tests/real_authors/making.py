@@ -68,16 +68,32 @@ def list_calibrations() -> Iterator[JudgeCalibration]:
     """The recorded readers are taken as calibrated for every code. That is an assumption of the replay: nobody measured them."""
     for name, gate in GATES.items():
         for code in (code for code, kind in gate.codes.items() if kind == "suspicion"):
-            read = {"planted": LEAST_CASES, "caught": LEAST_CASES, "honest": LEAST_CASES, "kept": LEAST_CASES}
-            yield JudgeCalibration(gate=name, reason=code, model="recorded", prompt_hash=PROMPT.hash, **read)
+            read = {
+                "planted": LEAST_CASES,
+                "caught": LEAST_CASES,
+                "honest": LEAST_CASES,
+                "kept": LEAST_CASES,
+            }
+            yield JudgeCalibration(
+                gate=name, reason=code, model="recorded", prompt_hash=PROMPT.hash, **read
+            )
 
 
 async def make(
-    item: Item, sandbox: Sandbox, given: Mapping[str, str] | None = None, *, judged: bool = False, author: Author | None = None
+    item: Item,
+    sandbox: Sandbox,
+    given: Mapping[str, str] | None = None,
+    *,
+    judged: bool = False,
+    author: Author | None = None,
 ) -> Made:
     """The environment, and every scenario of it; judged, the recorded judgements send back as well."""
     author = author or Author(item, given or {})
-    made, desk, context = Made(item, asked=author.asked), Desk(author, SEED), make_mill(item, sandbox, judged=judged)
+    made, desk, context = (
+        Made(item, asked=author.asked),
+        Desk(author, SEED),
+        make_mill(item, sandbox, judged=judged),
+    )
     try:
         await _make_environment(made, desk, context)
     except NotRecorded as asked:
@@ -90,7 +106,9 @@ async def make(
 
 async def _make_environment(made: Made, desk: Desk, context: RunContext) -> None:
     seed = made.item.seed
-    planned = await generate_blueprint(Subject(seed.id, "", "", seed), context, desk.open_session(seed.id))
+    planned = await generate_blueprint(
+        Subject(seed.id, "", "", seed), context, desk.open_session(seed.id)
+    )
     blueprint = _only(planned, Blueprint)
     built = planned if blueprint is None else await build_environment(
         Subject(blueprint.id, "", "", blueprint), context, desk.open_session(blueprint.id)
@@ -106,7 +124,9 @@ async def make_scenario(made: Made, number: int, desk: Desk, context: RunContext
     assert made.environment is not None
     place = ScenarioSlot(made.environment, number)
     try:
-        posed = await generate_draft(Subject(place.id, "", "", place), context, desk.open_session(place.id))
+        posed = await generate_draft(
+            Subject(place.id, "", "", place), context, desk.open_session(place.id)
+        )
         draft = _only(posed, Draft)
         built = posed if draft is None else await build_scenario(
             Subject(draft.id, "", "", PlacedScenario(draft, made.environment)), context, desk.open_session(draft.id)
@@ -140,31 +160,49 @@ async def look_at_environment(made: Made, sandbox: Sandbox) -> list[Finding]:
 async def look_at_scenario(made: Made, number: int, sandbox: Sandbox) -> list[Finding]:
     assert made.environment is not None
     siblings = tuple(one for place, one in made.scenarios.items() if place != number)
-    return await _look(SCENARIO_GATES, ScenarioCase(made.scenarios[number], made.environment, siblings), sandbox)
+    return await _look(
+        SCENARIO_GATES, ScenarioCase(made.scenarios[number], made.environment, siblings), sandbox
+    )
 
 
 async def _look(gates: Sequence[Any], subject: Any, sandbox: Sandbox) -> list[Finding]:
     means = GateContext(sandbox, seed=SEED, episodes=EPISODES)
-    return [settle(gate, one) for gate in gates for one in (await gate.check(subject, means)).spread()]
+    return [
+        settle(gate, one) for gate in gates for one in (await gate.check(subject, means)).spread()
+    ]
 
 
 async def verify(made: Made, sandbox: Sandbox) -> dict[str, Sequence[Finding]]:
     """Part → findings of the stage itself, with the recorded judgements behind the account."""
     if made.environment is None:
         return {}
-    desk, context, environment = Desk(Author(made.item), SEED), make_mill(made.item, sandbox, judged=True), made.environment
+    desk, context, environment = (
+        Desk(Author(made.item), SEED),
+        make_mill(made.item, sandbox, judged=True),
+        made.environment,
+    )
     tested = Subject(environment.id, "", "", EnvironmentWithTests(environment, made.tests))
     found: dict[str, Sequence[Finding]] = {
-        "environment": (await verify_environment(tested, context, desk.open_session(environment.id))).findings
+        "environment": (
+            await verify_environment(tested, context, desk.open_session(environment.id))
+        ).findings
     }
     siblings = tuple(made.scenarios.values())
     for number, scenario in made.scenarios.items():
-        posed = Subject(scenario.id, "", "", PlacedScenario(scenario, environment, siblings=siblings))
-        found[str(number)] = (await verify_scenario(posed, context, desk.open_session(scenario.id))).findings
+        posed = Subject(
+            scenario.id, "", "", PlacedScenario(scenario, environment, siblings=siblings)
+        )
+        found[str(number)] = (
+            await verify_scenario(posed, context, desk.open_session(scenario.id))
+        ).findings
     return found
 
 
 def tell(findings: Sequence[Finding]) -> list[str]:
     """What is said against a candidate, each gate and reason once."""
-    against = {f"{one.outcome} {one.gate} {one.reason}" for one in findings if one.outcome in ("dropped", "suspected", "error")}
+    against = {
+        f"{one.outcome} {one.gate} {one.reason}"
+        for one in findings
+        if one.outcome in ("dropped", "suspected", "error")
+    }
     return sorted(against)

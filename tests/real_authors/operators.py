@@ -12,7 +12,18 @@ from offline.operators.values import swap_arithmetic
 Change = tuple[str, ast.AST, str]
 """Operator, node, and the text that comes in its place."""
 
-_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault")
+_WRITERS = (
+    "append",
+    "add",
+    "pop",
+    "remove",
+    "update",
+    "extend",
+    "discard",
+    "clear",
+    "insert",
+    "setdefault",
+)
 _WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\b(WHERE|ON|HAVING)\b", re.IGNORECASE)
 _COMPARES = {"<=": "<", ">=": ">", "<": "<=", ">": ">=", "=": "!=", "!=": "=", "<>": "="}
@@ -51,7 +62,15 @@ def list_places(source: str, family: str) -> Iterator[Place]:
             for name, changed, new in operator(node):
                 old = _read(changed, lines)
                 if old and old != new:
-                    yield Place(family, name, function.name, changed.lineno - function.lineno, changed.col_offset, old, new)  # pyright: ignore
+                    yield Place(
+                        family,
+                        name,
+                        function.name,
+                        changed.lineno - function.lineno,
+                        changed.col_offset,
+                        old,
+                        new,
+                    )  # pyright: ignore
 
 
 def is_sound(place: Place, source: str) -> bool:
@@ -77,7 +96,9 @@ def _read(node: ast.AST, lines: Sequence[str]) -> str:
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     """What a `raise` says and what a docstring says is nobody's behaviour."""
-    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+    if isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ):
         return
     yield node
     for child in () if isinstance(node, ast.Raise) else ast.iter_child_nodes(node):
@@ -90,7 +111,9 @@ def change_guard(node: ast.AST) -> Iterator[Change]:
         yield "removed_raise", node, "pass"
     if isinstance(node, ast.If):
         yield "negated_condition", node.test, f"not ({ast.unparse(node.test)})"
-    yield from (("dropped_operand", node, f"({ast.unparse(other)})") for other in drop_operand(node))
+    yield from (
+        ("dropped_operand", node, f"({ast.unparse(other)})") for other in drop_operand(node)
+    )
 
 
 def change_comparison(node: ast.AST) -> Iterator[Change]:
@@ -101,11 +124,18 @@ def change_comparison(node: ast.AST) -> Iterator[Change]:
 def drop_write(node: ast.AST) -> Iterator[Change]:
     """A change of the state that is not made."""
     match node:
-        case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign() | ast.Delete():
+        case (
+            ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign() | ast.Delete()
+        ):
             yield "dropped_write", node, "pass"
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _WRITERS:
             yield "dropped_write", node, "pass"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="execute" | "executemany"), args=[ast.Constant(value=str(sql)), *_])):
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(attr="execute" | "executemany"),
+                args=[ast.Constant(value=str(sql)), *_],
+            )
+        ):
             if _WRITES.match(sql):
                 yield "dropped_write", node, "pass"
         case _:
@@ -113,7 +143,11 @@ def drop_write(node: ast.AST) -> Iterator[Change]:
 
 
 def change_number(node: ast.AST) -> Iterator[Change]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
         yield "one_more", node, repr(node.value + 1)
         yield "one_less", node, repr(node.value - 1) if node.value >= 1 else f"({node.value - 1!r})"
 
@@ -122,19 +156,33 @@ def change_sign(node: ast.AST) -> Iterator[Change]:
     """In sums, in `+=`, and in the sums of SQL."""
     yield from (("arithmetic_swap", node, ast.unparse(other)) for other in swap_arithmetic(node))
     if sql := _read_sql(node):
-        yield from _replace(node, sql, _SIGN, "sql_sign", lambda sign: f" {'-' if sign == '+' else '+'} ")
+        yield from _replace(
+            node, sql, _SIGN, "sql_sign", lambda sign: f" {'-' if sign == '+' else '+'} "
+        )
 
 
 def change_sql_condition(node: ast.AST) -> Iterator[Change]:
     sql = _read_sql(node)
     if sql and (where := _WHERE.search(sql)):
-        yield from _replace(node, sql, _COMPARISON, "sql_comparison", _COMPARES.__getitem__, where.end())
-        yield from _replace(node, sql, re.compile(r" (AND|OR) "), "sql_connective", lambda word: " OR " if word == "AND" else " AND ")
+        yield from _replace(
+            node, sql, _COMPARISON, "sql_comparison", _COMPARES.__getitem__, where.end()
+        )
+        yield from _replace(
+            node,
+            sql,
+            re.compile(r" (AND|OR) "),
+            "sql_connective",
+            lambda word: " OR " if word == "AND" else " AND ",
+        )
 
 
 def _read_sql(node: ast.AST) -> str:
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return node.value if is_text and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", node.value) else ""  # pyright: ignore
+    return (
+        node.value
+        if is_text and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", node.value)
+        else ""
+    )  # pyright: ignore
 
 
 def _replace(

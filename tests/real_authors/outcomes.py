@@ -9,7 +9,14 @@ from typing import Any
 from envmill.sandbox import Sandbox
 from tests.real_authors.corpus import Item, list_attempts
 from tests.real_authors.ends import judge_attempt
-from tests.real_authors.making import Made, look_at_environment, look_at_scenario, make, tell, verify
+from tests.real_authors.making import (
+    Made,
+    look_at_environment,
+    look_at_scenario,
+    make,
+    tell,
+    verify,
+)
 
 TODAY = Path(__file__).parent / "today.json"
 EXPECTED = Path(__file__).parent / "expected.toml"
@@ -39,12 +46,18 @@ class Outcome:
 async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
     made, outcome = await make(item, sandbox), Outcome()
     outcome.scenarios = {part: [why] for part, why in made.ends.items() if part != "environment"}
-    outcome.environment = [made.ends["environment"]] if made.environment is None else tell(await look_at_environment(made, sandbox))
+    outcome.environment = (
+        [made.ends["environment"]]
+        if made.environment is None
+        else tell(await look_at_environment(made, sandbox))
+    )
     for number in made.scenarios:
         outcome.scenarios[str(number)] = tell(await look_at_scenario(made, number, sandbox))
     if item.recipe not in MACHINES:
         outcome.judged, outcome.sent_back = await _judge(item, sandbox)
-    for attempt in (one for one in list_attempts() if one.item == item and one.number in made.scenarios):
+    for attempt in (
+        one for one in list_attempts() if one.item == item and one.number in made.scenarios
+    ):
         verdict, _ = await judge_attempt(made, attempt, sandbox)
         outcome.attempts[attempt.name] = verdict
     for version in item.rejected:
@@ -58,7 +71,9 @@ async def _judge(item: Item, sandbox: Sandbox) -> tuple[dict[str, list[str]], li
     made = await make(item, sandbox, judged=True)
     found = {part: tell(findings) for part, findings in (await verify(made, sandbox)).items()}
     found |= {part: [why] for part, why in made.ends.items()}
-    return dict(sorted(found.items())), sorted(stem for stem, times in made.asked.items() if times > 1)
+    return dict(sorted(found.items())), sorted(
+        stem for stem, times in made.asked.items() if times > 1
+    )
 
 
 async def _try_rejected(item: Item, version: str, sandbox: Sandbox) -> str:
@@ -74,7 +89,10 @@ def read_today() -> dict[str, Any]:
 
 def write_today(found: dict[str, Outcome]) -> None:
     told = read_today() | {name: asdict(one) for name, one in found.items()}
-    TODAY.write_text(json.dumps(dict(sorted(told.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    TODAY.write_text(
+        json.dumps(dict(sorted(told.items())), indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )
 
 
 def read_expected() -> dict[str, Any]:

@@ -60,18 +60,29 @@ def read_decisions() -> dict[str, str]:
     """Case id → what both readings together decide."""
     answers: dict[str, list[str]] = json.loads(READINGS.read_text(encoding="utf-8"))
     return {
-        name: decide([JudgeAnswer(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]) for name, both in answers.items()
+        name: decide(
+            [JudgeAnswer(doubt, one) for doubt, one in zip(("no", "yes"), both, strict=True)]
+        )
+        for name, both in answers.items()
     }
 
 
 def count(texts: Iterable[Sequence[str]], decisions: Mapping[str, str]) -> Count:
     listed = list(texts)
-    read = [found for cases in listed if (found := [decisions[name] for name in cases if name in decisions])]
-    return Count(len(listed), sum(map(bool, listed)), len(read), sum("confirmed" in found for found in read))
+    read = [
+        found
+        for cases in listed
+        if (found := [decisions[name] for name in cases if name in decisions])
+    ]
+    return Count(
+        len(listed), sum(map(bool, listed)), len(read), sum("confirmed" in found for found in read)
+    )
 
 
 def count_side(listed: Listed, operator: str, side: str, decisions: Mapping[str, str]) -> Count:
-    return count((cases for texts in listed[operator].get(side, {}).values() for cases in texts), decisions)
+    return count(
+        (cases for texts in listed[operator].get(side, {}).values() for cases in texts), decisions
+    )
 
 
 def estimate_share(counts: Sequence[Count]) -> float:
@@ -82,7 +93,10 @@ def estimate_share(counts: Sequence[Count]) -> float:
 def list_lines() -> Iterator[str]:
     """The section of the page."""
     listed, decisions = read_planted(), read_decisions()
-    sides = {name: [count_side(listed, name, side, decisions) for side in ("planted", "honest")] for name in listed}
+    sides = {
+        name: [count_side(listed, name, side, decisions) for side in ("planted", "honest")]
+        for name in listed
+    }
     yield "| fault | planted | noticed by the gate | read | confirmed | caught | honest look-alikes | asked about | read | confirmed |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, (planted, honest) in sides.items():
@@ -104,12 +118,17 @@ def list_lines() -> Iterator[str]:
             codes[f"{case.gate} {case.reason}"].append((case.planted, decisions[name_case(case)]))
     for code, found in codes.items():
         told = [len([1 for side, _ in found if side is planted]) for planted in (True, False)]
-        yes = [len([1 for side, one in found if side is planted and one == "confirmed"]) for planted in (True, False)]
+        yes = [
+            len([1 for side, one in found if side is planted and one == "confirmed"])
+            for planted in (True, False)
+        ]
         yield f"| {code} | {told[0]} | {yes[0]} | {told[1]} | {yes[1]} |"
     yield ""
     yield "## A blind reader"
     yield ""
-    yield from list_sample_lines(decisions, {name: planted.texts for name, (planted, _) in sides.items()}, TARGET)
+    yield from list_sample_lines(
+        decisions, {name: planted.texts for name, (planted, _) in sides.items()}, TARGET
+    )
 
 
 def _spell(one: Count) -> str:
@@ -117,24 +136,46 @@ def _spell(one: Count) -> str:
 
 
 def _add(counts: Sequence[Count]) -> Count:
-    return Count(*(sum(column) for column in zip(*((one.texts, one.asked, one.read, one.confirmed) for one in counts), strict=True)))
+    return Count(
+        *(
+            sum(column)
+            for column in zip(
+                *((one.texts, one.asked, one.read, one.confirmed) for one in counts), strict=True
+            )
+        )
+    )
 
 
-def list_texts_once(found: Iterable[tuple[str, Text]]) -> dict[str, dict[str, dict[str, list[list[str]]]]]:
+def list_texts_once(
+    found: Iterable[tuple[str, Text]],
+) -> dict[str, dict[str, dict[str, list[list[str]]]]]:
     """The texts by operator, side and scenario; one that two operators' draws make alike is listed once."""
-    listed: dict[str, dict[str, dict[str, list[list[str]]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    listed: dict[str, dict[str, dict[str, list[list[str]]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     seen: set[tuple[str, ...]] = set()
     for source, text in found:
-        key = (text.operator, str(text.planted), text.posed.scenario.model_dump_json(), *(one.question for one in text.findings))
+        key = (
+            text.operator,
+            str(text.planted),
+            text.posed.scenario.model_dump_json(),
+            *(one.question for one in text.findings),
+        )
         if key not in seen:
             seen.add(key)
             side = "planted" if text.planted else "honest"
-            listed[text.operator][side][source].append([name_case(case) for case in text.list_cases()])
+            listed[text.operator][side][source].append(
+                [name_case(case) for case in text.list_cases()]
+            )
     return listed
 
 
 def write_planted(listed: Listed) -> None:
-    PLANTED.write_text(json.dumps(listed, separators=(",", ":")).replace("]],", "]],\n").replace("},", "},\n") + "\n", encoding="utf-8")
+    PLANTED.write_text(
+        json.dumps(listed, separators=(",", ":")).replace("]],", "]],\n").replace("},", "},\n")
+        + "\n",
+        encoding="utf-8",
+    )
 
 
 async def main() -> None:
@@ -143,7 +184,9 @@ async def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         async with Sandbox.open(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
-            write_planted(list_texts_once([one async for one in list_recorded(GateContext(sandbox))]))
+            write_planted(
+                list_texts_once([one async for one in list_recorded(GateContext(sandbox))])
+            )
     PAGE.write_text(write_page(read_faults(), read_caught()), encoding="utf-8")
 
 

@@ -86,44 +86,82 @@ def read_sample_readings() -> dict[str, list[str]]:
 
 def decide_sample(shipped: Mapping[str, str]) -> dict[str, str]:
     """Case id → what both readings together decide, of shipped cases and of those of the sample."""
-    own = {name: decide([JudgeAnswer("no", no), JudgeAnswer("yes", yes)]) for name, (no, yes) in read_sample_readings().items()}
+    own = {
+        name: decide([JudgeAnswer("no", no), JudgeAnswer("yes", yes)])
+        for name, (no, yes) in read_sample_readings().items()
+    }
     return {**shipped, **own}
 
 
 def write_sampled(found: Sequence[Sampled], readings: Mapping[str, Sequence[str]]) -> None:
     texts = ",\n".join(json.dumps(asdict(one)) for one in found)
-    read = ",\n".join(f"{json.dumps(name)}: {json.dumps(both)}" for name, both in sorted(readings.items()))
-    SAMPLED.write_text(f'{{"texts": [\n{texts}\n],\n"readings": {{\n{read}\n}}}}\n', encoding="utf-8")
+    read = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(both)}" for name, both in sorted(readings.items())
+    )
+    SAMPLED.write_text(
+        f'{{"texts": [\n{texts}\n],\n"readings": {{\n{read}\n}}}}\n', encoding="utf-8"
+    )
 
 
 def list_ambiguous() -> set[str]:
     """Recorded scenarios that are known to allow two readings with different right ends."""
-    return {name for name, one in tomllib.loads(EXPECTED.read_text(encoding="utf-8"))["scenarios"].items() if one["wanted"] == "sent back"}
+    return {
+        name
+        for name, one in tomllib.loads(EXPECTED.read_text(encoding="utf-8"))["scenarios"].items()
+        if one["wanted"] == "sent back"
+    }
 
 
-def tally(texts: Sequence[tuple[Entry, Sampled]], decisions: Mapping[str, str], belongs: Callable[[Entry], bool]) -> Tally:
+def tally(
+    texts: Sequence[tuple[Entry, Sampled]],
+    decisions: Mapping[str, str],
+    belongs: Callable[[Entry], bool],
+) -> Tally:
     own = [one for entry, one in texts if belongs(entry)]
-    confirmed = [any(decisions.get(name) == "confirmed" for name in (*one.noticed, *one.asked)) for one in own]
+    confirmed = [
+        any(decisions.get(name) == "confirmed" for name in (*one.noticed, *one.asked))
+        for one in own
+    ]
     either = sum(bool(one.noticed or one.asked) for one in own)
-    return Tally(len(own), sum(bool(one.noticed) for one in own), sum(bool(one.asked) for one in own), either, sum(confirmed))
+    return Tally(
+        len(own),
+        sum(bool(one.noticed) for one in own),
+        sum(bool(one.asked) for one in own),
+        either,
+        sum(confirmed),
+    )
 
 
-def tally_operators(texts: Sequence[tuple[Entry, Sampled]], decisions: Mapping[str, str], names: Sequence[str]) -> dict[str, Tally]:
+def tally_operators(
+    texts: Sequence[tuple[Entry, Sampled]], decisions: Mapping[str, str], names: Sequence[str]
+) -> dict[str, Tally]:
     """Planted texts by operator."""
-    return {name: tally(texts, decisions, lambda entry, name=name: (entry.side, entry.operator) == ("planted", name)) for name in names}
+    return {
+        name: tally(
+            texts,
+            decisions,
+            lambda entry, name=name: (entry.side, entry.operator) == ("planted", name),
+        )
+        for name in names
+    }
 
 
 def weigh(tallies: Mapping[str, Tally], planted: Mapping[str, int]) -> float:
     """Share of all planted faults that is confirmed, each operator weighed by its texts."""
-    return sum(tallies[name].share * count for name, count in planted.items()) / sum(planted.values())
+    return sum(tallies[name].share * count for name, count in planted.items()) / sum(
+        planted.values()
+    )
 
 
-def list_sample_lines(shipped: Mapping[str, str], planted: Mapping[str, int], target: float) -> Iterator[str]:
+def list_sample_lines(
+    shipped: Mapping[str, str], planted: Mapping[str, int], target: float
+) -> Iterator[str]:
     """The section of the page. `planted` is how many texts each operator planted in all."""
     texts, decisions, ambiguous = read_sampled(), decide_sample(shipped), list_ambiguous()
     by_operator = tally_operators(texts, decisions, list(planted))
     sides: dict[str, Tally] = {
-        side: tally(texts, decisions, lambda entry, side=side: entry.side == side) for side in ("planted", "honest", "recorded")
+        side: tally(texts, decisions, lambda entry, side=side: entry.side == side)
+        for side in ("planted", "honest", "recorded")
     }
     counts = {side: one.texts for side, one in sides.items()}
     yield from INTRODUCTION.format(**counts).strip().splitlines()
@@ -141,10 +179,18 @@ def list_sample_lines(shipped: Mapping[str, str], planted: Mapping[str, int], ta
     yield "|---|---|---|---|"
     sorts: dict[str, Callable[[Entry], bool]] = {
         "honest look-alikes, as they were drawn": lambda entry: entry.side == "honest",
-        "of these, not spoilt by their operator": lambda entry: entry.side == "honest" and not entry.spoilt,
-        "of these, spoilt by their operator": lambda entry: entry.side == "honest" and bool(entry.spoilt),
-        "recorded scenarios, honest": lambda entry: entry.side == "recorded" and entry.source not in ambiguous,
-        "recorded scenarios, ambiguous": lambda entry: entry.side == "recorded" and entry.source in ambiguous,
+        "of these, not spoilt by their operator": lambda entry: (
+            entry.side == "honest" and not entry.spoilt
+        ),
+        "of these, spoilt by their operator": lambda entry: (
+            entry.side == "honest" and bool(entry.spoilt)
+        ),
+        "recorded scenarios, honest": lambda entry: (
+            entry.side == "recorded" and entry.source not in ambiguous
+        ),
+        "recorded scenarios, ambiguous": lambda entry: (
+            entry.side == "recorded" and entry.source in ambiguous
+        ),
     }
     for name, belongs in sorts.items():
         one = tally(texts, decisions, belongs)
@@ -154,7 +200,11 @@ def list_sample_lines(shipped: Mapping[str, str], planted: Mapping[str, int], ta
     yield ""
     for entry, one in texts:
         if entry.spoilt:
-            asked = "both answers are yes" if any(decisions.get(name) == "confirmed" for name in one.asked) else "S16 asks nothing"
+            asked = (
+                "both answers are yes"
+                if any(decisions.get(name) == "confirmed" for name in one.asked)
+                else "S16 asks nothing"
+            )
             yield f"- {entry.source}, {entry.operator} {entry.place}: {entry.spoilt} ({asked})."
     yield ""
     yield from FLAWS.strip().splitlines()

@@ -54,8 +54,18 @@ def read_asked(cases: Path, readings: Path) -> dict[str, Asked]:
         case = SuspicionCase.model_validate(told["case"])
         if (name := name_case(case)) in heard:
             both = [heard[name][doubt] for doubt in ("no", "yes")]
-            answers = [one["answer"] if all(holds_quote(case.item, quote) for quote in one["quotes"]) else "void" for one in both]
-            asked[name] = Asked(case, told["calibrates"], tuple(answers), tuple(quote for one in both for quote in one["quotes"]))
+            answers = [
+                one["answer"]
+                if all(holds_quote(case.item, quote) for quote in one["quotes"])
+                else "void"
+                for one in both
+            ]
+            asked[name] = Asked(
+                case,
+                told["calibrates"],
+                tuple(answers),
+                tuple(quote for one in both for quote in one["quotes"]),
+            )
     return asked
 
 
@@ -65,12 +75,31 @@ def shorten(case: SuspicionCase, quotes: Sequence[str]) -> SuspicionCase:
     assert isinstance(path, dict)
     calls: Any = path["calls"]
     named = {call["name"] for call in calls}
-    tools = [tool for tool in item.tools if tool.name in named or re.search(rf"\b{tool.name}\b", case.question)]
-    tools = [tool.model_copy(update={"parameters": say_parameters(tool.parameters)}) for tool in tools]
-    kept = [{name: part for name, part in call.items() if name != "reply" or _matters(part, item, quotes)} for call in calls]
+    tools = [
+        tool
+        for tool in item.tools
+        if tool.name in named or re.search(rf"\b{tool.name}\b", case.question)
+    ]
+    tools = [
+        tool.model_copy(update={"parameters": say_parameters(tool.parameters)}) for tool in tools
+    ]
+    kept = [
+        {
+            name: part
+            for name, part in call.items()
+            if name != "reply" or _matters(part, item, quotes)
+        }
+        for call in calls
+    ]
     said = f"{item.request} {item.told} {canonical_json(kept)} {case.question}".casefold()
     rows = _pick_rows(item.rows, said, item, quotes)
-    return case.model_copy(update={"item": item.model_copy(update={"tools": tools, "path": {**path, "calls": kept}, "rows": rows})})
+    return case.model_copy(
+        update={
+            "item": item.model_copy(
+                update={"tools": tools, "path": {**path, "calls": kept}, "rows": rows}
+            )
+        }
+    )
 
 
 def _matters(reply: str, item: SuspicionItem, quotes: Sequence[str]) -> bool:
@@ -79,16 +108,32 @@ def _matters(reply: str, item: SuspicionItem, quotes: Sequence[str]) -> bool:
 
 def _is_quoted(value: Json, item: SuspicionItem, quotes: Sequence[str]) -> bool:
     alone = item.model_copy(
-        update={"brief": item.brief.model_copy(update={"theme": "", "text": ""}), "name": "", "rules": [], "policy": ""}
+        update={
+            "brief": item.brief.model_copy(update={"theme": "", "text": ""}),
+            "name": "",
+            "rules": [],
+            "policy": "",
+        }
     )
-    alone = alone.model_copy(update={"tools": [], "request": "", "told": [], "path": [], "rows": value, "witness": []})
+    alone = alone.model_copy(
+        update={"tools": [], "request": "", "told": [], "path": [], "rows": value, "witness": []}
+    )
     return any(holds_quote(alone, quote) for quote in quotes)
 
 
-def _pick_rows(rows: Any, said: str, item: SuspicionItem, quotes: Sequence[str]) -> dict[str, dict[str, Json]]:
-    listed = [(table, key, row, _is_quoted(row, item, quotes)) for table, held in rows.items() for key, row in held.items()]
+def _pick_rows(
+    rows: Any, said: str, item: SuspicionItem, quotes: Sequence[str]
+) -> dict[str, dict[str, Json]]:
+    listed = [
+        (table, key, row, _is_quoted(row, item, quotes))
+        for table, held in rows.items()
+        for key, row in held.items()
+    ]
     room, kept = _ROOM, set[int]()
-    for place in sorted(range(len(listed)), key=lambda place: (not listed[place][3], -count_said(*listed[place][1:3], said))):
+    for place in sorted(
+        range(len(listed)),
+        key=lambda place: (not listed[place][3], -count_said(*listed[place][1:3], said)),
+    ):
         room -= len(canonical_json(listed[place][2]))
         if listed[place][3] or room > 0 or len(kept) < _LEAST:
             kept.add(place)
@@ -100,18 +145,26 @@ def _pick_rows(rows: Any, said: str, item: SuspicionItem, quotes: Sequence[str])
 
 def choose(asked: Iterable[Asked]) -> dict[str, tuple[SuspicionCase, tuple[str, ...]]]:
     """Of each code of S16 the shortest cases of both sides that still hold every quote, with their answers."""
-    sides: dict[tuple[str, bool], dict[str, tuple[SuspicionCase, tuple[str, ...]]]] = defaultdict(dict)
+    sides: dict[tuple[str, bool], dict[str, tuple[SuspicionCase, tuple[str, ...]]]] = defaultdict(
+        dict
+    )
     for one in asked:
         if one.case.gate == "S16" and one.calibrates and "void" not in one.answers:
             case = shorten(one.case, one.quotes)
             if all(holds_quote(case.item, quote) for quote in one.quotes):
                 sides[case.reason, case.planted][name_case(case)] = case, one.answers
-    chosen = [sorted(held.items(), key=lambda pair: len(pair[1][0].model_dump_json()))[:MOST] for _, held in sorted(sides.items())]
+    chosen = [
+        sorted(held.items(), key=lambda pair: len(pair[1][0].model_dump_json()))[:MOST]
+        for _, held in sorted(sides.items())
+    ]
     return dict(pair for held in chosen for pair in held)
 
 
 def write_readings(shipped: Mapping[str, Sequence[str]]) -> None:
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(list(answers))}" for name, answers in sorted(shipped.items()))
+    lines = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(list(answers))}"
+        for name, answers in sorted(shipped.items())
+    )
     READINGS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

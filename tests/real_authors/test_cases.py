@@ -31,7 +31,9 @@ def test_a_code_can_be_calibrated(gate: str, reason: str) -> None:
 @pytest.mark.parametrize(("gate", "reason"), CODES)
 def test_no_form_of_question_is_on_one_side_alone(gate: str, reason: str) -> None:
     own = [case for case in CASES if (case.gate, case.reason) == (gate, reason)]
-    planted, honest = ({_cut_form(case.question) for case in own if case.planted is side} for side in (True, False))
+    planted, honest = (
+        {_cut_form(case.question) for case in own if case.planted is side} for side in (True, False)
+    )
     assert planted & honest
 
 
@@ -40,11 +42,21 @@ def test_no_case_stands_there_twice() -> None:
 
 
 def _repeat(case: SuspicionCase, count: int, *, planted: bool) -> list[tuple[str, SuspicionCase]]:
-    return [(f"source {n % 3}", case.model_copy(update={"planted": planted, "question": f"{case.question} {n}"})) for n in range(count)]
+    return [
+        (
+            f"source {n % 3}",
+            case.model_copy(update={"planted": planted, "question": f"{case.question} {n}"}),
+        )
+        for n in range(count)
+    ]
 
 
-@pytest.mark.parametrize(("planted", "honest", "kept"), [(30, 30, 60), (29, 40, 0), (50, 35, 70), (60, 60, 80)])
-def test_as_many_planted_cases_are_chosen_as_honest_ones(planted: int, honest: int, kept: int) -> None:
+@pytest.mark.parametrize(
+    ("planted", "honest", "kept"), [(30, 30, 60), (29, 40, 0), (50, 35, 70), (60, 60, 80)]
+)
+def test_as_many_planted_cases_are_chosen_as_honest_ones(
+    planted: int, honest: int, kept: int
+) -> None:
     found = [*_repeat(CASES[0], planted, planted=True), *_repeat(CASES[0], honest, planted=False)]
     chosen = list(choose([*found, *found]))
     assert len(chosen) == kept

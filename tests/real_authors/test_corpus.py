@@ -41,7 +41,9 @@ def by_id(item: Item) -> str:
 
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
-async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(jail: Sandbox, item: Item) -> None:
+async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(
+    jail: Sandbox, item: Item
+) -> None:
     """Nobody planned them together: what F4 asks of a plan is no more than honest work keeps."""
     _, made = await measure_once(item, jail)
     findings = find_repeats(list(made.scenarios.values()), planned=True)
@@ -57,7 +59,9 @@ async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> Non
 
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
-async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(jail: Sandbox, item: Item) -> None:
+async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(
+    jail: Sandbox, item: Item
+) -> None:
     """Chains drawn from each recorded path: the path contains them, and without the calls of one of their tools it does not."""
     _, made = await measure_once(item, jail)
     chance, parts = random.Random(24), 0
@@ -74,14 +78,22 @@ async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(jail: Sand
 def list_drops(item: str, today: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """(expected, finding) for everything that keeps an item from going on without a suspicion."""
     for part, against in {"": today["environment"], **today["scenarios"]}.items():
-        expected = EXPECTED["scenarios"][f"{item}/{part}"] if part else EXPECTED["environments"][item]
-        yield from ((expected, one.removeprefix("dropped ")) for one in against if not one.startswith("suspected "))
+        expected = (
+            EXPECTED["scenarios"][f"{item}/{part}"] if part else EXPECTED["environments"][item]
+        )
+        yield from (
+            (expected, one.removeprefix("dropped "))
+            for one in against
+            if not one.startswith("suspected ")
+        )
 
 
 @pytest.mark.parametrize("item", list_items(), ids=by_id)
 def test_whatever_drops_honest_work_is_known_to_be_wrong(item: Item) -> None:
     unknown = [
-        (one, expected["why"]) for expected, one in list_drops(item.id, read_today()[item.id]) if one not in expected.get("wrong", {})
+        (one, expected["why"])
+        for expected, one in list_drops(item.id, read_today()[item.id])
+        if one not in expected.get("wrong", {})
     ]
     assert unknown == [], "a drop of wanted work that nobody has explained: mend the gate"
 
@@ -94,7 +106,9 @@ def test_the_list_names_everything(item: Item) -> None:
         assert EXPECTED["scenarios"][f"{item.id}/{number}"]["wanted"] in WANTED
     for version, end in today["rejected"].items():
         expected = EXPECTED["rejected"][f"{item.id}/{version}"]["end"]
-        assert expected != "sent back" or end.startswith("sent back"), f"{version} was rightly sent back, and stands today"
+        assert expected != "sent back" or end.startswith("sent back"), (
+            f"{version} was rightly sent back, and stands today"
+        )
 
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
@@ -105,23 +119,32 @@ def test_judged_all_is_clean_and_what_goes_back_goes_back_rightly(item: Item) ->
     back = {stem.partition(".")[2] for stem in today["sent_back"]}
     for number in today["judged"].keys() - {"environment"}:
         expected = EXPECTED["scenarios"][f"{item.id}/{number}"]
-        assert (number in back) is (expected["wanted"] == "sent back" or "back" in expected), expected["why"]
+        assert (number in back) is (expected["wanted"] == "sent back" or "back" in expected), (
+            expected["why"]
+        )
 
 
 def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
     recorded = {attempt.id: attempt for attempt in list_attempts()}
     assert set(recorded) == set(EXPECTED["attempts"])
     for name, attempt in recorded.items():
-        today, expected = read_today()[attempt.item.id]["attempts"][attempt.name], EXPECTED["attempts"][name]
+        today, expected = (
+            read_today()[attempt.item.id]["attempts"][attempt.name],
+            EXPECTED["attempts"][name],
+        )
         assert today == "pass" or expected["end"] == "fail" or "wrong" in expected, name
-        assert today.startswith("fail") or expected["end"] == "pass", f"{name} passes, and should not"
+        assert today.startswith("fail") or expected["end"] == "pass", (
+            f"{name} passes, and should not"
+        )
 
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
 async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: Item) -> None:
     """Nothing done; the right words alone; each write of an agent left out; each with another number, or on another row."""
     _, made = await measure_once(item, jail)
-    for attempt in (one for one in list_attempts() if one.item == item and one.number in made.scenarios):
+    for attempt in (
+        one for one in list_attempts() if one.item == item and one.number in made.scenarios
+    ):
         verdict, right = await judge_attempt(made, attempt, jail)
         assert right.ending is not None
         for what, calls, said in list_wrong_ends(made, attempt, right) if verdict == "pass" else ():
@@ -134,12 +157,22 @@ async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: I
     ("looked", "outcome"),
     [
         pytest.param(("list_tickets",), "pass", id="at the tickets that stand against it"),
-        pytest.param(("list_customers", "list_agents"), "fail", id="elsewhere, and the tickets guessed"),
+        pytest.param(
+            ("list_customers", "list_agents"), "fail", id="elsewhere, and the tickets guessed"
+        ),
         pytest.param((), "fail", id="nowhere"),
     ],
 )
-async def test_a_refusal_asks_for_the_rows_it_rests_on_alone(jail: Sandbox, looked: tuple[str, ...], outcome: str) -> None:
-    attempt = next(one for one in list_attempts() if one.id == "agentscaler/helpdesk_tickets_customers/2.actor-0")
+async def test_a_refusal_asks_for_the_rows_it_rests_on_alone(
+    jail: Sandbox, looked: tuple[str, ...], outcome: str
+) -> None:
+    attempt = next(
+        one
+        for one in list_attempts()
+        if one.id == "agentscaler/helpdesk_tickets_customers/2.actor-0"
+    )
     _, made = await measure_once(attempt.item, jail)
-    trial = await play(made, attempt, jail, [call for call in attempt.calls if call.name in looked], attempt.said)
+    trial = await play(
+        made, attempt, jail, [call for call in attempt.calls if call.name in looked], attempt.said
+    )
     assert trial.verdict.outcome == outcome

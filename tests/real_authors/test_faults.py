@@ -26,14 +26,20 @@ def test_every_fault_has_its_place() -> None:
         folder = ROOT / fault.item
         if (folder / f"debug.{fault.place.function}.json").exists():
             continue  # it lies in what a debugger wrote
-        source = (folder / ("program" if fault.item.startswith("envscaler") else "code")).with_suffix(".py.txt").read_text(encoding="utf-8")
+        source = (
+            (folder / ("program" if fault.item.startswith("envscaler") else "code"))
+            .with_suffix(".py.txt")
+            .read_text(encoding="utf-8")
+        )
         assert fault.place.apply(source) != source
 
 
 def test_no_fewer_are_caught_and_the_page_says_so() -> None:
     caught = read_caught()
     assert sum(map(bool, caught)) >= CAUGHT_TODAY
-    assert PAGE.read_text(encoding="utf-8") == write_page(FAULTS, caught), "run python -m tests.real_authors.catching"
+    assert PAGE.read_text(encoding="utf-8") == write_page(FAULTS, caught), (
+        "run python -m tests.real_authors.catching"
+    )
 
 
 @pytest.mark.soak(area="real_authors")

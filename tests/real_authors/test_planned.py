@@ -13,20 +13,27 @@ from schemas.tool_prompts import ChainReply
 from tests.real_authors.corpus import ROOT, read_json
 from tests.specimens import make_environment
 
-FOLDERS = {path.parent.parent.name: path.parent for path in sorted(ROOT.glob("*/*/planned/errands.json"))}
+FOLDERS = {
+    path.parent.parent.name: path.parent for path in sorted(ROOT.glob("*/*/planned/errands.json"))
+}
 
 
 def read(folder: Path) -> tuple[ErrandsInput, dict[int, ErrandLine], dict[int, ChainReply]]:
     """What the planner was asked, its lines, and the scenarios that were written from them."""
     asked, plan = (read_json(folder / f"{name}.json") for name in ("asked", "errands"))
-    written = {int(path.name.split(".")[1]): ChainReply.model_validate(read_json(path)) for path in folder.glob("*.[0-9].json")}
+    written = {
+        int(path.name.split(".")[1]): ChainReply.model_validate(read_json(path))
+        for path in folder.glob("*.[0-9].json")
+    }
     lines = {line.number: line for line in ErrandsReply.model_validate(plan).errands}
     return ErrandsInput.model_validate(asked), lines, written
 
 
 def play(reply: ChainReply) -> ChainReply:
     """The reply with a call for each step of its chain."""
-    return reply.model_copy(update={"oracle": [Call(name=tool, arguments={}) for tool in list_tools(reply.chain)]})
+    return reply.model_copy(
+        update={"oracle": [Call(name=tool, arguments={}) for tool in list_tools(reply.chain)]}
+    )
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -37,8 +44,13 @@ def test_every_line_stands(name: str) -> None:
     block = ErrandBlock(bare.model_copy(update={"tools": tools}), tuple(asked.places))
     stands, refused = sort_lines(block, lines, {})
     assert (sorted(stands), refused) == ([place.number for place in asked.places], {})
-    again: Any = {number: line.model_copy(update={"number": number}) for number, line in dict.fromkeys(lines, lines[0]).items()}
-    assert refused != sort_lines(block, again, {})[1], "the same line for every place does not stand"
+    again: Any = {
+        number: line.model_copy(update={"number": number})
+        for number, line in dict.fromkeys(lines, lines[0]).items()
+    }
+    assert refused != sort_lines(block, again, {})[1], (
+        "the same line for every place does not stand"
+    )
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -56,6 +68,11 @@ def test_the_scenario_of_another_line_leaves_it() -> None:
     asked, lines, written = read(FOLDERS["dome_planning"])
     effects = {tool.name: tool.effect for tool in asked.tools}
     acting = [place.number for place in asked.places if place.polarity == "achieve"]
-    left = [find_left(lines[number], play(written[other]), effects) for number in acting for other in acting if other != number]
+    left = [
+        find_left(lines[number], play(written[other]), effects)
+        for number in acting
+        for other in acting
+        if other != number
+    ]
     assert len(left) == 6
     assert all(left)

@@ -3,7 +3,16 @@
 import json
 
 from envmill.gates.reading.calibrations import SHIPPED, read_cases
-from tests.real_authors.planted import READINGS, Count, count, count_side, estimate_share, name_case, read_decisions, read_planted
+from tests.real_authors.planted import (
+    READINGS,
+    Count,
+    count,
+    count_side,
+    estimate_share,
+    name_case,
+    read_decisions,
+    read_planted,
+)
 
 LEAST = 60
 CAUGHT_TODAY = 0.52
@@ -27,7 +36,10 @@ def test_readings_are_of_faults_that_are_listed() -> None:
 
 def test_no_fewer_are_caught() -> None:
     listed, decisions = read_planted(), read_decisions()
-    assert estimate_share([count_side(listed, name, "planted", decisions) for name in listed]) >= CAUGHT_TODAY
+    assert (
+        estimate_share([count_side(listed, name, "planted", decisions) for name in listed])
+        >= CAUGHT_TODAY
+    )
 
 
 def test_the_judge_confirms_no_honest_case() -> None:

@@ -28,7 +28,9 @@ class Rechecked:
     faults: list[ChainFault]
 
 
-async def recheck_kept(settings: Settings, sandbox: Sandbox, run: str = "r1") -> AsyncIterator[Rechecked]:
+async def recheck_kept(
+    settings: Settings, sandbox: Sandbox, run: str = "r1"
+) -> AsyncIterator[Rechecked]:
     """Of every scenario that the run kept."""
     lake = Lake(settings.lake)
     homes = {one.id: one for one in lake.read(Environment, run)}
@@ -42,23 +44,38 @@ async def recheck_kept(settings: Settings, sandbox: Sandbox, run: str = "r1") ->
 
 async def weave_again(draft: Draft, environment: Environment, sandbox: Sandbox) -> ToolGraph:
     reset = Reset(draft.initial_state, draft.clock, draft.seed)
-    _, *seen, end = await sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
+    _, *seen, end = await sandbox.play(
+        Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()]
+    )
     words = "\n".join([draft.request, draft.user.opening, *map(str, draft.user.facts.values())])
     replies = [read_reply(one) for one in seen]
-    return await weave_seen(environment, PlayedChain(draft.oracle, replies, (draft.initial_state, end.state or {}), words))
+    return await weave_seen(
+        environment,
+        PlayedChain(draft.oracle, replies, (draft.initial_state, end.state or {}), words),
+    )
 
 
 def list_without(chain: Chain) -> Iterator[tuple[str, Chain]]:
     """Each reasoning node, and the chain without it."""
     for node in chain.nodes:
         if isinstance(node, Reason):
-            yield node.id, chain.model_copy(update={"nodes": [one for one in chain.nodes if one is not node]})
+            yield (
+                node.id,
+                chain.model_copy(update={"nodes": [one for one in chain.nodes if one is not node]}),
+            )
 
 
 def find_underivable(one: Rechecked) -> Sequence[str]:
     """Reasoning nodes without which nothing is amiss: there must be none."""
-    return [name for name, rest in list_without(one.chain) if not _blames(find_faults(one.graph, rest, _LOOSE), name)]
+    return [
+        name
+        for name, rest in list_without(one.chain)
+        if not _blames(find_faults(one.graph, rest, _LOOSE), name)
+    ]
 
 
 def _blames(faults: Sequence[ChainFault], name: str) -> bool:
-    return any(fault.code in ("not_there_yet", "unknown_node") and name in fault.detail.split() for fault in faults)
+    return any(
+        fault.code in ("not_there_yet", "unknown_node") and name in fault.detail.split()
+        for fault in faults
+    )

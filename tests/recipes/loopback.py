@@ -35,7 +35,9 @@ class Known:
 
     def answer(self, messages: list[dict[str, Any]]) -> tuple[str, str]:
         name, inputs = self.rendered[messages[0]["content"].split(WARNING)[0].rstrip("\n")]
-        good = author.answer(name, inputs, 11, 0, 0.0, [message["content"] for message in messages[1:]])
+        good = author.answer(
+            name, inputs, 11, 0, 0.0, [message["content"] for message in messages[1:]]
+        )
         number = self.answered[name]
         self.answered[name] += 1
         return self.spoil[name](good, number) if name in self.spoil else (good, "stop")
@@ -57,9 +59,20 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Known]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
             text, ended = known.answer(asked["messages"])
-            choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": ended}
+            choice = {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": ended,
+            }
             usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-            body = {"id": "c", "object": "chat.completion", "created": 1, "model": asked["model"], "choices": [choice], "usage": usage}
+            body = {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 1,
+                "model": asked["model"],
+                "choices": [choice],
+                "usage": usage,
+            }
             sent = json.dumps(body).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -73,7 +86,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Generator[Known]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     server.daemon_threads = True
     known.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+    )
     monkeypatch.setattr(Prompt, "render", note)
     thread.start()
     try:

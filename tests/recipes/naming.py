@@ -31,7 +31,9 @@ class _Offline:
     provider = model = "offline"
 
     async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> Any:
-        return reply.model_validate_json(author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0))
+        return reply.model_validate_json(
+            author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0)
+        )
 
 
 async def grow_nights(nights: int = NIGHTS) -> list[list[str]]:
@@ -45,7 +47,11 @@ async def grow_nights(nights: int = NIGHTS) -> list[list[str]]:
             for found in await recipe.grow(text, cast(ModelSession, _Offline()))
         ]
         named.append([seed.brief.theme for seed in seeds])
-        past = _remember(past, seeds, set(choose_seeds(seeds, WANTED, config.score, past, per_field=config.per_field)))
+        past = _remember(
+            past,
+            seeds,
+            set(choose_seeds(seeds, WANTED, config.score, past, per_field=config.per_field)),
+        )
     return named
 
 
@@ -54,12 +60,18 @@ def _remember(past: Past, seeds: Sequence[Seed], left: set[str]) -> Past:
     for seed in (seed for seed in seeds if seed.id not in left):
         turns[seed.brief.theme] = max(turns.get(seed.brief.theme, 0), seed.brief.number + 1)
         fields[seed.field] += bool(seed.field)
-    return Past(turns=turns, named=past.named | {seed.brief.theme: seed.brief.text for seed in seeds}, fields=dict(fields))
+    return Past(
+        turns=turns,
+        named=past.named | {seed.brief.theme: seed.brief.text for seed in seeds},
+        fields=dict(fields),
+    )
 
 
 def list_recorded() -> list[str]:
     """Themes that a real author named in four calls."""
-    replies: list[Any] = [read_json(path) for path in sorted((RECORDED / "awm/mined").glob("names.*.json"))]
+    replies: list[Any] = [
+        read_json(path) for path in sorted((RECORDED / "awm/mined").glob("names.*.json"))
+    ]
     return [one["theme"] for reply in replies for one in reply["names"]]
 
 

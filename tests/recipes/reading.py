@@ -44,7 +44,9 @@ def fill(asked: str) -> tuple[str, Prompt, Contract]:
     name, _, polarity = asked.partition("-")
     step, prompt = collect_prompts()[f"envscaler/{name}"]
     inputs = prompt.exemplify()
-    inputs = type(inputs).model_validate(inputs.model_dump() | ({"polarity": polarity} if polarity else {}))
+    inputs = type(inputs).model_validate(
+        inputs.model_dump() | ({"polarity": polarity} if polarity else {})
+    )
     return step, replace(prompt, example=inputs.model_dump_json()), inputs
 
 
@@ -56,14 +58,18 @@ async def keep(folder: Path, recording: Path) -> int:
         for path in sorted(folder.glob("*.txt")):
             step, prompt, inputs = fill(path.stem)
             assert prompt.gives
-            await door.open_session(step, path.stem).ask(prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author"))
+            await door.open_session(step, path.stem).ask(
+                prompt, inputs, prompt.gives, role=ROLES.get(prompt.name, "author")
+            )
         await journal.close()
         return write_recording(recording, folder.name, read_calls(Path(home)), Redactor())
 
 
 def main() -> None:
     if sys.argv[1] == "--print":
-        sys.stdout.write("".join(message.text for message in show_request(fill(sys.argv[2])[1]).messages))
+        sys.stdout.write(
+            "".join(message.text for message in show_request(fill(sys.argv[2])[1]).messages)
+        )
         return
     for folder in sorted(path for path in Path(sys.argv[1]).iterdir() if any(path.glob("*.txt"))):
         path = READERS / f"{folder.name}.jsonl"

@@ -7,7 +7,14 @@ from schemas.prompts import PlannedTest, TesterInput
 from tests.recipes.reading import fill
 
 STATE: dict[str, Any] = cast(TesterInput, fill("tester")[2]).state
-FREE, OUT, MAYA, TWO_OUT, THREE_OUT, SUSPENDED = "tool_1a06", "tool_4d19", "mem_3c91", "mem_70d2", "mem_b5e8", "mem_e41f"
+FREE, OUT, MAYA, TWO_OUT, THREE_OUT, SUSPENDED = (
+    "tool_1a06",
+    "tool_4d19",
+    "mem_3c91",
+    "mem_70d2",
+    "mem_b5e8",
+    "mem_e41f",
+)
 
 
 def lend(tool: str, member: str) -> Call:
@@ -48,13 +55,32 @@ def search_tests(environment: Environment) -> list[PlannedTest]:
     (find,) = (tool for tool in environment.tools if tool.name == "find_members")
     required, offered = find.parameters["required"], list(find.parameters["properties"])
     texts = [row["name"] for row in STATE["members"].values()][:3]
-    found = [PlannedTest(name=f"finds {text}", call=Call(name=find.name, arguments={offered[0]: text}), expect="success") for text in texts]
+    found = [
+        PlannedTest(
+            name=f"finds {text}",
+            call=Call(name=find.name, arguments={offered[0]: text}),
+            expect="success",
+        )
+        for text in texts
+    ]
     empty = (
-        [PlannedTest(name="an empty text", call=Call(name=find.name, arguments={required[0]: ""}), expect="rejection")] if required else []
+        [
+            PlannedTest(
+                name="an empty text",
+                call=Call(name=find.name, arguments={required[0]: ""}),
+                expect="rejection",
+            )
+        ]
+        if required
+        else []
     )
     listed = Call(name="list_tools")
     again = [
         PlannedTest(name=f"again {call.name}", setup=setup, call=call, expect="success")
-        for setup, call in (([listed], listed), ([loans_of(MAYA)], listed), ([listed], loans_of(MAYA)))
+        for setup, call in (
+            ([listed], listed),
+            ([loans_of(MAYA)], listed),
+            ([listed], loans_of(MAYA)),
+        )
     ]
     return [*found, *empty, *again]

@@ -46,7 +46,9 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     lake = Lake(finished.lake)
     for plan in lake.read(Blueprint, "r1"):
         assert plan.brief.outline is not None
-        assert plan.signatures.keys() == {tool.name for tool in plan.tools}, "each tool says types on both sides"
+        assert plan.signatures.keys() == {tool.name for tool in plan.tools}, (
+            "each tool says types on both sides"
+        )
     assert all(tool.outputs for one in lake.read(Environment, "r1") for tool in one.tools)
     assert {one.licence for one in lake.read(Environment, "r1")} == {"Apache-2.0"}
 
@@ -60,7 +62,9 @@ def test_merged_chains_alone_are_offered_and_a_path_contains_its_own(finished: S
     assert [one for one in followed if (one.sampler, one.share) != ("merge", 1.0)] == []
 
 
-async def test_every_kept_graph_is_one_that_the_validator_passes(finished: Settings, jail: Sandbox) -> None:
+async def test_every_kept_graph_is_one_that_the_validator_passes(
+    finished: Settings, jail: Sandbox
+) -> None:
     await check_chains([finished], jail)
 
 
@@ -97,14 +101,24 @@ class Repeating(Scripted):
         steps = [node for node in told.chain.nodes if isinstance(node, ChainStep)]
         looked = next(step for step in steps if step.tool.startswith("list") and not step.arguments)
         again = looked.model_copy(update={"id": "s0"})
-        return told.model_copy(update={"chain": told.chain.model_copy(update={"nodes": [again, *told.chain.nodes]})})
+        return told.model_copy(
+            update={"chain": told.chain.model_copy(update={"nodes": [again, *told.chain.nodes]})}
+        )
 
 
-async def pose(jail: Sandbox, environment: Environment, models: Scripted, number: int = 0, **config: Any) -> Result:
+async def pose(
+    jail: Sandbox, environment: Environment, models: Scripted, number: int = 0, **config: Any
+) -> Result:
     nothing: Any = None
-    asked = RunConfig(recipe="autoforge", seed=SEED, polarities={"achieve": 1}, rehearse=False, **config)
+    asked = RunConfig(
+        recipe="autoforge", seed=SEED, polarities={"achieve": 1}, rehearse=False, **config
+    )
     context = RunContext("r", asked, nothing, RECIPE, nothing, jail)
-    return await generate_draft(Subject("x", "y", "t", ScenarioSlot(environment, number)), context, cast(ModelSession, models))
+    return await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(environment, number)),
+        context,
+        cast(ModelSession, models),
+    )
 
 
 async def test_a_node_that_nobody_needs_is_sent_back(built: Environment, jail: Sandbox) -> None:

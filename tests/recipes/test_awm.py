@@ -48,22 +48,33 @@ class Scripted:
     def list_parts(self, _: Any) -> list[str]:
         return []
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any) -> Any:
+    async def ask(
+        self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any
+    ) -> Any:
         self.asked.append(prompt.name)
         given = inputs.model_dump(mode="json")
         wanted = prompt.name == self._prompt and not (self._mended and complaint)
         fault = author.plant(prompt.name, self._kind, given, SEED, 0) if wanted else None
-        return reply.model_validate_json(fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0))
+        return reply.model_validate_json(
+            fault.text if fault else author.answer(prompt.name, given, SEED, 0, 0.0)
+        )
 
 
 def complain(*faults: str) -> Repair:
     return Repair(tuple(Complaint("blueprint", "bad", fault) for fault in faults))
 
 
-async def think_up(models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
+async def think_up(
+    models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None
+) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
     recipe = awm.make(read_themes())
-    return await recipe.think_up(Seed(recipe="awm", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, models), before)
+    return await recipe.think_up(
+        Seed(recipe="awm", brief=brief, licence="MIT"),
+        complain(*faults),
+        cast(ModelSession, models),
+        before,
+    )
 
 
 async def test_a_clean_plan_opens_and_fills(jail: Sandbox) -> None:
@@ -112,15 +123,26 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
 
 
 def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
-    lake, asked = Lake(finished[0].lake), {one.name: one.hash for prompts in awm.make([]).prompts.values() for one in prompts}
+    lake, asked = (
+        Lake(finished[0].lake),
+        {one.name: one.hash for prompts in awm.make([]).prompts.values() for one in prompts},
+    )
     for record, prompt in ((Environment, "code"), (Test, "trials"), (Scenario, "scenario")):
-        assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {(prompt, asked[prompt])}
+        assert {(one.origin.prompt, one.origin.prompt_hash) for one in lake.read(record, "r1")} == {
+            (prompt, asked[prompt])
+        }
 
 
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
     rows = ask(finished[0], "select outcome, reason, detail from attrition where gate = 'choice'")
     assert rows
-    assert {reason for _, reason, _ in rows} <= {"same_theme", "over_quota", "not_useful", "not_modelable", "no_theme"}
+    assert {reason for _, reason, _ in rows} <= {
+        "same_theme",
+        "over_quota",
+        "not_useful",
+        "not_modelable",
+        "no_theme",
+    }
     assert all(outcome == "dropped" and detail for outcome, _, detail in rows)
 
 
@@ -130,11 +152,15 @@ def test_an_exported_folder_scores_where_nothing_is_installed(finished: list[Set
     environment = json.loads((homes[0] / "bundle.json").read_text())
     assert environment["kind"] == "sql"
     scored = ask_bare(homes[0], ["check"])
-    assert {(one["sound"], one["oracle"], one["do_nothing"]) for one in scored} == {(True, 1.0, 0.0)}
+    assert {(one["sound"], one["oracle"], one["do_nothing"]) for one in scored} == {
+        (True, 1.0, 0.0)
+    }
 
 
 def test_scenarios_are_judged_by_the_columns_policies(finished: list[Settings]) -> None:
-    scenarios = [one for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve"]
+    scenarios = [
+        one for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve"
+    ]
     assert scenarios
     assert all(one.verifier.goals for one in scenarios)
 
@@ -144,7 +170,9 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
     planted = PLANTED if count(0, 1) else [("code", "missing_where")]
     endings: list[Ending] = []
     for turn in range(0, count(1, len(PLANTED)), 40):
-        endings += await follow(settings_in(tmp_path / str(turn)), count(1, 40), turn, SEED, planted)
+        endings += await follow(
+            settings_in(tmp_path / str(turn)), count(1, 40), turn, SEED, planted
+        )
     shown = [one for one in endings if one.shows]
     missed = [one for one in shown if not one.ended]
     assert len(shown) >= count(1, 60)
@@ -152,5 +180,7 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
 
 
 @pytest.mark.soak(area="mcp")
-async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
+    finished: list[Settings], tmp_path: Path
+) -> None:
     assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)

@@ -59,7 +59,12 @@ def absurd(good: str, number: int) -> tuple[str, str]:
 
 def _empty(value: Json) -> Json:
     if is_object(value):
-        return {key: _empty(one) if key not in ("effect", "expect", "polarity", "opinion", "kind") else one for key, one in value.items()}
+        return {
+            key: _empty(one)
+            if key not in ("effect", "expect", "polarity", "opinion", "kind")
+            else one
+            for key, one in value.items()
+        }
     return [] if is_array(value) else "" if isinstance(value, str) else value
 
 
@@ -91,7 +96,10 @@ PLACES: dict[str, tuple[int, dict[str, Any]]] = {
 
 async def walk(known: Known, folder: Path, steps: int, config: RunConfig) -> Settings:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    told = {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0", "ENVMILL_ENDPOINT_BOX": known.url}
+    told = {key: str(folder / name) for key, name in names.items()} | {
+        "ENVMILL_PORT": "0",
+        "ENVMILL_ENDPOINT_BOX": known.url,
+    }
     settings = Settings.read(told)
     async with open_walk("r1", config, settings) as opened:
         await opened.walk(opened.line[:steps])
@@ -111,7 +119,9 @@ DRAWN = random.Random(os.environ.get("ENVMILL_SEED", "")).sample(EVERY, count(7,
 
 
 @pytest.mark.soak(area="line")
-@pytest.mark.parametrize(("prompt", "spoil"), [pytest.param(*one, id=f"{one[0]}-{one[1].__name__}") for one in DRAWN])
+@pytest.mark.parametrize(
+    ("prompt", "spoil"), [pytest.param(*one, id=f"{one[0]}-{one[1].__name__}") for one in DRAWN]
+)
 async def test_whatever_a_prompt_is_answered_the_run_ends_and_says_why(
     prompt: str, spoil: Spoil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,23 +133,38 @@ async def test_whatever_a_prompt_is_answered_the_run_ends_and_says_why(
     ended = read(settings, "select outcome, reason, detail from exits")
     assert {outcome for outcome, _, _ in ended} <= {"kept", "dropped"}
     assert all(reason and detail for outcome, reason, detail in ended if outcome == "dropped")
-    ((tokens, calls),) = read(settings, "select sum(tokens_in + tokens_out), count(*) from model_calls where not reused")
+    ((tokens, calls),) = read(
+        settings, "select sum(tokens_in + tokens_out), count(*) from model_calls where not reused"
+    )
     assert calls == sum(known.answered.values())
-    assert tokens == read(settings, "select sum(tokens) from exits")[0][0], "what it cost stands beside its end"
+    assert tokens == read(settings, "select sum(tokens) from exits")[0][0], (
+        "what it cost stands beside its end"
+    )
 
 
-async def test_a_run_with_bad_replies_is_played_back_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_with_bad_replies_is_played_back_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def at_first(good: str, number: int) -> tuple[str, str]:
         return unreadable(good, number) if number < 2 else (good, "stop")
 
     recording = str(tmp_path / "run.jsonl")
     with serve(monkeypatch) as known:
         known.spoil = dict.fromkeys(("blueprint", "program", "tests", "scenario"), at_first)
-        settings = await walk(known, tmp_path / "asked", 10, RunConfig.model_validate(MODEL | {"scenarios": 2, "record": recording}))
+        settings = await walk(
+            known,
+            tmp_path / "asked",
+            10,
+            RunConfig.model_validate(MODEL | {"scenarios": 2, "record": recording}),
+        )
         asked = known.answered.copy()
         assert {name for name, _ in asked.items()} >= {"blueprint", "program", "tests", "scenario"}
         replay = {"provider": "replay", "model": "", "recording": recording, "scenarios": 2}
-        again = await walk(known, tmp_path / "replayed", 10, RunConfig.model_validate(MODEL | replay))
+        again = await walk(
+            known, tmp_path / "replayed", 10, RunConfig.model_validate(MODEL | replay)
+        )
         assert known.answered == asked, "nobody was asked again"
     assert read(again, EXITS) == read(settings, EXITS)
-    assert read(settings, "select count(*) from exits where stage = 'collect' and outcome = 'kept'") > [(0,)]
+    assert read(
+        settings, "select count(*) from exits where stage = 'collect' and outcome = 'kept'"
+    ) > [(0,)]

@@ -37,29 +37,60 @@ def read_example(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CHAINS)
 async def test_the_chain_of_a_prompt_is_carried_out(name: str, jail: Sandbox) -> None:
     example = read_example(name)
-    chain, filling = Chain.model_validate(example["chain"]), Filling.model_validate(example["filling"])
+    chain, filling = (
+        Chain.model_validate(example["chain"]),
+        Filling.model_validate(example["filling"]),
+    )
     done = await enact(chain, filling, Program.of(PLACE), RESET, jail)
-    words = " ".join(str(value) for value in [*filling.said.values(), *(pick.equals for pick in filling.picks.values())])
+    words = " ".join(
+        str(value)
+        for value in [*filling.said.values(), *(pick.equals for pick in filling.picks.values())]
+    )
     await hold(chain, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
     assert match_chain(chain, done.calls, done.replies).missing == ()
-    assert any(isinstance(value, list) for call in done.calls for value in call.arguments.values()), "a list argument"
-    assert any(flow.givers == ("s3",) for flow in list_flows(chain)), "a record that the path makes is used"
+    assert any(
+        isinstance(value, list) for call in done.calls for value in call.arguments.values()
+    ), "a list argument"
+    assert any(flow.givers == ("s3",) for flow in list_flows(chain)), (
+        "a record that the path makes is used"
+    )
     assert any(isinstance(node, Reason) and node.rule == "choose" for node in chain.nodes)
 
 
-async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried_out(jail: Sandbox) -> None:
+async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried_out(
+    jail: Sandbox,
+) -> None:
     """A count for the last words is used by no call. A thought of nothing stays a fault, and dropping the count weakens nothing."""
     example = read_example(CHAINS[0])
-    chain, filling = Chain.model_validate(example["chain"]), Filling.model_validate(example["filling"])
-    listed = next(source for node in chain.nodes if isinstance(node, Reason) for source in node.takes if isinstance(source, FromNode))
-    counted = chain.model_copy(update={"nodes": [*chain.nodes, Reason(id="told", rule="count", takes=[listed])]})
+    chain, filling = (
+        Chain.model_validate(example["chain"]),
+        Filling.model_validate(example["filling"]),
+    )
+    listed = next(
+        source
+        for node in chain.nodes
+        if isinstance(node, Reason)
+        for source in node.takes
+        if isinstance(source, FromNode)
+    )
+    counted = chain.model_copy(
+        update={"nodes": [*chain.nodes, Reason(id="told", rule="count", takes=[listed])]}
+    )
     done = await enact(counted, filling, Program.of(PLACE), RESET, jail)
-    words = " ".join(str(value) for value in [*filling.said.values(), *(pick.equals for pick in filling.picks.values())])
+    words = " ".join(
+        str(value)
+        for value in [*filling.said.values(), *(pick.equals for pick in filling.picks.values())]
+    )
     await hold(counted, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
-    unfed = chain.model_copy(update={"nodes": [*chain.nodes, Reason(id="told", rule="total", takes=[])]})
+    unfed = chain.model_copy(
+        update={"nodes": [*chain.nodes, Reason(id="told", rule="total", takes=[])]}
+    )
     with pytest.raises(BuildError, match="unfed"):
         await hold(unfed, PLACE, PlayedChain(done.calls, done.replies, (STATE, done.state), words))
-    longer, shorter = (ChainReply(initial_state={}, request="", oracle=[], chain=one, filling=filling) for one in (counted, chain))
+    longer, shorter = (
+        ChainReply(initial_state={}, request="", oracle=[], chain=one, filling=filling)
+        for one in (counted, chain)
+    )
     assert find_weakening(longer, shorter, ()) == []
     fewer = chain.model_copy(update={"nodes": chain.nodes[:1]})
     assert find_weakening(longer, shorter.model_copy(update={"chain": fewer}), ()) != []
@@ -67,7 +98,10 @@ async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried
 
 async def test_the_path_of_the_walk_prompt_contains_its_chain(jail: Sandbox) -> None:
     example = read_example("agentscaler/walk.md")
-    chain, calls = Chain.model_validate(example["sampled"]), [Call.model_validate(read_call(call)) for call in example["oracle"]]
+    chain, calls = (
+        Chain.model_validate(example["sampled"]),
+        [Call.model_validate(read_call(call)) for call in example["oracle"]],
+    )
     linked, bad = link(calls, PLACE.tools)
     _, *seen = await jail.play(Program.of(PLACE), [RESET, *map(Invoke, linked)])
     assert (bad, {one.outcome for one in seen}) == ([], {"ok"})

@@ -92,19 +92,29 @@ class Asked:
     def afresh(self, number: int, warning: str = "") -> "Asked":
         return self
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any) -> Any:
+    async def ask(
+        self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any
+    ) -> Any:
         given = inputs.model_dump(mode="json")
         self.questions.append((prompt.name, given))
         self.told += [complaint] if complaint else []
-        return reply.model_validate_json(answer(prompt.name, given, SEED, self._sample, self._mistakes))
+        return reply.model_validate_json(
+            answer(prompt.name, given, SEED, self._sample, self._mistakes)
+        )
 
 
 def pick(number: int, **config: Any) -> list[Seed]:
-    return RECIPE.pick_seeds(RunConfig(recipe="endless_terminals", environments=number, seed=SEED, **config))
+    return RECIPE.pick_seeds(
+        RunConfig(recipe="endless_terminals", environments=number, seed=SEED, **config)
+    )
 
 
 def of(category: str) -> Seed:
-    return next(seed for seed in pick(90) if seed.brief.theme == category and seed.brief.cell and seed.brief.cell.steps == 1)
+    return next(
+        seed
+        for seed in pick(90)
+        if seed.brief.theme == category and seed.brief.cell and seed.brief.cell.steps == 1
+    )
 
 
 async def plan(seed: Seed) -> Blueprint:
@@ -119,9 +129,14 @@ def make_mill(sandbox: Any, rehearse: bool = False) -> RunContext:
 def test_the_least_filled_cells_come_first() -> None:
     space, seeds = load_space(), pick(120)
     cells = [seed.brief.cell for seed in seeds if seed.brief.cell]
-    for counts in (Counter(each.category for each in cells), Counter(each.persona for each in cells)):
+    for counts in (
+        Counter(each.category for each in cells),
+        Counter(each.persona for each in cells),
+    ):
         assert max(counts.values()) - min(counts.values()) <= 1
-    assert {(each.category, each.complexity) for each in cells} == {(a, b) for a in space.categories for b in space.complexities}
+    assert {(each.category, each.complexity) for each in cells} == {
+        (a, b) for a in space.categories for b in space.complexities
+    }
     assert len({seed.id for seed in seeds}) == len(seeds)
     assert [seed.id for seed in pick(120)] == [seed.id for seed in seeds]
     assert len(space.categories) >= 12
@@ -131,7 +146,14 @@ def test_every_category_has_its_world_and_every_slot_a_value() -> None:
     assert set(WORLDS) == set(load_space().categories)
     for seed in pick(EVERY):
         job = compose_job(seed.brief, SEED)
-        texts = [job.errand.request, job.errand.at_the_end, job.initial_test, job.final_test, *job.commands, job.image.recipe]
+        texts = [
+            job.errand.request,
+            job.errand.at_the_end,
+            job.initial_test,
+            job.final_test,
+            *job.commands,
+            job.image.recipe,
+        ]
         assert not [text for text in texts if SLOT.search(text)]
         assert list(find_errand_faults(job.errand)) == []
         assert [*find_exam_faults(job.initial_test), *find_exam_faults(job.final_test)] == []
@@ -153,7 +175,9 @@ async def test_each_part_is_told_what_it_may_know() -> None:
     for part in ("initial_test", "image", "final_test", "solution"):
         await RECIPE.write_part(part, blueprint, made, FIRST, cast(Any, asking))
     known = {name: set(given) for name, given in asking.questions}
-    assert not {"request", "at_the_end", "final_test", "answers"} & (known["image"] | known["initial_test"])
+    assert not {"request", "at_the_end", "final_test", "answers"} & (
+        known["image"] | known["initial_test"]
+    )
     assert "request" in known["final_test"] & known["solution"]
     image = json.dumps([given for name, given in asking.questions if name == "image"])
     assert not [each for each in read_errand(blueprint.files).answers if f'"{each}"' in image]
@@ -167,26 +191,48 @@ def test_mistakes_come_by_seed_and_rate_and_change_what_is_said() -> None:
         changed = [name for name, spoil in kinds.items() if WRITERS[prompt](spoil(job)) != clean]
         assert changed == list(kinds), prompt
     inputs = {"brief": brief.model_dump(mode="json")}
-    assert answer("errand", inputs, 1, 0, 1.0) == answer("errand", inputs, 1, 0, 1.0) != answer("errand", inputs, 1, 0, 0.0)
+    assert (
+        answer("errand", inputs, 1, 0, 1.0)
+        == answer("errand", inputs, 1, 0, 1.0)
+        != answer("errand", inputs, 1, 0, 0.0)
+    )
 
 
 def test_what_is_wrong_with_a_wish_is_said() -> None:
-    job = compose_job(next(seed for seed in pick(60) if compose_job(seed.brief, SEED).errand.answers).brief, SEED)
-    told, nowhere = (MISTAKES["errand"][name](job).errand for name in ("tells_answer", "forgets_place"))
+    job = compose_job(
+        next(seed for seed in pick(60) if compose_job(seed.brief, SEED).errand.answers).brief, SEED
+    )
+    told, nowhere = (
+        MISTAKES["errand"][name](job).errand for name in ("tells_answer", "forgets_place")
+    )
     assert "tells the answer" in "".join(find_errand_faults(told))
     assert "no path of its own" in "".join(find_errand_faults(nowhere))
-    assert "names" in "".join(find_errand_faults(Errand(request="Do it.", at_first="x", at_the_end="y", places=["/srv/a/b"])))
+    assert "names" in "".join(
+        find_errand_faults(
+            Errand(request="Do it.", at_first="x", at_the_end="y", places=["/srv/a/b"])
+        )
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        pytest.param("import requests\n\ndef test_a():\n    assert True\n", "not in the image", id="foreign"),
-        pytest.param("X = open('/srv/x').read()\n\ndef test_a():\n    assert X\n", "while the module is imported", id="reads-on-import"),
+        pytest.param(
+            "import requests\n\ndef test_a():\n    assert True\n", "not in the image", id="foreign"
+        ),
+        pytest.param(
+            "X = open('/srv/x').read()\n\ndef test_a():\n    assert X\n",
+            "while the module is imported",
+            id="reads-on-import",
+        ),
         pytest.param("def test_a():\n    pass\n", "asserts nothing", id="idle"),
         pytest.param("def check():\n    assert True\n", "no test", id="none"),
-        pytest.param("def test_a():\n    assert 'http://example.org/x'\n", "needs a network", id="network"),
-        pytest.param("def test_a():\n    assert 1\n\ndef test_a():\n    assert 1\n", "2 times", id="twice"),
+        pytest.param(
+            "def test_a():\n    assert 'http://example.org/x'\n", "needs a network", id="network"
+        ),
+        pytest.param(
+            "def test_a():\n    assert 1\n\ndef test_a():\n    assert 1\n", "2 times", id="twice"
+        ),
         pytest.param("def test_a(client):\n    assert client\n", "takes arguments", id="fixture"),
     ],
 )
@@ -211,17 +257,28 @@ def test_an_image_that_cannot_be_read_says_why(recipe: str, says: str) -> None:
 
 
 def test_an_image_is_files_and_what_finishes_them() -> None:
-    image = Image(recipe="FROM b\nCOPY root/ /\nCOPY one /etc/x/\nRUN echo a && \\\n  echo b\n", files={"root/srv/a/b": "1", "one": "2"})
+    image = Image(
+        recipe="FROM b\nCOPY root/ /\nCOPY one /etc/x/\nRUN echo a && \\\n  echo b\n",
+        files={"root/srv/a/b": "1", "one": "2"},
+    )
     healthy = read_image(image, "n", "about", "Apache-2.0")
     assert {"/srv/a/b": b"1", "/etc/x/one": b"2"}.items() <= healthy.files.items()
     assert re.search("/bin/sh -c 'echo a && +echo b'", healthy.system.set_up)
 
 
-async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     blueprint, asking = await plan(of("archives")), Asked()
-    machine = iter([ErrandTrial("does_not_build", "line 3: RUN false ended with 1", "image"), ErrandTrial()])
+    machine = iter(
+        [ErrandTrial("does_not_build", "line 3: RUN false ended with 1", "image"), ErrandTrial()]
+    )
     exam = iter(
-        [ErrandTrial("oracle_fails", "gone", "solution"), ErrandTrial("oracle_fails", "again", "final_test"), ErrandTrial(goals=("t",))]
+        [
+            ErrandTrial("oracle_fails", "gone", "solution"),
+            ErrandTrial("oracle_fails", "again", "final_test"),
+            ErrandTrial(goals=("t",)),
+        ]
     )
 
     async def machine_next(*_: Any) -> ErrandTrial:
@@ -234,7 +291,15 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
     monkeypatch.setattr(outfitting, "try_solution", exam_next)
     made = await outfit(blueprint, RECIPE, cast(Any, None), cast(Any, asking))
     names = [name for name, _ in asking.questions]
-    assert names == ["initial_test", "image", "image", "final_test", "solution", "solution", "final_test"]
+    assert names == [
+        "initial_test",
+        "image",
+        "image",
+        "final_test",
+        "solution",
+        "solution",
+        "final_test",
+    ]
     seen = ["line 3: RUN false ended with 1", "gone", "again"]
     assert all(f"\n1. {words}\n" in told for told, words in zip(asking.told, seen, strict=True))
     assert [(each.repair, each.outcome, each.fault) for each in made.builds] == [
@@ -243,11 +308,19 @@ async def test_a_repair_is_told_what_failed_and_every_version_has_its_row(monkey
     assert made.environment is not None
 
 
-async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def hold(*_: Any) -> ErrandTrial:
         return ErrandTrial(goals=("t",))
 
-    found = iter([[Complaint("S4", "mutant_survives", "emptied")], [Complaint("S3", "survives_without", "step 2")], []])
+    found = iter(
+        [
+            [Complaint("S4", "mutant_survives", "emptied")],
+            [Complaint("S3", "survives_without", "step 2")],
+            [],
+        ]
+    )
 
     async def judge(*_: Any) -> list[Complaint]:
         return next(found)
@@ -255,9 +328,13 @@ async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeyp
     monkeypatch.setattr(outfitting, "try_machine", hold)
     monkeypatch.setattr(outfitting, "try_solution", hold)
     asking = Asked()
-    made = await outfit(await plan(of("archives")), RECIPE, cast(Any, None), cast(Any, asking), judge)
+    made = await outfit(
+        await plan(of("archives")), RECIPE, cast(Any, None), cast(Any, asking), judge
+    )
     assert [name for name, _ in asking.questions][-2:] == ["final_test", "solution"]
-    assert [words in told for words, told in zip(("emptied", "step 2"), asking.told, strict=True)] == [True, True]
+    assert [
+        words in told for words, told in zip(("emptied", "step 2"), asking.told, strict=True)
+    ] == [True, True]
     assert [(each.outcome, each.fault) for each in made.builds] == [
         ("built", "none"),
         ("failed", "test"),
@@ -267,15 +344,23 @@ async def test_what_gates_find_goes_to_the_test_and_then_to_the_solution(monkeyp
     assert made.environment is not None
 
 
-async def test_an_errand_that_never_holds_is_given_up_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_errand_that_never_holds_is_given_up_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def refuse(*_: Any) -> ErrandTrial:
         return ErrandTrial("does_not_build", "no", "image")
 
     monkeypatch.setattr(outfitting, "try_machine", refuse)
     blueprint = await plan(of("archives"))
-    result = await build_environment(Subject(blueprint.id, "", "", blueprint), make_mill(None), cast(Any, Asked()))
+    result = await build_environment(
+        Subject(blueprint.id, "", "", blueprint), make_mill(None), cast(Any, Asked())
+    )
     (finding,) = result.findings
-    assert (finding.outcome, finding.reason, len(result.records)) == ("dropped", "does_not_build", 4)
+    assert (finding.outcome, finding.reason, len(result.records)) == (
+        "dropped",
+        "does_not_build",
+        4,
+    )
 
 
 def assemble(category: str) -> tuple[Job, Any]:
@@ -285,13 +370,18 @@ def assemble(category: str) -> tuple[Job, Any]:
 
 
 async def sit(container: Container, source: str) -> dict[str, str]:
-    return await check_health(container, load_system("share")._replace(exams={FINAL: source}), exam=FINAL)
+    return await check_health(
+        container, load_system("share")._replace(exams={FINAL: source}), exam=FINAL
+    )
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
     async with lend_container(terminals) as container:
-        said = await sit(container, "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n")
+        said = await sit(
+            container,
+            "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n",
+        )
         assert "assert 1 == 2" in said["test_a"]
         assert ("no" in said["test_a"], said["test_b"]) == (True, "")
         for source in ("import os\n\n\ndef test_a():\n    os._exit(0)\n", "X = 1\n"):
@@ -302,21 +392,35 @@ async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> None:
     context, blueprint = make_mill(terminals), await plan(of("text_files"))
-    built = await build_environment(Subject(blueprint.id, "", "", blueprint), context, cast(Any, Asked()))
+    built = await build_environment(
+        Subject(blueprint.id, "", "", blueprint), context, cast(Any, Asked())
+    )
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     place = ScenarioSlot(environment, 0)
-    draft = (await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Asked()))).records[0]
+    draft = (
+        await generate_draft(
+            Subject(place.id, environment.id, "", place), context, cast(Any, Asked())
+        )
+    ).records[0]
     assert isinstance(draft, Draft)
     assert find_duplicates([environment])[environment.id].outcome == "kept"
     assert [path for path in environment.files if "test_" in path] == [INITIAL, FINAL]
     if not count(0, 1):
         return
-    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Asked()))
+    made = await build_scenario(
+        Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)),
+        context,
+        cast(Any, Asked()),
+    )
     scenario = made.records[0]
     assert isinstance(scenario, Scenario), made.findings
     for name in LOOKS:
-        subject = ScenarioCase(scenario, environment) if name[0] == "S" else EnvironmentCase(environment, ())
+        subject = (
+            ScenarioCase(scenario, environment)
+            if name[0] == "S"
+            else EnvironmentCase(environment, ())
+        )
         finding = await GATES[name].check(cast(Any, subject), GateContext(terminals))
         assert finding.outcome in ("kept", "not_applicable"), finding
 
@@ -324,31 +428,59 @@ async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> No
 class Lax(Asked):
     """Its first final test asks that there be a file, and not what is in it."""
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **more: Any) -> Any:
+    async def ask(
+        self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **more: Any
+    ) -> Any:
         asked = await super().ask(prompt, inputs, reply, complaint=complaint, **more)
         if prompt.name != "final_test" or complaint:
             return asked
         places = [place for place in read_places(asked.source) if place.rpartition("/")[2]]
-        lines = "".join(f'    assert Path("{place}").exists(), "{place} is not there"\n' for place in places)
+        lines = "".join(
+            f'    assert Path("{place}").exists(), "{place} is not there"\n' for place in places
+        )
         return asked.model_copy(
-            update={"source": f'"""What is to be there."""\n\nfrom pathlib import Path\n\n\ndef test_there():\n{lines}'}
+            update={
+                "source": f'"""What is to be there."""\n\nfrom pathlib import Path\n\n\ndef test_there():\n{lines}'
+            }
         )
 
 
 def read_places(source: str) -> list[str]:
-    return sorted({place for place in compose_job(of("text_files").brief, SEED).errand.places if place in source})
+    return sorted(
+        {
+            place
+            for place in compose_job(of("text_files").brief, SEED).errand.places
+            if place in source
+        }
+    )
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(terminals: Sandbox) -> None:
-    context, blueprint, asking = make_mill(terminals, rehearse=True), await plan(of("text_files")), Lax()
-    built = await build_environment(Subject(blueprint.id, "", "", blueprint), context, cast(Any, asking))
+async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(
+    terminals: Sandbox,
+) -> None:
+    context, blueprint, asking = (
+        make_mill(terminals, rehearse=True),
+        await plan(of("text_files")),
+        Lax(),
+    )
+    built = await build_environment(
+        Subject(blueprint.id, "", "", blueprint), context, cast(Any, asking)
+    )
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     assert "emptied" in asking.told[0]
-    draft = (await generate_draft(Subject("", "", "", ScenarioSlot(environment, 0)), context, cast(Any, Asked()))).records[0]
+    draft = (
+        await generate_draft(
+            Subject("", "", "", ScenarioSlot(environment, 0)), context, cast(Any, Asked())
+        )
+    ).records[0]
     assert isinstance(draft, Draft)
-    made = await build_scenario(Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Asked()))
+    made = await build_scenario(
+        Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)),
+        context,
+        cast(Any, Asked()),
+    )
     (told,) = built.findings
     assert is_object(told.evidence)
     # Verify finds what was judged here by its content.
@@ -356,7 +488,10 @@ async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(term
 
 
 @pytest.mark.soak(area="terminal")
-@pytest.mark.skipif(count(0, 1) == 0, reason="every mistake in every world on real machines: make soak AREA=terminal")
+@pytest.mark.skipif(
+    count(0, 1) == 0,
+    reason="every mistake in every world on real machines: make soak AREA=terminal",
+)
 @pytest.mark.parametrize("category", sorted(WORLDS))
 @pytest.mark.asyncio(loop_scope="module")
 async def test_mistakes_are_caught_when_parts_are_tried(terminals: Sandbox, category: str) -> None:
@@ -375,18 +510,35 @@ async def try_job(job: Job, sandbox: Sandbox) -> ErrandTrial:
         return ErrandTrial("bad_image", error.message)
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
     trial = await try_machine(healthy, job.errand.answers, sandbox, False)
-    return trial if trial.reason else await try_solution(healthy, job.errand, job.commands, sandbox, False)
+    return (
+        trial
+        if trial.reason
+        else await try_solution(healthy, job.errand, job.commands, sandbox, False)
+    )
 
 
 @pytest.mark.soak(area="terminal")
-@pytest.mark.skipif(count(0, 1) == 0, reason="sixty scenarios through every gate: make soak AREA=terminal")
+@pytest.mark.skipif(
+    count(0, 1) == 0, reason="sixty scenarios through every gate: make soak AREA=terminal"
+)
 async def test_sixty_scenarios_over_twelve_categories_pass_every_gate(tmp_path: Path) -> None:
     """Some 40 s of CPU each."""
     config = RunConfig(
-        recipe="endless_terminals", environments=80, seed=SEED, mistakes=0.1, polarities={"achieve": 1}, exporters=("dataset",)
+        recipe="endless_terminals",
+        environments=80,
+        seed=SEED,
+        mistakes=0.1,
+        polarities={"achieve": 1},
+        exporters=("dataset",),
     )
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({**os.environ, **{key: str(tmp_path / name) for key, name in names.items()}, "ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {
+            **os.environ,
+            **{key: str(tmp_path / name) for key, name in names.items()},
+            "ENVMILL_PORT": "0",
+        }
+    )
     async with open_walk("r1", config, settings, author.answer) as walk:
         await walk.walk(STEPS[: STEPS.index(STEP["scenarios-verify"]) + 1])
     views = open_views(Lake(settings.lake))

@@ -55,7 +55,9 @@ ALL = RECIPE.operators
 
 async def think_up(models: Scripted) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, models))
+    return await RECIPE.think_up(
+        Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, models)
+    )
 
 
 async def build(models: Scripted) -> Environment:
@@ -85,7 +87,9 @@ class Terse(Scripted):
         if prompt.name != "metadata":
             return told
         first, *others = told.model_dump(mode="json")["tools"]
-        left = [{name: one[name] for name in ("name", "effect", "reads", "writes")} for one in others]
+        left = [
+            {name: one[name] for name in ("name", "effect", "reads", "writes")} for one in others
+        ]
         return reply.model_validate({"tools": [first | {"description": "Said anew."}, *left]})
 
 
@@ -93,31 +97,47 @@ async def test_what_stays_as_it_was_sketched_need_not_be_said_again() -> None:
     whole, short = await think_up(Scripted()), await think_up(Terse())
     assert short.touches == whole.touches
     assert short.signatures == whole.signatures
-    assert [tool.description for tool in short.tools] == ["Said anew.", *(tool.description for tool in whole.tools[1:])]
+    assert [tool.description for tool in short.tools] == [
+        "Said anew.",
+        *(tool.description for tool in whole.tools[1:]),
+    ]
 
 
 async def test_it_starts_from_known_places_from_a_corpus_or_from_documents() -> None:
     config = RunConfig(recipe="envfactory", environments=2, seed=SEED)
     assert RECIPE.pick_texts(config) == []
     assert {seed.recipe for seed in RECIPE.pick_seeds(config)} == {"envfactory"}
-    assert (await RECIPE.find_theme("Lend the ladder to Maya.", cast(ModelSession, Scripted()))).reason
-    (text,) = RECIPE.pick_texts(config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"}))
+    assert (
+        await RECIPE.find_theme("Lend the ladder to Maya.", cast(ModelSession, Scripted()))
+    ).reason
+    (text,) = RECIPE.pick_texts(
+        config.model_copy(update={"documents": "openapi:data/seeds/documents/helpdesk.json"})
+    )
     found, *_ = await RECIPE.grow(text, cast(ModelSession, Scripted()))
     seed = RECIPE.make_seed(found, "unknown", "text", config)
     plan = await RECIPE.think_up(seed, FIRST, cast(ModelSession, Scripted()))
     assert plan.brief.outline is not None
-    assert {tool.name for tool in plan.brief.outline.tools} <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
+    assert {
+        tool.name for tool in plan.brief.outline.tools
+    } <= plan.signatures.keys() | plan.brief.outline.left_out.keys()
 
 
 async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[str]:
     plan = await think_up(Scripted())
-    tests = store_tests(environment, await RECIPE.write_tests(environment, None, FIRST, cast(ModelSession, Scripted()), plan.rows))
+    tests = store_tests(
+        environment,
+        await RECIPE.write_tests(
+            environment, None, FIRST, cast(ModelSession, Scripted()), plan.rows
+        ),
+    )
     return find_untyped(environment, await play_tests(environment, tests, jail))
 
 
 @pytest.mark.parametrize("kind", ["", "number_as_truth", "promised_value", "wrapped_reply"])
 async def test_what_a_tool_replies_is_held_to_what_its_type_says(kind: str, jail: Sandbox) -> None:
-    untyped = await find_untyped_replies(await build(Scripted("metadata" if kind else "", kind)), jail)
+    untyped = await find_untyped_replies(
+        await build(Scripted("metadata" if kind else "", kind)), jail
+    )
     assert bool(untyped) is bool(kind)
     assert all("does not reply what its type says" in one for one in untyped)
 
@@ -135,10 +155,14 @@ async def test_chains_are_sampled_from_types_and_each_holds(built: Environment) 
     assert [find_chain_fault(graph, chain) for chain in sampled] == [None] * 8
 
 
-async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(built: Environment) -> None:
+async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(
+    built: Environment,
+) -> None:
     graph, shared = await weave_environment(built), 0
     for number in range(6):
-        reply = await RECIPE.pose(ScenarioBrief(built, number, "achieve"), FIRST, cast(ModelSession, Scripted()))
+        reply = await RECIPE.pose(
+            ScenarioBrief(built, number, "achieve"), FIRST, cast(ModelSession, Scripted())
+        )
         assert isinstance(reply, ChainReply)
         assert await judge_chain(built, reply.chain) is None
         drawn = sample_for(built, graph, number)
@@ -151,19 +175,34 @@ async def test_what_only_names_and_types_tell_is_left_to_the_tools(built: Enviro
     """A request may want two things that have nothing to do with each other, and search for a value that bears another name."""
     graph = await weave_environment(built)
     lookups = [place for place, tool in enumerate(graph.tools) if tool.name.startswith("find_")]
-    first, then = next(pair for pair in permutations(lookups, 2) if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1]))
+    first, then = next(
+        pair
+        for pair in permutations(lookups, 2)
+        if not graph.is_bound(*pair) and not graph.is_bound(*pair[::-1])
+    )
     given = next(path for path in graph.parameters.out_by_path[first] if path.startswith("[]."))
     said: Source = FromUser()
     lookup = ChainStep(id="s1", tool=graph.tools[first].name, arguments={"query": said})
     choice = Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path=given)])
     for argument, code in ((said, "adrift"), (FromNode(node="r1"), "another_entity")):
         chain = Chain(
-            sampler="author", nodes=[lookup, choice, ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": argument})]
+            sampler="author",
+            nodes=[
+                lookup,
+                choice,
+                ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": argument}),
+            ],
         )
         assert code in {fault.code for fault in find_faults(graph, chain, WRITTEN)}
         assert find_chain_fault(graph, chain) is None
     nowhere = FromNode(node="s1", path="[].nowhere")
-    lost = Chain(sampler="author", nodes=[lookup, ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": nowhere})])
+    lost = Chain(
+        sampler="author",
+        nodes=[
+            lookup,
+            ChainStep(id="s2", tool=graph.tools[then].name, arguments={"query": nowhere}),
+        ],
+    )
     assert (fault := find_chain_fault(graph, lost)) is not None
     assert fault.code == "no_output"
 
@@ -173,30 +212,50 @@ def list_tools(chain: Chain) -> set[str]:
 
 
 async def test_without_a_reasoning_node_its_argument_is_underivable(built: Environment) -> None:
-    reply = await RECIPE.pose(ScenarioBrief(built, 1, "achieve"), FIRST, cast(ModelSession, Scripted()))
+    reply = await RECIPE.pose(
+        ScenarioBrief(built, 1, "achieve"), FIRST, cast(ModelSession, Scripted())
+    )
     assert isinstance(reply, ChainReply)
     reasons = [node for node in reply.chain.nodes if isinstance(node, Reason)]
     assert reasons
     for reason in reasons:
-        cut = reply.chain.model_copy(update={"nodes": [node for node in reply.chain.nodes if node != reason]})
+        cut = reply.chain.model_copy(
+            update={"nodes": [node for node in reply.chain.nodes if node != reason]}
+        )
         fault = await judge_chain(built, cut)
         assert fault is not None
         assert fault.code == "unknown_node"
 
 
-async def test_a_chain_that_does_not_hold_is_never_carried_out(built: Environment, jail: Sandbox) -> None:
+async def test_a_chain_that_does_not_hold_is_never_carried_out(
+    built: Environment, jail: Sandbox
+) -> None:
     never = await pose(jail, built, Scripted("topology", "path_to_nowhere", mended=False))
     finding = never.stopped_by
     assert finding is not None
-    assert (finding.gate, finding.outcome, finding.reason) == ("oracle", "dropped", "chain_no_output")
+    assert (finding.gate, finding.outcome, finding.reason) == (
+        "oracle",
+        "dropped",
+        "chain_no_output",
+    )
 
 
-async def pose(jail: Sandbox, environment: Environment, models: Scripted, operators: Sequence[Operator] = (), number: int = 0) -> Result:
+async def pose(
+    jail: Sandbox,
+    environment: Environment,
+    models: Scripted,
+    operators: Sequence[Operator] = (),
+    number: int = 0,
+) -> Result:
     nothing: Any = None
     recipe = replace(RECIPE, operators=tuple(operators))
     config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
     context = RunContext("r", config, nothing, recipe, nothing, jail)
-    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
+    return await generate_draft(
+        Subject("x", "y", THEME, ScenarioSlot(environment, number)),
+        context,
+        cast(ModelSession, models),
+    )
 
 
 def read(result: Result) -> tuple[Draft, Sequence[Finding]]:
@@ -216,7 +275,9 @@ async def test_words_that_do_not_stand_leave_the_old_ones_with_a_reason(
     kind: str, reasons: Sequence[str], built: Environment, jail: Sandbox
 ) -> None:
     before, _ = read(await pose(jail, built, Scripted()))
-    after, (finding,) = read(await pose(jail, built, Scripted("reword", kind), ("minimal_information", "compression")))[0:2]
+    after, (finding,) = read(
+        await pose(jail, built, Scripted("reword", kind), ("minimal_information", "compression"))
+    )[0:2]
     assert after == before
     assert (finding.gate, finding.outcome) == ("reword_compression", "not_applicable")
     assert finding.reason.startswith(tuple(reasons)), finding
@@ -224,7 +285,11 @@ async def test_words_that_do_not_stand_leave_the_old_ones_with_a_reason(
 
 async def test_words_under_a_mere_suspicion_stand(built: Environment, jail: Sandbox) -> None:
     before, _ = read(await pose(jail, built, Scripted()))
-    after, (finding,) = read(await pose(jail, built, Scripted("reword", "leaked_tool"), ("minimal_information", "compression")))[0:2]
+    after, (finding,) = read(
+        await pose(
+            jail, built, Scripted("reword", "leaked_tool"), ("minimal_information", "compression")
+        )
+    )[0:2]
     assert (finding.gate, finding.outcome) == ("reword_compression", "kept")
     assert after.request != before.request
 
@@ -253,12 +318,16 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     assert all(one.verifier.goals for one in lake.read(Scenario, "r1") if one.polarity == "achieve")
 
 
-async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(finished: Settings, jail: Sandbox) -> None:
+async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(
+    finished: Settings, jail: Sandbox
+) -> None:
     await check_chains([finished], jail)
 
 
 @pytest.mark.soak(area="mcp")
-async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: Settings, tmp_path: Path) -> None:
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
+    finished: Settings, tmp_path: Path
+) -> None:
     assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
@@ -276,13 +345,16 @@ def pick_shared(settings: Settings) -> tuple[Scenario, Environment]:
     lake = Lake(settings.lake)
     homes = {one.id: one for one in lake.read(Environment, "r1")}
     kept = ask(
-        settings, "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'filter' and outcome = 'kept'"
+        settings,
+        "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'filter' and outcome = 'kept'",
     )
     one = next(one for one in lake.read(Scenario, "r1") if needs_user(one) and (one.id,) in kept)
     return one, homes[one.environment]
 
 
-def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_shown(finished: Settings) -> None:
+def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_shown(
+    finished: Settings,
+) -> None:
     for one in Lake(finished.lake).read(Environment, "r1"):
         own = [tool for tool in one.tools if "agent" not in tool.actors]
         assert [tool.actors for tool in own] == [["user"]] * one.brief.user_side
@@ -290,8 +362,22 @@ def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_s
         assert all(tool.name.replace("_", " ") in one.policy_document for tool in own)
     scenario, environment = pick_shared(finished)
     assert environment.brief.user_side
-    gates = ask(finished, f"select gate from attrition where subject = '{scenario.id}' and stage = 'verify' and outcome = 'kept'")
-    assert {gate for (gate,) in gates} >= {"S1", "S2", "S3", "S4", "S5", "S6", "S8", "S10", "S11", "S12"}
+    gates = ask(
+        finished,
+        f"select gate from attrition where subject = '{scenario.id}' and stage = 'verify' and outcome = 'kept'",
+    )
+    assert {gate for (gate,) in gates} >= {
+        "S1",
+        "S2",
+        "S3",
+        "S4",
+        "S5",
+        "S6",
+        "S8",
+        "S10",
+        "S11",
+        "S12",
+    }
 
 
 async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None:
@@ -305,11 +391,18 @@ async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None
 async def test_the_agent_cannot_do_what_is_the_users(finished: Settings, jail: Sandbox) -> None:
     scenario, environment = pick_shared(finished)
     alone = [call.model_copy(update={"actor": "agent"}) for call in scenario.oracle]
-    asked, tried = await try_calls(scenario, environment, jail, scenario.oracle), await try_calls(scenario, environment, jail, alone)
-    assert [one.code for one, call in zip(tried.replies, scenario.oracle, strict=True) if call.actor == "user"] == ["not_allowed"] * sum(
-        call.actor == "user" for call in scenario.oracle
+    asked, tried = (
+        await try_calls(scenario, environment, jail, scenario.oracle),
+        await try_calls(scenario, environment, jail, alone),
     )
-    left_out = await try_calls(scenario, environment, jail, [call for call in scenario.oracle if call.actor == "agent"])
+    assert [
+        one.code
+        for one, call in zip(tried.replies, scenario.oracle, strict=True)
+        if call.actor == "user"
+    ] == ["not_allowed"] * sum(call.actor == "user" for call in scenario.oracle)
+    left_out = await try_calls(
+        scenario, environment, jail, [call for call in scenario.oracle if call.actor == "agent"]
+    )
     assert [one.verdict.outcome for one in (asked, tried, left_out)] == ["pass", "fail", "fail"]
 
 
@@ -324,7 +417,9 @@ def test_a_bundle_plays_the_user_who_acts(finished: Settings) -> None:
                 if call.actor == "agent":
                     assert episode.call(call.name, call.arguments)["ok"] or not asks
                 elif asks:
-                    answer = episode.say(bid(next(name for name, deed in deeds.items() if deed == call), deeds))
+                    answer = episode.say(
+                        bid(next(name for name, deed in deeds.items() if deed == call), deeds)
+                    )
                     assert answer is not None
                     assert "I have done it" in answer["text"]
             episode.say(scenario.say or "Done.")

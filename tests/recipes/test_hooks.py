@@ -42,7 +42,10 @@ NEUTRAL = ("pick_texts", "debug", "sum_errors", "plan_errands", "sift")
 """Hooks whose default does nothing; the other defaults refuse."""
 SILENT = {("awm", "plan_errands"), ("perturb", "think_up")}
 """Hooks that a recipe fills without asking anybody."""
-REFUSED = {(name, "find_theme"): f"^Recipe {name} starts from documents of tools" for name in ("agentscaler", "autoforge")}
+REFUSED = {
+    (name, "find_theme"): f"^Recipe {name} starts from documents of tools"
+    for name in ("agentscaler", "autoforge")
+}
 """Hooks that a recipe fills to say in words of its own why they do not apply."""
 GIVES: Mapping[str, type] = {
     "pick_seeds": list,
@@ -90,7 +93,9 @@ class Noting:
 
     async def ask(self, prompt: Prompt, inputs: Any, reply: Any, **_: Any) -> Any:
         self.asked.append(prompt)
-        return reply.model_validate_json(author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0))
+        return reply.model_validate_json(
+            author.answer(prompt.name, inputs.model_dump(mode="json"), SEED, 0, 0.0)
+        )
 
 
 @dataclass
@@ -126,18 +131,38 @@ async def make_specimen(recipe: Recipe) -> Specimen:
     theme = (await recipe.grow(texts[0], models))[0] if texts else FOUND
     seed = recipe.make_seed(theme, "MIT", "text", config) if texts else seeds[0]
     plan = await recipe.think_up(seed, FIRST, models)
-    program, tests, environment = ProgramReply(source="", class_name=""), TestsReply(initial_state={}, tests=[]), make_environment()
+    program, tests, environment = (
+        ProgramReply(source="", class_name=""),
+        TestsReply(initial_state={}, tests=[]),
+        make_environment(),
+    )
     if fills(recipe, "write_program"):
         program = await recipe.write_program(plan, None, FIRST, models)
         environment = assemble_environment(plan, program, models)
         tests = await recipe.write_tests(environment, None, FIRST, models, plan.rows)
     scenario = make_scenario(environment)
-    told = scenario.model_dump(include=set(Draft.model_fields)) | {"id": "", "changes": [], "gold_hash": "", "schema_version": 3}
+    told = scenario.model_dump(include=set(Draft.model_fields)) | {
+        "id": "",
+        "changes": [],
+        "gold_hash": "",
+        "schema_version": 3,
+    }
     if fills(recipe, "pose"):
         posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, models)
         told |= {name: value for name, value in posed if name in Draft.model_fields}
     draft = Draft.model_validate(told)
-    return Specimen(config, documented[0] if documented else TEXT, theme, seed, plan, environment, program, tests, draft, scenario)
+    return Specimen(
+        config,
+        documented[0] if documented else TEXT,
+        theme,
+        seed,
+        plan,
+        environment,
+        program,
+        tests,
+        draft,
+        scenario,
+    )
 
 
 async def find_specimen(recipe: Recipe) -> Specimen:
@@ -160,11 +185,19 @@ def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, 
         "make_seed": lambda: recipe.make_seed(at.theme, "MIT", "text", at.config),
         "think_up": lambda: recipe.think_up(at.seed, FIRST, models),
         "write_program": lambda: recipe.write_program(at.plan, None, FIRST, models),
-        "write_tests": lambda: recipe.write_tests(at.environment, None, FIRST, models, at.plan.rows),
-        "debug": lambda: recipe.debug(at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, models),
-        "sum_errors": lambda: recipe.sum_errors(at.plan, [(WRONG,), (WRONG,)], Repair((WRONG,)), models),
+        "write_tests": lambda: recipe.write_tests(
+            at.environment, None, FIRST, models, at.plan.rows
+        ),
+        "debug": lambda: recipe.debug(
+            at.environment, at.program, at.tests, {0: "ended in ok"}, FIRST, models
+        ),
+        "sum_errors": lambda: recipe.sum_errors(
+            at.plan, [(WRONG,), (WRONG,)], Repair((WRONG,)), models
+        ),
         "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, models),
-        "plan_errands": lambda: recipe.plan_errands(ErrandBlock(at.environment, (PLACE,), (), ("Somebody borrows a drill.",)), models),
+        "plan_errands": lambda: recipe.plan_errands(
+            ErrandBlock(at.environment, (PLACE,), (), ("Somebody borrows a drill.",)), models
+        ),
         "pose": lambda: recipe.pose(ScenarioBrief(at.environment, 0, "achieve"), FIRST, models),
         "write_checks": lambda: recipe.write_checks(at.environment, at.draft, FIRST, models),
         "sift": lambda: recipe.sift([], at.scenario),
@@ -183,7 +216,9 @@ def test_every_hook_is_called() -> None:
 
 @pytest.mark.parametrize("hook", GIVES)
 @pytest.mark.parametrize("name", RECIPES)
-async def test_a_hook_gives_what_it_promises_or_says_that_it_does_not_apply(name: RecipeName, hook: str) -> None:
+async def test_a_hook_gives_what_it_promises_or_says_that_it_does_not_apply(
+    name: RecipeName, hook: str
+) -> None:
     recipe, noting = make(name), Noting()
     assert recipe.name == name
     if (refused := REFUSED.get((name, hook))) or (not fills(recipe, hook) and hook not in NEUTRAL):
@@ -195,7 +230,10 @@ async def test_a_hook_gives_what_it_promises_or_says_that_it_does_not_apply(name
         assert given is None
     else:
         assert isinstance(given, GIVES[hook])
-    asked, declared = {one.hash for one in noting.asked}, {one.hash for one in recipe.prompts.get(STEPS.get(hook, ""), ())}
+    asked, declared = (
+        {one.hash for one in noting.asked},
+        {one.hash for one in recipe.prompts.get(STEPS.get(hook, ""), ())},
+    )
     assert asked <= declared, "a prompt that is asked belongs to the fingerprint of its step"
     assert bool(asked) == (hook in STEPS and fills(recipe, hook) and (name, hook) not in SILENT)
 
@@ -206,7 +244,11 @@ async def test_what_a_recipe_makes_bears_its_name(name: RecipeName) -> None:
     at = await find_specimen(recipe)
     assert {seed.recipe for seed in (at.seed, *recipe.pick_seeds(at.config))} == {name}
     assert recipe.pick_seeds(at.config) == recipe.pick_seeds(at.config)
-    assert (at.plan.origin.recipe, at.plan.origin.seed, at.plan.licence) == (name, at.seed.id, at.seed.licence)
+    assert (at.plan.origin.recipe, at.plan.origin.seed, at.plan.licence) == (
+        name,
+        at.seed.id,
+        at.seed.licence,
+    )
     assert recipe.tabled == (at.plan.kind == "sql")
 
 
@@ -214,4 +256,9 @@ async def test_what_a_recipe_makes_bears_its_name(name: RecipeName) -> None:
 def test_a_recipe_makes_the_same_with_or_without_known_themes(name: RecipeName) -> None:
     """What is asked of a recipe that is not run, such as whether it makes tables, needs no themes."""
     bare, whole = RECIPES[name]([]), make(name)
-    assert (bare.name, bare.prompts, bare.operators, bare.tabled) == (whole.name, whole.prompts, whole.operators, whole.tabled)
+    assert (bare.name, bare.prompts, bare.operators, bare.tabled) == (
+        whole.name,
+        whole.prompts,
+        whole.operators,
+        whole.tabled,
+    )

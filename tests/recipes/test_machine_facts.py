@@ -37,7 +37,10 @@ def test_every_author_is_told_what_the_machine_has(part: str) -> None:
     prompt = next(one for asked in RECIPE.prompts.values() for one in asked if one.name == part)
     told = re.search(r"these packages and no others: ([^.]+)\.", " ".join(prompt.text.split()))
     assert told
-    packages = [line.partition("#")[0].strip() for line in (ROOT / "data/seeds/base/packages.txt").read_text().splitlines()]
+    packages = [
+        line.partition("#")[0].strip()
+        for line in (ROOT / "data/seeds/base/packages.txt").read_text().splitlines()
+    ]
     assert told[1].split(", ") == [package for package in packages if package]
     program = write_services(load_system("share").system)
     for words in ("running", "not running", "did not come up"):
@@ -48,18 +51,28 @@ def test_every_author_is_told_what_the_machine_has(part: str) -> None:
 
 
 def test_who_writes_test_and_solution_is_told_what_has_to_be_started_again() -> None:
-    job = compose_deeds(of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"])
+    job = compose_deeds(
+        of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"]
+    )
     (name,) = job.errand.restarts
     assert name in job.image.services
     assert json.loads(job.errand.model_dump_json())["restarts"] == [name]
-    other = compose_deeds(of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "token"])
+    other = compose_deeds(
+        of("services").brief,
+        SEED,
+        [deed for deed in load_deeds("services") if deed.name == "token"],
+    )
     assert "restarts" not in json.loads(other.errand.model_dump_json()), "ids of other errands stay"
 
 
-async def test_a_machine_without_the_service_goes_back_to_its_author(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_machine_without_the_service_goes_back_to_its_author(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     blueprint = await plan(of("services"))
     errand = read_errand(blueprint.files).model_copy(update={"restarts": ["clerk"]})
-    asked = Blueprint.model_validate(blueprint.model_dump() | {"id": "", "files": {ERRAND: errand.model_dump_json()}})
+    asked = Blueprint.model_validate(
+        blueprint.model_dump() | {"id": "", "files": {ERRAND: errand.model_dump_json()}}
+    )
     made = await outfit(asked, RECIPE, cast(Any, None), cast(Any, Asked()))
     assert made.reason == "bad_image"
     assert "clerk" in made.detail
@@ -82,7 +95,9 @@ def test_settings():
 async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals: Sandbox) -> None:
     """The honest test passes; one that reads the settings alone does not, nor a path that leaves the service as it runs. In a soak
     30 honest jobs and 60 that skip the restart, one way or the other."""
-    job = compose_deeds(of("services").brief, seed, [deed for deed in load_deeds("services") if deed.name == "port"])
+    job = compose_deeds(
+        of("services").brief, seed, [deed for deed in load_deeds("services") if deed.name == "port"]
+    )
     assert (await try_job(job, terminals)).reason == ""
     blind = BLIND.format(**dict(job.world.values) | {"port": job.world.values["new"]})
     trial = await try_job(replace(job, final_test=blind), terminals)
@@ -93,13 +108,27 @@ async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_the_age_of_a_process_tells_a_restart_that_no_answer_tells(terminals: Sandbox) -> None:
+async def test_the_age_of_a_process_tells_a_restart_that_no_answer_tells(
+    terminals: Sandbox,
+) -> None:
     """As the prompt says: a deed whose settings change nothing that the service answers."""
-    job = compose_deeds(of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"])
+    job = compose_deeds(
+        of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"]
+    )
     command = f"sleep 1; sed -i 's/hello/hello there/' {job.world.values['settings']}; sleep 1; services restart {job.errand.restarts[0]}"
-    aged = AGED.format(settings=job.world.values["settings"], pattern=next(iter(job.image.services.values())).pattern)
-    assert (await try_job(replace(job, final_test=aged, commands=(command,)), terminals)).reason == ""
-    trial = await try_job(replace(job, final_test=BLUNT.format(settings=job.world.values["settings"]), commands=(command,)), terminals)
+    aged = AGED.format(
+        settings=job.world.values["settings"],
+        pattern=next(iter(job.image.services.values())).pattern,
+    )
+    assert (
+        await try_job(replace(job, final_test=aged, commands=(command,)), terminals)
+    ).reason == ""
+    trial = await try_job(
+        replace(
+            job, final_test=BLUNT.format(settings=job.world.values["settings"]), commands=(command,)
+        ),
+        terminals,
+    )
     assert trial.reason == "restart_unseen"
 
 

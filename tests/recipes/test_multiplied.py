@@ -7,7 +7,13 @@ import pytest
 from envmill.sandbox import Sandbox
 from schemas.run import RecipeName
 from tests.kinds.conftest import terminals
-from tests.recipes.multiplied.multiplying import MOST, Court, list_cases, list_subjects, read_results
+from tests.recipes.multiplied.multiplying import (
+    MOST,
+    Court,
+    list_cases,
+    list_subjects,
+    read_results,
+)
 from tests.recipes.multiplied.page import CAUGHT, PAGE, list_faults, list_refused, write_page
 from tests.soak import count
 
@@ -22,7 +28,9 @@ FEW = 12
 
 
 def test_every_recipe_has_its_cases() -> None:
-    assert {recipe: len(results) >= LEAST for recipe, results in read_results().items()} == dict.fromkeys(RECIPES, True)
+    assert {
+        recipe: len(results) >= LEAST for recipe, results in read_results().items()
+    } == dict.fromkeys(RECIPES, True)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -35,13 +43,19 @@ def test_faults_are_caught_and_honest_changes_are_kept(recipe: str) -> None:
 
 
 def test_the_page_says_so() -> None:
-    assert PAGE.read_text(encoding="utf-8") == write_page(read_results()), "run python -m tests.recipes.multiplied page"
+    assert PAGE.read_text(encoding="utf-8") == write_page(read_results()), (
+        "run python -m tests.recipes.multiplied page"
+    )
 
 
 @pytest.mark.soak(area="recipes")
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("recipe", [name for name in RECIPES if name != MACHINES] if count(0, 1) else SAMPLED)
-async def test_what_was_caught_is_caught_and_nothing_honest_is_refused(recipe: RecipeName, jail: Sandbox) -> None:
+@pytest.mark.parametrize(
+    "recipe", [name for name in RECIPES if name != MACHINES] if count(0, 1) else SAMPLED
+)
+async def test_what_was_caught_is_caught_and_nothing_honest_is_refused(
+    recipe: RecipeName, jail: Sandbox
+) -> None:
     await check_recipe(recipe, jail, count(FEW, MOST))
 
 
@@ -55,9 +69,15 @@ async def test_the_same_of_errands_on_machines(terminals: Sandbox) -> None:
 async def check_recipe(recipe: RecipeName, sandbox: Sandbox, most: int) -> None:
     """Some of the cases, as evenly as may be."""
     cases, known = list_cases(await list_subjects(recipe, sandbox), MOST), read_results()[recipe]
-    assert [case.label for case in cases] == [f"{one.item} {one.part}/{one.operator}" for one in known]
+    assert [case.label for case in cases] == [
+        f"{one.item} {one.part}/{one.operator}" for one in known
+    ]
     places = range(0, len(cases), max(1, len(cases) // most))
     found = await Court(sandbox).judge_all([cases[place] for place in places])
-    lost = [(place, one) for place, one in zip(places, found, strict=True) if known[place].said and not one.said and not one.honest]
+    lost = [
+        (place, one)
+        for place, one in zip(places, found, strict=True)
+        if known[place].said and not one.said and not one.honest
+    ]
     assert lost == []
     assert list_refused(found) == []

@@ -46,17 +46,27 @@ class Nobody:
 
 def make_mill(sandbox: Any, **config: Any) -> RunContext:
     config = {"recipe": "perturb", "seed": 3, **config}
-    return RunContext("r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox)
+    return RunContext(
+        "r", RunConfig(**config), cast(Any, None), perturb.make([]), cast(Any, None), sandbox
+    )
 
 
 async def make_environments(context: RunContext) -> list[Environment]:
     """Of each seed, in the order of seeds."""
     found: list[Environment] = []
     for seed in context.recipe.pick_seeds(context.config):
-        saved, blueprint = (await generate_blueprint(Subject(seed.id, "", seed.brief.theme, seed), context, cast(Any, Nobody()))).records
+        saved, blueprint = (
+            await generate_blueprint(
+                Subject(seed.id, "", seed.brief.theme, seed), context, cast(Any, Nobody())
+            )
+        ).records
         assert isinstance(saved, Seed)
         assert isinstance(blueprint, Blueprint)
-        built = await build_environment(Subject(blueprint.id, seed.id, seed.brief.theme, blueprint), context, cast(Any, Nobody()))
+        built = await build_environment(
+            Subject(blueprint.id, seed.id, seed.brief.theme, blueprint),
+            context,
+            cast(Any, Nobody()),
+        )
         (environment,) = built.records
         assert isinstance(environment, Environment)
         found.append(environment)
@@ -85,22 +95,32 @@ async def test_a_machine_is_broken_posed_and_judged(terminals: Sandbox) -> None:
     for environment in await make_environments(context):
         for number in range(SCENARIOS):
             place = ScenarioSlot(environment, number)
-            result = await generate_draft(Subject(place.id, environment.id, "", place), context, cast(Any, Nobody()))
+            result = await generate_draft(
+                Subject(place.id, environment.id, "", place), context, cast(Any, Nobody())
+            )
             draft = result.records[0]
             assert isinstance(draft, Draft), result.findings
             assert len(draft.oracle) == 1 + number % 3
             built = await build_scenario(
-                Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)), context, cast(Any, Nobody())
+                Subject(draft.id, environment.id, "", PlacedScenario(draft, environment)),
+                context,
+                cast(Any, Nobody()),
             )
             (scenario,) = built.records
             assert isinstance(scenario, Scenario), built.findings
             assert (scenario.oracle_reward, scenario.do_nothing_reward) == (1.0, 0.0)
             assert not scenario.verifier.partial
-            finding = await GATES["S1"].check(ScenarioCase(scenario, environment), GateContext(terminals)) if count(0, 1) else None
+            finding = (
+                await GATES["S1"].check(ScenarioCase(scenario, environment), GateContext(terminals))
+                if count(0, 1)
+                else None
+            )
             assert finding is None or finding.outcome == "kept", finding
 
 
-async def test_a_composition_that_does_not_hold_is_drawn_anew_and_every_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_composition_that_does_not_hold_is_drawn_anew_and_every_one_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
     turns: list[int] = []
 
@@ -108,9 +128,15 @@ async def test_a_composition_that_does_not_hold_is_drawn_anew_and_every_one_is_t
         turns.append(arguments[3])
         return refused
 
-    refused = Composition(ScenarioReply(initial_state={}, request="", oracle=[]), "silent", "the check sees nothing")
+    refused = Composition(
+        ScenarioReply(initial_state={}, request="", oracle=[]), "silent", "the check sees nothing"
+    )
     monkeypatch.setattr("envmill.kinds.terminal.kind.perturb", refuse)
-    result = await generate_draft(Subject("p", environment.id, "", ScenarioSlot(environment, 0)), make_mill(None), cast(Any, Nobody()))
+    result = await generate_draft(
+        Subject("p", environment.id, "", ScenarioSlot(environment, 0)),
+        make_mill(None),
+        cast(Any, Nobody()),
+    )
     assert turns == list(range(len(turns)))
     assert len(turns) > 1
     assert (result.findings[0].outcome, result.findings[0].reason) == ("dropped", "silent")
@@ -125,16 +151,25 @@ async def test_an_outage_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("envmill.kinds.terminal.perturbing.prove", break_down)
     with pytest.raises(SandboxError):
-        await generate_draft(Subject("p", environment.id, "", ScenarioSlot(environment, 0)), make_mill(None), cast(Any, Nobody()))
+        await generate_draft(
+            Subject("p", environment.id, "", ScenarioSlot(environment, 0)),
+            make_mill(None),
+            cast(Any, Nobody()),
+        )
 
 
 async def test_what_needs_the_vendored_jail_is_not_made_of_machines() -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
     scenario = make_scenario(environment, break_system("backup", "wrong_path"), {"archive"})
     cargo = ExportSet((environment,), (), (scenario,), ())
-    assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {"rl", "dataset"}
+    assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {
+        "rl",
+        "dataset",
+    }
     load = ExportInput(cargo)
     config = {"exporters": ["bundle", "rl"], "provisional": True}
     context = replace(make_mill(None, **config), settings=Settings.read({}))
     result = await export_bundles(Subject("export", "", "", load), context, cast(Any, Nobody()))
-    assert {"left_out": {"bundle": [scenario.id]}} in [finding.evidence for finding in result.findings]
+    assert {"left_out": {"bundle": [scenario.id]}} in [
+        finding.evidence for finding in result.findings
+    ]

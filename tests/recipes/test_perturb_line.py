@@ -12,7 +12,15 @@ from schemas.run import RunConfig
 from tests.pipeline.test_runner import ask
 from tests.soak import count
 
-CONFIG = RunConfig(recipe="perturb", environments=14, scenarios=4, attempts=1, seed=7, polarities={"achieve": 1}, exporters=("dataset",))
+CONFIG = RunConfig(
+    recipe="perturb",
+    environments=14,
+    scenarios=4,
+    attempts=1,
+    seed=7,
+    polarities={"achieve": 1},
+    exporters=("dataset",),
+)
 
 
 @pytest.mark.soak(area="terminal")
@@ -20,10 +28,19 @@ CONFIG = RunConfig(recipe="perturb", environments=14, scenarios=4, attempts=1, s
 def test_scenarios_of_most_systems_pass_every_gate(tmp_path: Path) -> None:
     """Forty at least, over twelve systems at least, and nothing ends in an error."""
     places = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({**os.environ, **{name: str(tmp_path / place) for name, place in places.items()}, "ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {
+            **os.environ,
+            **{name: str(tmp_path / place) for name, place in places.items()},
+            "ENVMILL_PORT": "0",
+        }
+    )
     asyncio.run(_walk(settings))
     rows = ask(settings, "select lap || '-' || stage, kept, error from funnel")
-    dropped = ask(settings, "select subject, gate, reason, detail from attrition where outcome in ('dropped', 'error')")
+    dropped = ask(
+        settings,
+        "select subject, gate, reason, detail from attrition where outcome in ('dropped', 'error')",
+    )
     assert {step: error for step, _, error in rows if error} == {}, dropped
     assert {step: kept for step, kept, _ in rows}["scenarios-verify"] >= 40, dropped
     ((systems,),) = ask(

@@ -78,14 +78,18 @@ ORIGIN = Origin(recipe="envscaler", seed="", provider="", model="", prompt="", p
 
 def of(*asked: str) -> pytest.MarkDecorator:
     """Every reader's reply to a prompt."""
-    replies = [pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] in asked]
+    replies = [
+        pytest.param(*one, id="-".join(one)) for one in REPLIES if one[1].split("-")[0] in asked
+    ]
     return pytest.mark.parametrize(("reader", "subject"), replies)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def jail(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Sandbox]:
     """One for the module: every reply needs it, and none may leave anything in it."""
-    async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}), drivers=1) as opened:
+    async with Sandbox.open(
+        Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}), drivers=1
+    ) as opened:
         yield opened
 
 
@@ -107,7 +111,14 @@ class Playback:
         return await self.models.ask(self.prompt, self.inputs, self.prompt.gives, role=role)
 
     def context(self, jail: Sandbox, recipe: Recipe = RECIPE, **config: Any) -> RunContext:
-        return RunContext("r", RunConfig(seed=3, rehearse=False, coverage=False, **config), cast(Any, None), recipe, self.door, jail)
+        return RunContext(
+            "r",
+            RunConfig(seed=3, rehearse=False, coverage=False, **config),
+            cast(Any, None),
+            recipe,
+            self.door,
+            jail,
+        )
 
 
 @pytest.fixture
@@ -149,12 +160,18 @@ async def test_the_world_behind_a_request_is_named_and_worth_making(playback: Pl
 @of("blueprint")
 async def test_a_program_can_be_written_from_the_blueprint(playback: Playback) -> None:
     asked = cast(BlueprintInput, playback.inputs)
-    blueprint = await RECIPE.think_up(Seed(recipe="envscaler", brief=asked.brief, licence=""), FIRST, playback.models)
+    blueprint = await RECIPE.think_up(
+        Seed(recipe="envscaler", brief=asked.brief, licence=""), FIRST, playback.models
+    )
     assert 3 <= len(blueprint.collections) <= 5
     assert 8 <= len(blueprint.tools) <= 14
     assert 6 <= len(blueprint.rules) <= 20
     assert {tool.effect for tool in blueprint.tools} == {"query", "change"}
-    assert not [tool.name for tool in blueprint.tools if is_forbidden(tool.name) or not tool.name.isidentifier()]
+    assert not [
+        tool.name
+        for tool in blueprint.tools
+        if is_forbidden(tool.name) or not tool.name.isidentifier()
+    ]
     assert find_bad_attributes(blueprint) == []
     assert 2 <= len(re.findall(r"[.!?](?:\s|$)", blueprint.policy_document)) <= 7
 
@@ -164,7 +181,9 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
     things = {name.removesuffix("s") for name in blueprint.collections}
     headless = [name for name, attributes in blueprint.collections.items() if attributes[0] != "id"]
     names = [each for attributes in blueprint.collections.values() for each in attributes]
-    loose = [each for each in names if each.endswith("_id") and each.removesuffix("_id") not in things]
+    loose = [
+        each for each in names if each.endswith("_id") and each.removesuffix("_id") not in things
+    ]
     return [*headless, *(each for each in names if not each.isidentifier()), *loose]
 
 
@@ -183,24 +202,38 @@ async def know_edges(environment: Environment, *_: Any) -> TestsReply:
 async def know_rest(part: ProgramReply | MethodsReply, *_: Any) -> ProgramReply:
     """A reader wrote a part of the program; what others would have written is that of the example."""
     asked: MethodsInput = example("methods")
-    rest = ProgramParts.read(cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools])
+    rest = ProgramParts.read(
+        cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools]
+    )
     assert rest
     if isinstance(part, ProgramReply):
-        return ProgramReply(source=assemble(part.source, part.class_name, [*rest.methods.values()]), class_name=part.class_name)
+        return ProgramReply(
+            source=assemble(part.source, part.class_name, [*rest.methods.values()]),
+            class_name=part.class_name,
+        )
     assert sorted(split_methods(part.source)) == sorted(asked.wanted)
     others = [text for name, text in rest.methods.items() if name not in asked.wanted]
-    return ProgramReply(source=assemble(asked.skeleton, asked.class_name, [part.source, *others]), class_name=asked.class_name)
+    return ProgramReply(
+        source=assemble(asked.skeleton, asked.class_name, [part.source, *others]),
+        class_name=asked.class_name,
+    )
 
 
 @of("program", "skeleton", "methods")
-async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, jail: Sandbox) -> None:
+async def test_a_program_is_built_and_right_at_every_edge(
+    playback: Playback, jail: Sandbox
+) -> None:
     asked = cast(ProgramInput, example("program"))
     known = asked.model_dump(include={"brief", "name", "summary", "collections", "rules", "tools"})
-    blueprint = Blueprint.model_validate(known | {"kind": "stateful", "policy_document": "", "licence": "", "origin": ORIGIN})
+    blueprint = Blueprint.model_validate(
+        known | {"kind": "stateful", "policy_document": "", "licence": "", "origin": ORIGIN}
+    )
     recipe = replace(RECIPE, write_tests=know_edges)
     if playback.subject != "program":
         recipe = replace(recipe, write_program=partial(know_rest, await playback.ask()))
-    result = await build_environment(Subject("x", "y", "t", blueprint), playback.context(jail, recipe), playback.models)
+    result = await build_environment(
+        Subject("x", "y", "t", blueprint), playback.context(jail, recipe), playback.models
+    )
     builds = [record for record in result.records if record.table == "builds"]
     assert [build.failure for build in builds] == [""], "it was right the first time"  # type: ignore[attr-defined]
     (environment,) = (record for record in result.records if isinstance(record, Environment))
@@ -213,8 +246,12 @@ async def test_a_program_is_built_and_right_at_every_edge(playback: Playback, ja
             assert (row["lent_on"], row["returned_on"]) == ("2026-03-02", "")
 
 
-async def end(jail: Sandbox, environment: Environment, state: dict[str, Json], calls: Sequence[Call]) -> Any:
-    seen = await jail.play(Program.of(environment), [Reset(state, CLOCK, 0), *map(Invoke, calls), Look()])
+async def end(
+    jail: Sandbox, environment: Environment, state: dict[str, Json], calls: Sequence[Call]
+) -> Any:
+    seen = await jail.play(
+        Program.of(environment), [Reset(state, CLOCK, 0), *map(Invoke, calls), Look()]
+    )
     assert [step.outcome for step in seen] == ["ok"] * len(seen)
     return seen[-1].state
 
@@ -231,7 +268,10 @@ FORGETFUL = {
     "leaves the tool free": ('self.tools[tool_id]["free"] = False', "pass"),
     "leaves the tool out": ('self.tools[loan["tool_id"]]["free"] = True', "pass"),
     "does not close the loan": ('loan["returned_on"] = now().date().isoformat()', "pass"),
-    "knows every member": ("        if member_id not in self.members:\n            raise", "        if False:\n            raise"),
+    "knows every member": (
+        "        if member_id not in self.members:\n            raise",
+        "        if False:\n            raise",
+    ),
 }
 
 
@@ -268,27 +308,42 @@ async def test_a_scenario_is_drafted_and_built(playback: Playback, jail: Sandbox
     polarity: Polarity = example(playback.subject).polarity
     context = playback.context(jail, polarities={polarity: 1})
     shed = make_shed()
-    drafted = await generate_draft(Subject("x", "y", "t", ScenarioSlot(shed, 1)), context, playback.models)
+    drafted = await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(shed, 1)), context, playback.models
+    )
     assert drafted.findings == ()
     (draft,) = drafted.records
     assert isinstance(draft, Draft)
     assert draft.polarity == polarity
     assert find_strays(draft.initial_state) == []
-    built = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, shed)), context, playback.models)
+    built = await build_scenario(
+        Subject("x", "y", "t", PlacedScenario(draft, shed)), context, playback.models
+    )
     assert built.findings == ()
     (scenario,) = built.records
     assert isinstance(scenario, Scenario)
     assert (scenario.oracle_reward, scenario.do_nothing_reward) == (1.0, 0.0)
     assert scenario.features["facts_refused"] == []
-    assert not [key for rows in draft.initial_state.values() for key in rows if key in draft.request], "people know no ids"
+    assert not [
+        key for rows in draft.initial_state.values() for key in rows if key in draft.request
+    ], "people know no ids"
 
 
 def find_strays(state: dict[str, Json]) -> list[str]:
     """Records that are not as the program keeps them, and references to nothing."""
     kept = cast(ProgramInput, example("program")).collections
-    odd = [key for name, rows in state.items() for key, row in rows.items() if set(row) != set(kept[name]) or row["id"] != key]
+    odd = [
+        key
+        for name, rows in state.items()
+        for key, row in rows.items()
+        if set(row) != set(kept[name]) or row["id"] != key
+    ]
     loans = state["loans"].values()
-    return odd + [row["id"] for row in loans if row["tool_id"] not in state["tools"] or row["member_id"] not in state["members"]]
+    return odd + [
+        row["id"]
+        for row in loans
+        if row["tool_id"] not in state["tools"] or row["member_id"] not in state["members"]
+    ]
 
 
 # Checks
@@ -298,7 +353,9 @@ def find_strays(state: dict[str, Json]) -> list[str]:
 async def test_checks_hold_of_the_right_end_alone(playback: Playback, jail: Sandbox) -> None:
     asked = cast(ChecksInput, playback.inputs)
     reply = await playback.ask()
-    checks = [Check(name=one.name, op="generated", path=[], source=one.source) for one in reply.checks]
+    checks = [
+        Check(name=one.name, op="generated", path=[], source=one.source) for one in reply.checks
+    ]
     goals, guards = await sort_checks(jail, checks, asked.initial_state, CLOCK)
     assert len(goals) >= 2
     assert len(guards) == 1
@@ -306,7 +363,10 @@ async def test_checks_hold_of_the_right_end_alone(playback: Playback, jail: Sand
         heard = await run_checks(jail, checks, Ending(asked.initial_state, final), CLOCK)
         said = [one.holds for one in heard]
         assert None not in said, (name, heard)
-        assert all(said) is name.startswith("right"), (name, list(zip([one.name for one in checks], said, strict=True)))
+        assert all(said) is name.startswith("right"), (
+            name,
+            list(zip([one.name for one in checks], said, strict=True)),
+        )
 
 
 def ends_of(asked: ChecksInput) -> dict[str, Any]:
@@ -322,7 +382,11 @@ def ends_of(asked: ChecksInput) -> dict[str, Any]:
         place[path[-1]] = value
         return spoilt
 
-    later = spoil("loans", "loan_zz99", value=right["loans"][new] | {"id": "loan_zz99", "lent_on": "2027-01-09"})
+    later = spoil(
+        "loans",
+        "loan_zz99",
+        value=right["loans"][new] | {"id": "loan_zz99", "lent_on": "2027-01-09"},
+    )
     del later["loans"][new]
     later["loans"]["loan_27aa"]["returned_on"] = "2027-01-09"
     half = deepcopy(asked.initial_state)
@@ -338,7 +402,10 @@ def ends_of(asked: ChecksInput) -> dict[str, Any]:
         "the drill is still out": spoil("tools", OUT, "free", value=False),
         "somebody is renamed": spoil("members", MAYA, "name", value="Maya O."),
         "another loan is closed": spoil("loans", "loan_d3e2", "returned_on", value="2026-03-02"),
-        "a loan is lost": {**right, "loans": {key: row for key, row in right["loans"].items() if key != "loan_0e5d"}},
+        "a loan is lost": {
+            **right,
+            "loans": {key: row for key, row in right["loans"].items() if key != "loan_0e5d"},
+        },
         "half of it": half,
     }
 
@@ -347,7 +414,9 @@ def ends_of(asked: ChecksInput) -> dict[str, Any]:
 
 
 @of("tester")
-async def test_a_tester_is_right_about_a_program_that_keeps_the_rules(playback: Playback, jail: Sandbox) -> None:
+async def test_a_tester_is_right_about_a_program_that_keeps_the_rules(
+    playback: Playback, jail: Sandbox
+) -> None:
     asked = cast(TesterInput, playback.inputs)
     reply: TesterReply = await playback.ask()
     shed = make_shed()
@@ -357,7 +426,11 @@ async def test_a_tester_is_right_about_a_program_that_keeps_the_rules(playback: 
     tried = [one.call.name for one in reply.calls]
     assert {name: tried.count(name) for name in asked.wanted} == asked.wanted
     cases = await play(Program.of(shed), list(plan.asked.values()), jail)
-    ended = [(case.asked.call, case.seen.outcome == "ok") for case in cases if case.seen.code != "invalid_arguments"]
+    ended = [
+        (case.asked.call, case.seen.outcome == "ok")
+        for case in cases
+        if case.seen.code != "invalid_arguments"
+    ]
     assert ended == [(one.call, one.expect == "success") for one in reply.calls]
 
 
@@ -371,4 +444,6 @@ async def test_three_readers_answered_every_prompt() -> None:
     asked = [prompt.name for prompts in RECIPE.prompts.values() for prompt in prompts]
     assert set(asked) > UNREAD
     for name in {*asked} - UNREAD:
-        assert sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3, name
+        assert (
+            sum(any(call.prompt == name for call in calls) for calls in RECORDINGS.values()) >= 3
+        ), name

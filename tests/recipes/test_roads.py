@@ -23,7 +23,12 @@ ALWAYS = ("the mail is lost on the way",)
 
 
 def test_what_is_not_wanted_is_asked_to_stay() -> None:
-    told = [(category, each, other) for category in WORLDS for each in load_deeds(category) for other in each.unless]
+    told = [
+        (category, each, other)
+        for category in WORLDS
+        for each in load_deeds(category)
+        for other in each.unless
+    ]
     assert len(told) >= 10
     for category, each, other in told:
         both = [deed for deed in load_deeds(category) if deed.name in (each.name, other)]
@@ -35,7 +40,9 @@ def test_what_is_not_wanted_is_asked_to_stay() -> None:
 def test_no_two_tests_of_an_errand_have_one_name() -> None:
     for category in WORLDS:
         for deeds in combinations(load_deeds(category), 2):
-            asked = dict.fromkeys(part.strip("\n") for test in list_asked(deeds) for part in test.split("\n\n\n"))
+            asked = dict.fromkeys(
+                part.strip("\n") for test in list_asked(deeds) for part in test.split("\n\n\n")
+            )
             names = [each.partition("(")[0] for each in asked]
             assert len(names) == len(set(names)), (category, names)
 
@@ -50,19 +57,30 @@ async def test_a_road_is_paid_when_it_leads_there(terminals: Sandbox, name: str)
 
 
 @pytest.mark.soak(area="terminal")
-@pytest.mark.skipif(count(0, 1) == 0, reason="every deed of every category: make soak AREA=terminal")
+@pytest.mark.skipif(
+    count(0, 1) == 0, reason="every deed of every category: make soak AREA=terminal"
+)
 @pytest.mark.parametrize("category", sorted(WORLDS))
 @pytest.mark.asyncio(loop_scope="module")
-async def test_every_deed_holds_alone_and_with_all_others(terminals: Sandbox, category: str) -> None:
+async def test_every_deed_holds_alone_and_with_all_others(
+    terminals: Sandbox, category: str
+) -> None:
     deeds = load_deeds(category)
     for chosen in (*((each,) for each in deeds), deeds):
         job = compose_deeds(of(category).brief, SEED, chosen)
         trial = await try_commands(job, job.commands, terminals)
-        assert (trial.reason, bool(trial.goals)) == ("", True), ([each.name for each in chosen], trial)
+        assert (trial.reason, bool(trial.goals)) == ("", True), (
+            [each.name for each in chosen],
+            trial,
+        )
 
 
 async def walk(road: Road, sandbox: Sandbox) -> ErrandTrial:
-    job = compose_deeds(of(road.category).brief, SEED, [each for each in load_deeds(road.category) if each.name in road.deeds])
+    job = compose_deeds(
+        of(road.category).brief,
+        SEED,
+        [each for each in load_deeds(road.category) if each.name in road.deeds],
+    )
     return await try_commands(job, [render(road.command, job.world.values)], sandbox)
 
 

@@ -44,9 +44,16 @@ RECIPE = scaleenv.make(read_themes())
 Built = tuple[Environment, ProgramReply, MatchedTests]
 
 
-async def think_up(models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None) -> Blueprint:
+async def think_up(
+    models: Scripted, faults: Sequence[str] = (), before: Blueprint | None = None
+) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0)
-    return await RECIPE.think_up(Seed(recipe="scaleenv", brief=brief, licence="MIT"), complain(*faults), cast(ModelSession, models), before)
+    return await RECIPE.think_up(
+        Seed(recipe="scaleenv", brief=brief, licence="MIT"),
+        complain(*faults),
+        cast(ModelSession, models),
+        before,
+    )
 
 
 async def test_tables_follow_from_tools_and_open_and_fill(jail: Sandbox) -> None:
@@ -99,23 +106,35 @@ async def built(jail: Sandbox) -> Built:
 
 async def run(environment: Environment, tests: TestsReply, jail: Sandbox) -> dict[int, str]:
     played = await play_tests(environment, store_tests(environment, tests), jail)
-    return {place: fault for place, (test, seen) in enumerate(played) if (fault := judge_test(test, seen))}
+    return {
+        place: fault
+        for place, (test, seen) in enumerate(played)
+        if (fault := judge_test(test, seen))
+    }
 
 
 async def test_each_test_has_an_instance_on_which_it_succeeds_or_is_refused(built: Built) -> None:
     environment, _, tests = built
     stored = store_tests(environment, tests)
     assert {one.expect for one in stored} == {"success", "rejection"}
-    assert len({canonical_json(one.initial_state) for one in stored}) > len(stored) / 4, "rows are a test's own"
-    assert not any(one.setup for one in stored), "what has to be done before has been done to the rows"
+    assert len({canonical_json(one.initial_state) for one in stored}) > len(stored) / 4, (
+        "rows are a test's own"
+    )
+    assert not any(one.setup for one in stored), (
+        "what has to be done before has been done to the rows"
+    )
 
 
-async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built: Built, jail: Sandbox) -> None:
+async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(
+    built: Built, jail: Sandbox
+) -> None:
     environment, program, tests = built
     broken = re.sub(r"( +)raise Rejection\(\"older_first\".*", r"\1pass", program.source)
     assert broken != program.source
     spoilt = program.model_copy(update={"source": broken})
-    sick = environment.model_copy(update={"id": "", "files": {**environment.files, "program.py": broken}})
+    sick = environment.model_copy(
+        update={"id": "", "files": {**environment.files, "program.py": broken}}
+    )
     red = await run(sick, tests, jail)
     models = Scripted()
     mended = await RECIPE.debug(sick, spoilt, tests, red, FIRST, cast(ModelSession, models))
@@ -128,7 +147,11 @@ async def test_a_broken_method_is_blamed_and_nothing_else_is_written_anew(built:
 
 async def test_a_wrong_instance_is_blamed_and_the_method_stays(built: Built, jail: Sandbox) -> None:
     environment, program, tests = built
-    place = next(place for place, test in enumerate(tests.tests) if test.call.name == "issue_units" and test.expect == "success")
+    place = next(
+        place
+        for place, test in enumerate(tests.tests)
+        if test.call.name == "issue_units" and test.expect == "success"
+    )
     wrong = tests.model_copy(deep=True)
     wrong.instances[place]["wards"] = {}
     wrong.instances[place]["issues"] = {}
@@ -149,28 +172,49 @@ async def test_both_at_fault_is_nobodys_fault_alone(built: Built) -> None:
     two = RedTest(number=1, test=take_test(tests, 1), seen="")
     other = BlameVerdict(number=1, blame="instance", reason="", mended=take_test(tests, 2))
     stray = BlameVerdict(number=9, blame="instance", reason="", mended=take_test(tests, 2))
-    reply = DebugReply(verdicts=[BlameVerdict(number=0, blame="tool", reason=""), other, stray], source="def x(self) -> None:\n    pass\n")
+    reply = DebugReply(
+        verdicts=[BlameVerdict(number=0, blame="tool", reason=""), other, stray],
+        source="def x(self) -> None:\n    pass\n",
+    )
     mended = mend(program, tests, [([one, two], reply)])
     assert mended.fault == "unknown"
-    assert [place for place in range(len(tests.tests)) if take_test(mended.plan, place) != take_test(tests, place)] == [1]
+    assert [
+        place
+        for place in range(len(tests.tests))
+        if take_test(mended.plan, place) != take_test(tests, place)
+    ] == [1]
 
 
-async def pose(jail: Sandbox, environment: Environment, models: Scripted, number: int = 0) -> Result:
+async def pose(
+    jail: Sandbox, environment: Environment, models: Scripted, number: int = 0
+) -> Result:
     nothing: Any = None
     config = RunConfig(recipe="scaleenv", seed=SEED, polarities={"achieve": 1}, suspicions="keep")
     context = RunContext("r", config, nothing, RECIPE, nothing, jail)
-    return await generate_draft(Subject("x", "y", THEME, ScenarioSlot(environment, number)), context, cast(ModelSession, models))
+    return await generate_draft(
+        Subject("x", "y", THEME, ScenarioSlot(environment, number)),
+        context,
+        cast(ModelSession, models),
+    )
 
 
-async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(built: Built, jail: Sandbox) -> None:
+async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(
+    built: Built, jail: Sandbox
+) -> None:
     environment, *_ = built
-    reply = await RECIPE.pose(ScenarioBrief(environment, 1, "achieve"), FIRST, cast(ModelSession, Scripted()))
+    reply = await RECIPE.pose(
+        ScenarioBrief(environment, 1, "achieve"), FIRST, cast(ModelSession, Scripted())
+    )
     assert isinstance(reply, ChainReply)
     assert reply.oracle == []
     (draft, *_) = (await pose(jail, environment, Scripted(), 1)).records
     assert isinstance(draft, Draft)
     taken = [
-        one for node in reply.chain.nodes if isinstance(node, ChainStep) for one in node.arguments.values() if isinstance(one, FromNode)
+        one
+        for node in reply.chain.nodes
+        if isinstance(node, ChainStep)
+        for one in node.arguments.values()
+        if isinstance(one, FromNode)
     ]
     assert taken, "values flow from call to call"
     steps = [node.tool for node in reply.chain.nodes if isinstance(node, ChainStep)]
@@ -200,7 +244,9 @@ async def test_a_chain_that_cannot_stand_is_sent_back_and_then_dropped_by_its_re
     finding = never.stopped_by
     assert finding is not None
     assert (finding.gate, finding.outcome) == ("oracle", "dropped")
-    assert finding.reason.removeprefix("chain_").removeprefix("expansion_") in reason.split("|"), finding
+    assert finding.reason.removeprefix("chain_").removeprefix("expansion_") in reason.split("|"), (
+        finding
+    )
 
 
 @pytest.fixture(scope="module")
@@ -210,13 +256,21 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
 
 def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
     check_walk(finished)
-    assert all(one.verifier.goals for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve")
+    assert all(
+        one.verifier.goals
+        for one in Lake(finished[0].lake).read(Scenario, "r1")
+        if one.polarity == "achieve"
+    )
 
 
 @pytest.mark.soak(area="mcp")
-async def test_five_policies_earn_the_same_wherever_a_folder_is_played(finished: list[Settings], tmp_path: Path) -> None:
+async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
+    finished: list[Settings], tmp_path: Path
+) -> None:
     assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
-async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(finished: list[Settings], jail: Sandbox) -> None:
+async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(
+    finished: list[Settings], jail: Sandbox
+) -> None:
     await check_chains(finished, jail)

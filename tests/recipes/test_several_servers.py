@@ -41,7 +41,9 @@ THEME = "blood_bank"
 
 async def think_up(servers: int) -> Blueprint:
     brief = Brief(theme=THEME, text=dict(read_themes())[THEME], number=0, servers=servers)
-    return await RECIPE.think_up(Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, Scripted()))
+    return await RECIPE.think_up(
+        Seed(recipe="envfactory", brief=brief, licence="MIT"), FIRST, cast(ModelSession, Scripted())
+    )
 
 
 async def build(servers: int) -> Environment:
@@ -60,22 +62,40 @@ async def three() -> Environment:
     return await build(3)
 
 
-async def pose(jail: Sandbox, environment: Environment, number: int, models: Scripted | None = None, requests: int = 1) -> Result:
+async def pose(
+    jail: Sandbox,
+    environment: Environment,
+    number: int,
+    models: Scripted | None = None,
+    requests: int = 1,
+) -> Result:
     nothing: Any = None
-    config = RunConfig(recipe="envfactory", seed=SEED, polarities={"achieve": 1}, suspicions="keep", requests=requests)
+    config = RunConfig(
+        recipe="envfactory",
+        seed=SEED,
+        polarities={"achieve": 1},
+        suspicions="keep",
+        requests=requests,
+    )
     context = RunContext("r", config, nothing, RECIPE, nothing, jail)
     slot = ScenarioSlot(environment, number)
-    return await generate_draft(Subject("x", "y", THEME, slot), context, cast(ModelSession, models or Scripted()))
+    return await generate_draft(
+        Subject("x", "y", THEME, slot), context, cast(ModelSession, models or Scripted())
+    )
 
 
-async def finish_one(jail: Sandbox, environment: Environment, number: int = 0, requests: int = 1) -> Scenario:
+async def finish_one(
+    jail: Sandbox, environment: Environment, number: int = 0, requests: int = 1
+) -> Scenario:
     draft, _ = read(await pose(jail, environment, number, requests=requests))
     return await finish(await prepare(draft, environment, jail), "binary", jail)
 
 
 def test_the_run_says_how_many_servers_and_they_come_in_turn() -> None:
     for most, wanted in ((1, [None] * 4), (2, [2, None, 2, None]), (3, [3, 2, None, 3])):
-        seeds = RECIPE.pick_seeds(RunConfig(recipe="envfactory", environments=4, seed=SEED, servers=most))
+        seeds = RECIPE.pick_seeds(
+            RunConfig(recipe="envfactory", environments=4, seed=SEED, servers=most)
+        )
         assert [seed.brief.servers for seed in seeds] == wanted
         assert not any(seed.brief.servers and seed.brief.user_side for seed in seeds)
 
@@ -88,17 +108,23 @@ async def test_a_plan_of_several_servers_stands(jail: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-async def test_scenarios_use_two_servers_and_more(number: int, built: Environment, three: Environment, jail: Sandbox) -> None:
+async def test_scenarios_use_two_servers_and_more(
+    number: int, built: Environment, three: Environment, jail: Sandbox
+) -> None:
     for environment, wanted in ((built, 2), (three, 2 + number % 2)):
         draft, _ = read(await pose(jail, environment, number))
         assert draft.chain is not None
         assert len(list_used(draft.chain, environment)) == wanted
 
 
-async def test_a_scenario_is_played_judged_replayed_and_exported(three: Environment, jail: Sandbox, tmp_path: Path) -> None:
+async def test_a_scenario_is_played_judged_replayed_and_exported(
+    three: Environment, jail: Sandbox, tmp_path: Path
+) -> None:
     scenario = await finish_one(jail, three, 1)
     for form in ("single", "conversation"):
-        played = await play_scenario(find_policy("reference"), scenario, three, jail, "probe", 0, form=form)
+        played = await play_scenario(
+            find_policy("reference"), scenario, three, jail, "probe", 0, form=form
+        )
         assert played.outcome == "pass"
         assert await replay_rollout(played, scenario, three, jail) is None
     scenario = scenario.model_copy(update={"environment": three.id})
@@ -114,7 +140,9 @@ async def test_a_scenario_is_played_judged_replayed_and_exported(three: Environm
 async def test_requests_and_servers_combine(three: Environment, jail: Sandbox) -> None:
     scenario = await finish_one(jail, three, 2, requests=3)
     assert len(scenario.parts) == 3
-    played = await play_scenario(find_policy("reference"), scenario, three, jail, "probe", 0, form="conversation")
+    played = await play_scenario(
+        find_policy("reference"), scenario, three, jail, "probe", 0, form="conversation"
+    )
     assert played.outcome == "pass"
 
 
@@ -147,7 +175,9 @@ def forget_a_row(written: dict[str, Any]) -> None:
 def move_house(written: dict[str, Any]) -> None:
     """Somebody lives elsewhere in one of the servers."""
     name = find_shared(written)["key"]
-    row = next(row for row in written["initial_state"]["hotel_guests"].values() if row["name"] == name)
+    row = next(
+        row for row in written["initial_state"]["hotel_guests"].values() if row["name"] == name
+    )
     row["town"] = "Nowhere"
 
 
@@ -157,7 +187,9 @@ def claim_one_each(written: dict[str, Any]) -> None:
 
 def say_the_name(written: dict[str, Any]) -> None:
     """The person is named, so the second server can be asked without the first one."""
-    named = next(step for step in written["chain"]["nodes"] if step.get("tool") == "hotel_find_guest")
+    named = next(
+        step for step in written["chain"]["nodes"] if step.get("tool") == "hotel_find_guest"
+    )
     rows = written["initial_state"]["hotel_guests"].values()
     written["request"] += " That is one of " + ", ".join(row["name"] for row in rows) + "."
     assert named["arguments"]["query"]["kind"] == "node"
@@ -180,7 +212,9 @@ async def test_a_scenario_whose_servers_do_not_belong_together_is_refused(
     assert (stopped.gate, stopped.reason) == ("oracle", reason)
 
 
-async def test_somebody_whom_one_server_alone_knows_is_no_fault(built: Environment, jail: Sandbox) -> None:
+async def test_somebody_whom_one_server_alone_knows_is_no_fault(
+    built: Environment, jail: Sandbox
+) -> None:
     """Of the honest scenario: some people stand in one server, and claims of those whom nothing is about may be left out."""
 
     def leave_out(written: dict[str, Any]) -> None:
@@ -192,7 +226,9 @@ async def test_somebody_whom_one_server_alone_knows_is_no_fault(built: Environme
         assert (await pose(jail, built, 0, Changed(change))).stopped_by is None
 
 
-async def test_a_path_of_fewer_servers_than_asked_for_is_refused(three: Environment, jail: Sandbox) -> None:
+async def test_a_path_of_fewer_servers_than_asked_for_is_refused(
+    three: Environment, jail: Sandbox
+) -> None:
     class Fewer(Scripted):
         async def ask(self, prompt: Any, inputs: Any, reply: Any, **other: Any) -> Any:
             asked = inputs.model_copy(update={"number": 0}) if prompt.name == "topology" else inputs
@@ -207,7 +243,10 @@ def read_one_only(written: dict[str, Any]) -> None:
     """Nothing is changed in the hotel, and nothing that it replies is of use to the other server."""
     nodes = written["chain"]["nodes"]
     idle = {
-        node["id"] for node in nodes if node.get("tool", "").startswith("hotel_") and node["tool"].split("_")[1] not in ("find", "list")
+        node["id"]
+        for node in nodes
+        if node.get("tool", "").startswith("hotel_")
+        and node["tool"].split("_")[1] not in ("find", "list")
     }
     assert idle
     written["chain"]["nodes"] = [node for node in nodes if node["id"] not in idle]
@@ -248,13 +287,17 @@ SCENARIOS, EVERY = count(4, 300), count(2, 5)
 
 
 @pytest.mark.soak(area="mechanisms")
-async def test_who_ignores_that_servers_belong_together_is_sent_back(built: Environment, jail: Sandbox) -> None:
+async def test_who_ignores_that_servers_belong_together_is_sent_back(
+    built: Environment, jail: Sandbox
+) -> None:
     """In a soak 300 scenarios, 60 of an author who ignores it. None of an honest one is refused."""
     ignoring, found = Ignoring(), Counter[str]()
     for number in range(SCENARIOS):
         skips = number % EVERY == 0
         stopped = (await pose(jail, built, number, ignoring if skips else None)).stopped_by
-        found[("skipped" if skips else "honest") + (f": {stopped.reason}" if stopped else ": passed")] += 1
+        found[
+            ("skipped" if skips else "honest") + (f": {stopped.reason}" if stopped else ": passed")
+        ] += 1
     refused = [name for name in found if name.startswith("honest") and not name.endswith("passed")]
     assert refused == [], found
     assert found["skipped: passed"] <= SCENARIOS // EVERY // 20, found
@@ -273,7 +316,9 @@ def share_with_nobody(plan: dict[str, Any]) -> None:
 
 
 def point_across(plan: dict[str, Any]) -> None:
-    plan["files"]["schema.sql"] += "\nCREATE TABLE hotel_letters (id TEXT PRIMARY KEY, donor_id TEXT REFERENCES blood_donors (id));\n"
+    plan["files"]["schema.sql"] += (
+        "\nCREATE TABLE hotel_letters (id TEXT PRIMARY KEY, donor_id TEXT REFERENCES blood_donors (id));\n"
+    )
 
 
 def lack_a_column(plan: dict[str, Any]) -> None:
@@ -285,7 +330,9 @@ def name_no_server(plan: dict[str, Any]) -> None:
 
 
 def touch_across(plan: dict[str, Any]) -> None:
-    next(touch for name, touch in plan["touches"].items() if name.startswith("hotel_"))["reads"].append("blood_donors")
+    next(touch for name, touch in plan["touches"].items() if name.startswith("hotel_"))[
+        "reads"
+    ].append("blood_donors")
 
 
 def know_nobody(plan: dict[str, Any]) -> None:
@@ -321,14 +368,24 @@ async def test_a_plan_whose_servers_are_not_apart_or_share_nothing_is_sent_back(
     assert any(words in fault for fault in faults), faults
 
 
-async def test_a_tool_that_reads_tables_of_another_server_is_dropped(built: Environment, jail: Sandbox) -> None:
+async def test_a_tool_that_reads_tables_of_another_server_is_dropped(
+    built: Environment, jail: Sandbox
+) -> None:
     plan, asked = await think_up(2), cast(ModelSession, Scripted())
-    tests = tuple(store_tests(built, await RECIPE.write_tests(built, None, FIRST, asked, plan.rows)))
-    assert (await GATES["W8"].check(EnvironmentCase(built, tests), GateContext(jail))).outcome != "dropped"
+    tests = tuple(
+        store_tests(built, await RECIPE.write_tests(built, None, FIRST, asked, plan.rows))
+    )
+    assert (
+        await GATES["W8"].check(EnvironmentCase(built, tests), GateContext(jail))
+    ).outcome != "dropped"
     head = '        if not self._db.query("SELECT id FROM hotel_guests WHERE instr(lower(name)'
     assert head in built.files["program.py"]
-    source = built.files["program.py"].replace(head, f'        self._db.query("SELECT id FROM blood_donors")\n{head}', 1)
-    crossed = Environment.model_validate(built.model_dump() | {"id": "", "files": {**built.files, "program.py": source}})
+    source = built.files["program.py"].replace(
+        head, f'        self._db.query("SELECT id FROM blood_donors")\n{head}', 1
+    )
+    crossed = Environment.model_validate(
+        built.model_dump() | {"id": "", "files": {**built.files, "program.py": source}}
+    )
     tests = tuple(test.model_copy(update={"environment": crossed.id}) for test in tests)
     found = await GATES["W8"].check(EnvironmentCase(crossed, tests), GateContext(jail))
     assert (found.outcome, found.reason) == ("dropped", "foreign_table"), found

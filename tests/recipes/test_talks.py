@@ -29,7 +29,11 @@ from tests.specimens import make_environment, make_scenario
 
 SEED = 7
 _DATABASE = [("rows", ROWS_FAULT + "no"), ("interface", TOOLS_FAULT + "no")]
-_TYPED = [("state", SCHEMA_FAULT + "no"), ("rows", ROWS_FAULT + "no"), ("metadata", TOOLS_FAULT + "no")]
+_TYPED = [
+    ("state", SCHEMA_FAULT + "no"),
+    ("rows", ROWS_FAULT + "no"),
+    ("metadata", TOOLS_FAULT + "no"),
+]
 PLANNED: Mapping[RecipeName, Sequence[tuple[str, str]]] = {
     "envscaler": [("blueprint", "No tool reads anything.")],
     "awm": [("requirements", "There is no rule."), ("schema", SCHEMA_FAULT + "no"), *_DATABASE],
@@ -70,7 +74,9 @@ class Talk:
 
     def __init__(self, journal: Journal) -> None:
         self.author = Listening()
-        self.models: ModelSession = Gateway(self.author, journal, {}, SEED).open_session("s", "a").afresh(0)
+        self.models: ModelSession = (
+            Gateway(self.author, journal, {}, SEED).open_session("s", "a").afresh(0)
+        )
 
     def take(self) -> list[tuple[Request, str]]:
         """What was asked since, and forget it."""
@@ -89,7 +95,12 @@ def complain(words: str, tool: str = "") -> Repair:
     return Repair((Complaint("test", "bad", words, tool=tool),))
 
 
-def check(first: Sequence[tuple[Request, str]], again: Sequence[tuple[Request, str]], prompt: str, words: str) -> list[str]:
+def check(
+    first: Sequence[tuple[Request, str]],
+    again: Sequence[tuple[Request, str]],
+    prompt: str,
+    words: str,
+) -> list[str]:
     """That a repair goes on from the reply word for word; the prompts that were asked besides."""
     (goes_on,) = [request for request, _ in again if len(request.messages) > 1]
     assert goes_on.prompt.name == prompt
@@ -114,8 +125,13 @@ async def think(recipe: Recipe, talk: Talk) -> tuple[Any, Blueprint]:
     return seed, await recipe.think_up(seed, FIRST, talk.models)
 
 
-@pytest.mark.parametrize(("name", "prompt", "words"), [(name, *one) for name, blamed in PLANNED.items() for one in blamed])
-async def test_a_plan_is_repaired_where_it_is_blamed(name: RecipeName, prompt: str, words: str, talk: Talk) -> None:
+@pytest.mark.parametrize(
+    ("name", "prompt", "words"),
+    [(name, *one) for name, blamed in PLANNED.items() for one in blamed],
+)
+async def test_a_plan_is_repaired_where_it_is_blamed(
+    name: RecipeName, prompt: str, words: str, talk: Talk
+) -> None:
     recipe = open_recipe(name)
     seed, plan = await think(recipe, talk)
     first = talk.take()
@@ -133,7 +149,9 @@ async def build(recipe: Recipe, talk: Talk) -> tuple[Blueprint, Environment, Any
 
 
 @pytest.mark.parametrize("name", CODE)
-async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(name: RecipeName, talk: Talk) -> None:
+async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
+    name: RecipeName, talk: Talk
+) -> None:
     recipe, (code, tests, scenario) = open_recipe(name), CODE[name]
     plan, environment, program = await build(recipe, talk)
     first = talk.take()
@@ -141,11 +159,15 @@ async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
     assert check(first, talk.take(), code, "It does not load.") == []
     planned = await recipe.write_tests(environment, None, FIRST, talk.models, plan.rows)
     first, tool = talk.take(), environment.tools[2].name
-    await recipe.write_tests(environment, planned, complain("It lacks a test.", tool), talk.models, plan.rows)
+    await recipe.write_tests(
+        environment, planned, complain("It lacks a test.", tool), talk.models, plan.rows
+    )
     assert check(first, talk.take(), tests, "It lacks a test.") == []
     await recipe.pose(ScenarioBrief(environment, 1, "achieve"), FIRST, talk.models)
     first = talk.take()
-    await recipe.pose(ScenarioBrief(environment, 1, "achieve"), complain("It changes nothing."), talk.models)
+    await recipe.pose(
+        ScenarioBrief(environment, 1, "achieve"), complain("It changes nothing."), talk.models
+    )
     assert check(first, talk.take(), scenario, "It changes nothing.") == []
 
 
@@ -153,10 +175,14 @@ async def test_of_a_program_in_parts_only_the_part_at_fault_is_asked_again(talk:
     recipe = RECIPES["envscaler"](read_themes(), 0)
     plan, environment, program = await build(recipe, talk)
     first, tool = talk.take(), plan.tools[-1].name
-    again = await recipe.write_program(plan, program, complain("It was rejected.", tool), talk.models)
+    again = await recipe.write_program(
+        plan, program, complain("It was rejected.", tool), talk.models
+    )
     repaired = talk.take()
     assert check(first, repaired, "methods", "It was rejected.") == []
-    assert f'`wanted` has changed since. It is now:\n\n["{tool}"]' in repaired[0][0].messages[-1].text
+    assert (
+        f'`wanted` has changed since. It is now:\n\n["{tool}"]' in repaired[0][0].messages[-1].text
+    )
     assert assemble_environment(plan, again, talk.models).tools == environment.tools
     await recipe.write_program(plan, program, complain("The class keeps no state."), talk.models)
     assert check(first, talk.take(), "skeleton", "The class keeps no state.") == []
@@ -166,9 +192,17 @@ async def test_tests_that_a_complaint_does_not_name_stay_as_they_are(talk: Talk)
     recipe = open_recipe("scaleenv")
     plan, environment, _ = await build(recipe, talk)
     planned = await recipe.write_tests(environment, None, FIRST, talk.models, plan.rows)
-    mended = planned.model_copy(update={"tests": [test.model_copy(update={"name": f"{test.name}, mended"}) for test in planned.tests]})
+    mended = planned.model_copy(
+        update={
+            "tests": [
+                test.model_copy(update={"name": f"{test.name}, mended"}) for test in planned.tests
+            ]
+        }
+    )
     tool = environment.tools[0].name
-    again = await recipe.write_tests(environment, mended, complain("It lacks a test.", tool), talk.models, plan.rows)
+    again = await recipe.write_tests(
+        environment, mended, complain("It lacks a test.", tool), talk.models, plan.rows
+    )
     kept = [test for test in again.tests if test.call.name != tool]
     assert kept == [test for test in mended.tests if test.call.name != tool]
     assert "Your reply was changed since" in talk.author.asked[-1][0].messages[-1].text
@@ -205,9 +239,14 @@ async def test_a_checklist_is_repaired_in_its_conversation(talk: Talk) -> None:
     recipe = open_recipe("envscaler")
     _, environment, _ = await build(recipe, talk)
     posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, talk.models)
-    told = make_scenario(make_environment()).model_dump() | dict(posed) | {"environment": environment.id, "changes": [], "gold_hash": ""}
+    told = (
+        make_scenario(make_environment()).model_dump()
+        | dict(posed)
+        | {"environment": environment.id, "changes": [], "gold_hash": ""}
+    )
     draft = Draft.model_validate(
-        {name: value for name, value in told.items() if name in Draft.model_fields} | {"id": "", "schema_version": 3}
+        {name: value for name, value in told.items() if name in Draft.model_fields}
+        | {"id": "", "schema_version": 3}
     )
     talk.take()
     await recipe.write_checks(environment, draft, FIRST, talk.models)

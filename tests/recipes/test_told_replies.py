@@ -27,19 +27,34 @@ def read_descriptions() -> Iterator[str]:
 
 
 def is_refused(description: str, outputs: dict[str, object]) -> bool:
-    sketch = ToolSketch(name="open_ticket", inputs={"type": "object", "properties": {}}, outputs=outputs, effect="change")
+    sketch = ToolSketch(
+        name="open_ticket",
+        inputs={"type": "object", "properties": {}},
+        outputs=outputs,
+        effect="change",
+    )
     outline = Outline(tools=[sketch], tables=[], walks=[])
     tools = [ToolPlan(name="open_ticket", description=description, effect="change")]
     brief = Brief.model_construct(theme="desk", text="", number=0, outline=outline)
     plan = Blueprint.model_construct(
-        brief=brief, tools=tools, touches={}, signatures={}, collections={"tickets": ["id"]}, files={}, rules=["One."]
+        brief=brief,
+        tools=tools,
+        touches={},
+        signatures={},
+        collections={"tickets": ["id"]},
+        files={},
+        rules=["One."],
     )
     return any("does not say what it returns" in fault for fault in find_plan_faults(plan))
 
 
 def forget_reply(description: str) -> str:
     """As an author writes it who passes over what the document says of the reply."""
-    return " ".join(part for part in re.split(r"(?<=[.;])\s+", description) if not re.search(r"\breturn", part, re.IGNORECASE))
+    return " ".join(
+        part
+        for part in re.split(r"(?<=[.;])\s+", description)
+        if not re.search(r"\breturn", part, re.IGNORECASE)
+    )
 
 
 @pytest.mark.soak(area="mechanisms")
@@ -48,5 +63,7 @@ def test_who_passes_over_documented_replies_is_caught_and_an_honest_author_is_no
     told = list(dict.fromkeys(read_descriptions()))[: count(_LEAST, 1000)]
     assert len(told) >= _LEAST
     assert [one for one in told if is_refused(one, OUTPUTS)] == []
-    assert sum(is_refused(forget_reply(one), OUTPUTS) for one in told) >= len(told) - len(told) // 20
+    assert (
+        sum(is_refused(forget_reply(one), OUTPUTS) for one in told) >= len(told) - len(told) // 20
+    )
     assert not is_refused("Open a ticket.", {}), "a document that says nothing asks for nothing"

@@ -14,7 +14,9 @@ from tests.pipeline.test_runner import settings_in
 from tests.recipes.walks import SEED, WALKS, check_chains, check_walk, tell, walk_recipe
 from tests.soak import count
 
-pytestmark = pytest.mark.skipif(not count(0, 1), reason="under `make test` each recipe's own file walks it")
+pytestmark = pytest.mark.skipif(
+    not count(0, 1), reason="under `make test` each recipe's own file walks it"
+)
 TOOLS, TABLES = 60, 20
 LARGE: tuple[tuple[RecipeName, str, int], ...] = (
     ("awm", "", TABLES),
@@ -27,7 +29,9 @@ LARGE: tuple[tuple[RecipeName, str, int], ...] = (
 
 @pytest.mark.soak(area="recipes")
 @pytest.mark.parametrize("recipe", WALKS)
-async def test_environments_and_scenarios_come_of_it(recipe: RecipeName, tmp_path: Path, jail: Sandbox) -> None:
+async def test_environments_and_scenarios_come_of_it(
+    recipe: RecipeName, tmp_path: Path, jail: Sandbox
+) -> None:
     runs = await walk_recipe(recipe, tmp_path)
     sys.stdout.write(f"{tell(recipe, runs)}\n")
     check_walk(runs)
@@ -37,9 +41,18 @@ async def test_environments_and_scenarios_come_of_it(recipe: RecipeName, tmp_pat
 
 @pytest.mark.soak(area="recipes")
 @pytest.mark.parametrize(("recipe", "documents", "tables"), LARGE)
-async def test_environments_are_as_large_as_asked_for(recipe: RecipeName, documents: str, tables: int, tmp_path: Path) -> None:
+async def test_environments_are_as_large_as_asked_for(
+    recipe: RecipeName, documents: str, tables: int, tmp_path: Path
+) -> None:
     config = RunConfig(
-        recipe=recipe, documents=documents, environments=2, tools=TOOLS, collections=tables, scenarios=1, seed=SEED, mistakes=0.0
+        recipe=recipe,
+        documents=documents,
+        environments=2,
+        tools=TOOLS,
+        collections=tables,
+        scenarios=1,
+        seed=SEED,
+        mistakes=0.0,
     )
     settings = settings_in(tmp_path)
     async with open_walk("r1", config, settings) as walk:

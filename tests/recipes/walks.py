@@ -47,8 +47,16 @@ WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
     "envfactory": Walked(35, runs=2, chains=True, few=3, acts=True),
-    "autoforge": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True, few=3, acts=True),
-    "agentscaler": Walked(72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True),
+    "autoforge": Walked(
+        72,
+        documents=",".join(f"botocore:{one}" for one in _SERVICES.split()),
+        chains=True,
+        few=3,
+        acts=True,
+    ),
+    "agentscaler": Walked(
+        72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True
+    ),
 }
 """Recipe → its soak."""
 
@@ -60,7 +68,10 @@ MIX = RunConfig.model_fields["polarities"].default
 async def walk_recipe(recipe: RecipeName, folder: Path) -> list[Settings]:
     """Finished runs. A soak's lakes stay under `.envmill/soak-recipes`, where a run that was cut off goes on."""
     home = ROOT / ".envmill/soak-recipes" / recipe if count(0, 1) else folder
-    return [await _walk(recipe, settings_in(home / f"run{turn}"), SEED + turn) for turn in range(count(1, WALKS[recipe].runs))]
+    return [
+        await _walk(recipe, settings_in(home / f"run{turn}"), SEED + turn)
+        for turn in range(count(1, WALKS[recipe].runs))
+    ]
 
 
 async def _walk(recipe: RecipeName, settings: Settings, seed: int) -> Settings:
@@ -87,10 +98,18 @@ def check_walk(runs: Sequence[Settings]) -> None:
     """Enough of everything, and nothing lost without a word."""
     kept = Counter[str]()
     for settings in runs:
-        for lap, stage, number in ask(settings, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"):
+        for lap, stage, number in ask(
+            settings, "select lap, stage, count(*) from exits where outcome = 'kept' group by all"
+        ):
             kept[f"{lap}-{stage}"] += number
         assert ask(settings, "select id from exits where outcome = 'dropped' and reason = ''") == []
-        assert ask(settings, "select lap, stage from funnel where entered <> kept + dropped + error or error > 0") == []
+        assert (
+            ask(
+                settings,
+                "select lap, stage from funnel where entered <> kept + dropped + error or error > 0",
+            )
+            == []
+        )
         assert {one.kind for one in Lake(settings.lake).read(Environment, "r1")} == {"sql"}
     assert kept["environments-filter"] >= count(1, ENVIRONMENTS_KEPT), kept
     assert kept["scenarios-verify"] >= count(1, SCENARIOS_KEPT), kept
@@ -101,7 +120,11 @@ async def check_chains(runs: Sequence[Settings], sandbox: Sandbox) -> None:
     kept = [one for settings in runs async for one in recheck_kept(settings, sandbox)]
     assert len(kept) >= count(1, SCENARIOS_KEPT)
     # `gone` is concluded from a verb, and was carried out: a record that is only marked as deleted can still be shown.
-    assert [(one.draft.id, one.faults) for one in kept if any(fault.code != "gone" for fault in one.faults)] == []
+    assert [
+        (one.draft.id, one.faults)
+        for one in kept
+        if any(fault.code != "gone" for fault in one.faults)
+    ] == []
     assert any(node.kind == "reason" for one in kept for node in one.chain.nodes)
     assert [(one.draft.id, idle) for one in kept if (idle := find_underivable(one))] == []
 
@@ -110,11 +133,27 @@ def tell(recipe: str, runs: Sequence[Settings]) -> str:
     """Attrition per step, over all runs, and what was lost to which reason."""
     steps, reasons = Counter[tuple[str, str]](), Counter[str]()
     for settings in runs:
-        for lap, stage, *numbers in ask(settings, "select lap, stage, entered, kept, dropped, error from funnel"):
+        for lap, stage, *numbers in ask(
+            settings, "select lap, stage, entered, kept, dropped, error from funnel"
+        ):
             for name, number in zip(("entered", "kept", "dropped", "error"), numbers, strict=True):
                 steps[f"{lap}-{stage}", name] += number
-        told = ask(settings, "select lap, stage, reason, count(*) from exits where outcome <> 'kept' group by all")
+        told = ask(
+            settings,
+            "select lap, stage, reason, count(*) from exits where outcome <> 'kept' group by all",
+        )
         reasons.update({f"{lap}-{stage} {reason}": number for lap, stage, reason, number in told})
     names = list(dict.fromkeys(name for name, _ in steps))
-    lines = [" ".join((name, *(f"{what} {steps[name, what]}" for what in ("entered", "kept", "dropped", "error")))) for name in names]
+    lines = [
+        " ".join(
+            (
+                name,
+                *(
+                    f"{what} {steps[name, what]}"
+                    for what in ("entered", "kept", "dropped", "error")
+                ),
+            )
+        )
+        for name in names
+    ]
     return "\n".join([f"== {recipe}", *lines, json.dumps(dict(reasons.most_common()), indent=1)])

@@ -17,7 +17,10 @@ ATTACK = (
 )
 """Ends scripts and comments, closes quotes, breaks lines of scripts, turns the direction round, and tells terminals what to do."""
 
-CALLS = ({"id": "c1", "name": ATTACK, "arguments": {ATTACK: ATTACK}}, {"id": "c2", "name": "lend", "arguments": {"__proto__": {"x": 1}}})
+CALLS = (
+    {"id": "c1", "name": ATTACK, "arguments": {ATTACK: ATTACK}},
+    {"id": "c2", "name": "lend", "arguments": {"__proto__": {"x": 1}}},
+)
 GIVEN = {"ok": True, "parts": [{"type": "json", "value": [{ATTACK: ATTACK}]}]}
 REFUSED = {"ok": False, "error": {"code": ATTACK, "message": ATTACK}}
 TURNS: list[dict[str, Any]] = [
@@ -28,7 +31,9 @@ TURNS: list[dict[str, Any]] = [
     {"role": "tool", "tool_call_id": "c2", "content": REFUSED, "state_hash": "b"},
     {"role": "assistant", "content": ATTACK},
 ]
-CHANGES = [{"op": "set", "path": [ATTACK, "__proto__"], "before": ATTACK, "after": {ATTACK: ATTACK}}]
+CHANGES = [
+    {"op": "set", "path": [ATTACK, "__proto__"], "before": ATTACK, "after": {ATTACK: ATTACK}}
+]
 
 
 def write_hostile(lake: Lake, run: str) -> None:
@@ -40,8 +45,21 @@ def write_hostile(lake: Lake, run: str) -> None:
         Environment, name=ATTACK, summary=ATTACK, rules=[ATTACK], policy_document=ATTACK, licence=ATTACK,
         files={"program.py": ATTACK, ATTACK: ATTACK},
     )  # fmt: skip
-    line.change(Scenario, request=ATTACK, say=ATTACK, initial_state={ATTACK: {"K1": {ATTACK: ATTACK}}, "__proto__": {"x": {"y": 1}}})
-    line.change(Rollout, reason=ATTACK, policy=ATTACK, checkpoint=ATTACK, transcript=TURNS, changes=CHANGES, detail=ATTACK)
+    line.change(
+        Scenario,
+        request=ATTACK,
+        say=ATTACK,
+        initial_state={ATTACK: {"K1": {ATTACK: ATTACK}}, "__proto__": {"x": {"y": 1}}},
+    )
+    line.change(
+        Rollout,
+        reason=ATTACK,
+        policy=ATTACK,
+        checkpoint=ATTACK,
+        transcript=TURNS,
+        changes=CHANGES,
+        detail=ATTACK,
+    )
     line.change(Attrition, lambda row: row.outcome != "kept", reason=ATTACK, detail=ATTACK)
     line.change(Attrition, theme=ATTACK)
     line.change(Evidence, finding={ATTACK: ATTACK})

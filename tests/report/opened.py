@@ -26,7 +26,10 @@ def unpack(folder: Path, name: str) -> Any:
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     """A list, row by row."""
     packed = unpack(folder, name)
-    columns = {key: held if isinstance(held, list) else [held["of"][one] for one in held["is"]] for key, held in packed["columns"].items()}
+    columns = {
+        key: held if isinstance(held, list) else [held["of"][one] for one in held["is"]]
+        for key, held in packed["columns"].items()
+    }
     return [{key: values[row] for key, values in columns.items()} for row in range(packed["count"])]
 
 

@@ -22,10 +22,14 @@ from tests.report.opened import overview, record, rows, unpack
 def test_the_overview_says_what_the_views_say(example: Told) -> None:
     told = overview(example.folder)
     for name in ("funnel", "pass_rate"):
-        asked = fetch(example.lake, f"select * exclude (run) from {name} where run = ?", [example.run])
+        asked = fetch(
+            example.lake, f"select * exclude (run) from {name} where run = ?", [example.run]
+        )
         assert sorted(map(repr, asked)) == sorted(repr(tuple(row.values())) for row in told[name])
     assert told["before"]["run"][0]["run"] == FIRST
-    ((candidates,),) = fetch(example.lake, "select count(*) from exits where run = ?", [example.run])
+    ((candidates,),) = fetch(
+        example.lake, "select count(*) from exits where run = ?", [example.run]
+    )
     assert told["counts"]["candidates"] == len(rows(example.folder, "candidates")) == candidates
     assert [one["unpriced"] for one in told["costs"]] == [1]
     assert [one["cost"] for one in told["costs"]] == [None]
@@ -41,7 +45,11 @@ def test_the_overview_says_what_complaints_came_to(finished: Told) -> None:
 
 def test_whatever_has_a_row_can_be_opened(finished: Told) -> None:
     for row in rows(finished.folder, "candidates"):
-        gates = {one["gate"]: one["outcome"] for one in record(finished.folder, row["subject"])["ledger"] if one["stage"] == row["stage"]}
+        gates = {
+            one["gate"]: one["outcome"]
+            for one in record(finished.folder, row["subject"])["ledger"]
+            if one["stage"] == row["stage"]
+        }
         assert gates["exit"] == row["outcome"]
         assert row["gate"] in {"", *gates}
     held = record(finished.folder, EASY.id)
@@ -62,11 +70,15 @@ def test_a_sample_holds_some_of_everything_and_says_so(finished: Told, tmp_path:
     listed = rows(tmp_path / "few", "attempts")
     shown = [row for row in listed if row["shown"]]
     assert (written.attempts, written.shown) == (len(listed), len(shown)) == (19, 7)
-    assert {(row["outcome"], row["policy"]) for row in shown} == {(row["outcome"], row["policy"]) for row in listed}
+    assert {(row["outcome"], row["policy"]) for row in shown} == {
+        (row["outcome"], row["policy"]) for row in listed
+    }
     assert not overview(tmp_path / "few")["all"]
     with pytest.raises(KeyError):
         record(tmp_path / "few", next(row["id"] for row in listed if not row["shown"]))
-    assert [record(tmp_path / "few", row["id"])["rollout"][0]["outcome"] for row in shown] == [row["outcome"] for row in shown]
+    assert [record(tmp_path / "few", row["id"])["rollout"][0]["outcome"] for row in shown] == [
+        row["outcome"] for row in shown
+    ]
 
 
 def test_a_row_that_was_set_aside_is_told_as_that(tmp_path: Path) -> None:
@@ -80,7 +92,9 @@ def test_a_row_that_was_set_aside_is_told_as_that(tmp_path: Path) -> None:
     assert [one["rows"] for one in overview(tmp_path / "report")["quarantine"]] == [1]
 
 
-def test_a_report_takes_the_place_of_a_report_alone(finished: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_takes_the_place_of_a_report_alone(
+    finished: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "report"
     (folder / "mine").mkdir(parents=True)
     with pytest.raises(SettingsError, match="no report"):
@@ -100,11 +114,16 @@ def test_a_report_takes_the_place_of_a_report_alone(finished: Told, tmp_path: Pa
 
 
 @pytest.mark.parametrize("held", [1, 500, 10**9])
-def test_records_are_put_together_whatever_is_held_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+def test_records_are_put_together_whatever_is_held_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
     """Rows come in any order, some twice: the latest attempt counts."""
     monkeypatch.setattr(shards, "_HELD", held)
     fragments = [
-        Fragment(f"id_{one}", "ledger", f"row_{row}", try_, [one, row, try_]) for one in range(9) for row in range(3) for try_ in (1, 2)
+        Fragment(f"id_{one}", "ledger", f"row_{row}", try_, [one, row, try_])
+        for one in range(9)
+        for row in range(3)
+        for try_ in (1, 2)
     ]
     random.Random(held).shuffle(fragments)
     parts = RecordShards(tmp_path, 4)
@@ -112,7 +131,9 @@ def test_records_are_put_together_whatever_is_held_back(tmp_path: Path, monkeypa
         parts.add(fragment)
     assert parts.write() == 9
     found = {key: value for part in range(4) for key, value in unpack_part(tmp_path, part).items()}
-    assert found == {f"id_{one}": {"ledger": [[one, row, 2] for row in range(3)]} for one in range(9)}
+    assert found == {
+        f"id_{one}": {"ledger": [[one, row, 2] for row in range(3)]} for one in range(9)
+    }
     assert not list(tmp_path.glob("*.jsonl"))
 
 

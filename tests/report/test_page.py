@@ -13,8 +13,24 @@ from tests.report.conftest import Told
 from tests.report.hostile import ATTACK
 from tests.report.opened import rows
 
-SECTIONS = ("night", "flow", "failures", "yield", "gates", "repairs", "cost", "pass", "coverage", "quality", "bundles")
-SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((390, "light"), (800, "dark"), (1400, "dark"))
+SECTIONS = (
+    "night",
+    "flow",
+    "failures",
+    "yield",
+    "gates",
+    "repairs",
+    "cost",
+    "pass",
+    "coverage",
+    "quality",
+    "bundles",
+)
+SCREENS: tuple[tuple[int, Literal["light", "dark"]], ...] = (
+    (390, "light"),
+    (800, "dark"),
+    (1400, "dark"),
+)
 GROUND = "getComputedStyle(document.body).backgroundColor"
 PATIENCE = 60_000  # milliseconds; the machine may be busy
 
@@ -32,7 +48,10 @@ class Reader:
         return self.settle()
 
     def go(self, place: str) -> Page:
-        self.page.evaluate("place => { document.getElementById('main').removeAttribute('data-drawn'); location.hash = place; }", place)
+        self.page.evaluate(
+            "place => { document.getElementById('main').removeAttribute('data-drawn'); location.hash = place; }",
+            place,
+        )
         return self.settle()
 
     def settle(self) -> Page:
@@ -44,12 +63,21 @@ class Reader:
 @pytest.fixture
 def reader(browser: Browser) -> Iterator[Reader]:
     """Whatever it shows, it complains of nothing and asks nobody outside."""
-    context = browser.new_context(offline=True, viewport={"width": 1400, "height": 1000}, color_scheme="light")
+    context = browser.new_context(
+        offline=True, viewport={"width": 1400, "height": 1000}, color_scheme="light"
+    )
     reader = Reader(context.new_page())
     reader.page.set_default_timeout(PATIENCE)
-    reader.page.on("console", lambda said: reader.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    reader.page.on(
+        "console",
+        lambda said: (
+            reader.complaints.append(said.text) if said.type in ("error", "warning") else None
+        ),
+    )
     reader.page.on("pageerror", lambda error: reader.complaints.append(str(error)))
-    reader.page.on("requestfailed", lambda request: reader.complaints.append(f"failed: {request.url}"))
+    reader.page.on(
+        "requestfailed", lambda request: reader.complaints.append(f"failed: {request.url}")
+    )
     reader.page.on("request", lambda request: reader.asked.append(request.url))
     yield reader
     context.close()
@@ -61,7 +89,9 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(reader: Reader, finished: Told) -> None:
+def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(
+    reader: Reader, finished: Told
+) -> None:
     page = reader.open(finished.folder)
     assert [one for one in SECTIONS if page.locator(f"#{one}").count() != 1] == []
     assert page.locator(".chart .main-svg").count() >= 5
@@ -77,22 +107,40 @@ def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(rea
 
 
 @pytest.mark.soak(area="operations")
-def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(reader: Reader, crowded: Told) -> None:
+def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(
+    reader: Reader, crowded: Told
+) -> None:
     page = reader.open(crowded.folder)
     shown = [
         [number(cell) for cell in row[2:4] + row[5:7]]
-        for row in page.eval_on_selector_all("#flow tbody tr", "all => all.map(row => [...row.cells].map(cell => cell.innerText.trim()))")
+        for row in page.eval_on_selector_all(
+            "#flow tbody tr",
+            "all => all.map(row => [...row.cells].map(cell => cell.innerText.trim()))",
+        )
     ]
-    told = fetch(crowded.lake, "select entered, kept, dropped, error from funnel where run = ?", [crowded.run])
+    told = fetch(
+        crowded.lake,
+        "select entered, kept, dropped, error from funnel where run = ?",
+        [crowded.run],
+    )
     assert shown == [list(row) for row in told]
-    links = page.eval_on_selector_all("#main td.number a, .big a", "all => all.map(one => [one.innerText, one.getAttribute('href')])")
+    links = page.eval_on_selector_all(
+        "#main td.number a, .big a",
+        "all => all.map(one => [one.innerText, one.getAttribute('href')])",
+    )
     lists = sorted(
-        {(text, href) for text, href in links if href.split("?")[0] in ("#/candidates", "#/attempts", "#/scenarios", "#/findings")}
+        {
+            (text, href)
+            for text, href in links
+            if href.split("?")[0] in ("#/candidates", "#/attempts", "#/scenarios", "#/findings")
+        }
     )
     assert len(lists) > 10
     for text, href in lists:
         reader.go(href)
-        assert number(page.inner_text(".found").removeprefix("All ").split()[0].rstrip(";")) == number(text), href
+        assert number(
+            page.inner_text(".found").removeprefix("All ").split()[0].rstrip(";")
+        ) == number(text), href
 
 
 @pytest.mark.soak(area="operations")
@@ -109,7 +157,9 @@ def test_any_attempt_of_many_is_found_and_opens(reader: Reader, crowded: Told) -
     assert page.locator(".trained").count() == 6  # one of them says what the mark means
 
 
-def test_error_looks_unlike_dropped_and_the_night_before_is_compared(reader: Reader, example: Told) -> None:
+def test_error_looks_unlike_dropped_and_the_night_before_is_compared(
+    reader: Reader, example: Told
+) -> None:
     page = reader.open(example.folder)
     assert "in error" in page.inner_text("#died-tile")
     assert "against nightly-1" in page.inner_text("#changed-tile")
@@ -143,7 +193,10 @@ def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None
     assert page.inner_text("h1") == "Clinic"
     tools = page.locator("#tools tbody tr").count()
     assert page.locator("#graph svg.graph circle").count() == tools > 1
-    assert page.locator("#graph svg.graph text").all_text_contents() == page.locator("#tools tbody td:first-child").all_text_contents()
+    assert (
+        page.locator("#graph svg.graph text").all_text_contents()
+        == page.locator("#tools tbody td:first-child").all_text_contents()
+    )
     page.keyboard.press("n")
     page.wait_for_selector("#night")
     page.locator("#all").fill("Clinic")
@@ -153,8 +206,13 @@ def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None
 
 def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:
     page = reader.open(hostile.folder)
-    ids = {row["subject"] for row in rows(hostile.folder, "candidates")} | {row["id"] for row in rows(hostile.folder, "attempts")}
-    things = [f"#/thing/{one}" for one in sorted(ids | {row["id"] for row in rows(hostile.folder, "environments")})]
+    ids = {row["subject"] for row in rows(hostile.folder, "candidates")} | {
+        row["id"] for row in rows(hostile.folder, "attempts")
+    }
+    things = [
+        f"#/thing/{one}"
+        for one in sorted(ids | {row["id"] for row in rows(hostile.folder, "environments")})
+    ]
     lists = [
         "#/environments",
         "#/scenarios",
@@ -170,7 +228,12 @@ def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         seen += page.inner_text("main")
         assert page.evaluate("window.taken") is None, place
-        assert page.locator("main img, main svg:not(.main-svg):not(.graph), main script, main a[href^=javascript]").count() == 0, place
+        assert (
+            page.locator(
+                "main img, main svg:not(.main-svg):not(.graph), main script, main a[href^=javascript]"
+            ).count()
+            == 0
+        ), place
     assert "<script>window.taken=1</script>" in seen
     assert {"U+202E", "U+2028", "U+2029", "U+2066", "U+FEFF", "U+0000", "U+001B"} <= {
         one for one in seen.split() if one.startswith("U+")

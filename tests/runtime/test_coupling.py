@@ -36,7 +36,13 @@ class World:
 
 
 TOOLS: Any = [
-    {"name": name, "description": name, "parameters": {"type": "object", "properties": {}}, "effect": "change"} for name in ("press", "jam")
+    {
+        "name": name,
+        "description": name,
+        "parameters": {"type": "object", "properties": {}},
+        "effect": "change",
+    }
+    for name in ("press", "jam")
 ]
 START: dict[str, Any] = {"switch": {"on": False}, "lamp": {"lit": False}, "seen": {"light": False}}
 
@@ -53,7 +59,11 @@ def test_they_run_in_order_after_a_call() -> None:
     reply: Any = session.call("press", {})
     # The reply is the tool's own; the state is what the couplings made of it.
     assert reply["parts"] == [{"type": "json", "value": False}]
-    assert session.state() == {"switch": {"on": True}, "lamp": {"lit": True}, "seen": {"light": True}}
+    assert session.state() == {
+        "switch": {"on": True},
+        "lamp": {"lit": True},
+        "seen": {"light": True},
+    }
     session.advance(5)
     assert session.state()["seen"] == {"light": True}
 

@@ -27,7 +27,11 @@ class Desk:
     @actors("user")
     def open_ticket(self, text: str) -> str:
         key = new_id("t")
-        self.tickets[key] = {"text": text, "until": (now() + timedelta(hours=1)).isoformat(), "luck": self._dice.random()}
+        self.tickets[key] = {
+            "text": text,
+            "until": (now() + timedelta(hours=1)).isoformat(),
+            "luck": self._dice.random(),
+        }
         notify("agent", f"{key} is open")
         notify("user", f"{key} will lapse", now() + timedelta(minutes=50))
         if text == "no":
@@ -57,7 +61,10 @@ class Desk:
             notify("agent", "again")
 
     def _next_due(self) -> datetime | None:
-        return min((datetime.fromisoformat(row["until"]) for row in self.tickets.values() if row["until"]), default=None)
+        return min(
+            (datetime.fromisoformat(row["until"]) for row in self.tickets.values() if row["until"]),
+            default=None,
+        )
 
     def _fall_due(self) -> None:
         for key, row in self.tickets.items():
@@ -69,8 +76,18 @@ class Desk:
 
 
 def entry(name: str, parameter: str, kind: str, *who: str) -> ToolEntry:
-    schema = {"type": "object", "properties": {parameter: {"type": kind}}, "additionalProperties": False}
-    return {"name": name, "description": "", "parameters": schema, "effect": "change", **({"actors": list(who)} if who else {})}  # pyright: ignore[reportReturnType]
+    schema = {
+        "type": "object",
+        "properties": {parameter: {"type": kind}},
+        "additionalProperties": False,
+    }
+    return {
+        "name": name,
+        "description": "",
+        "parameters": schema,
+        "effect": "change",
+        **({"actors": list(who)} if who else {}),
+    }  # pyright: ignore[reportReturnType]
 
 
 TOOLS = [
@@ -101,7 +118,9 @@ def code(reply: Reply) -> str:
         pytest.param("", "show", {"what": "nothing"}, "unknown_actor", id="nobody"),
     ],
 )
-def test_who_may_call(session: Session, actor: str, tool: str, arguments: dict[str, Any], expected: str) -> None:
+def test_who_may_call(
+    session: Session, actor: str, tool: str, arguments: dict[str, Any], expected: str
+) -> None:
     before = session.snapshot()
     assert code(session.call(tool, arguments, actor)) == expected
     assert expected == "ok" or session.snapshot() == before
@@ -115,7 +134,12 @@ def test_tools_by_actor(session: Session) -> None:
 def test_a_blob_is_a_hash_and_its_bytes_are_fetched(session: Session) -> None:
     (part,) = session.call("show", {"what": "picture"}).get("parts", [])
     data = b"\x89PNG" + b"x" * 100
-    assert part == {"type": "blob", "hash": hashlib.blake2b(data, digest_size=32).hexdigest(), "media_type": "image/png", "size": 104}
+    assert part == {
+        "type": "blob",
+        "hash": hashlib.blake2b(data, digest_size=32).hexdigest(),
+        "media_type": "image/png",
+        "size": 104,
+    }
     (whole,) = session.fetch(part["hash"]).get("parts", [])
     assert base64.b64decode(whole["data"]) == data
     assert code(session.fetch("0" * 64)) == "unknown_blob"
@@ -148,7 +172,9 @@ def test_a_blob_that_cannot_travel_is_the_programs_fault(session: Session, what:
         pytest.param({"x": [[[[]]]] * 2}, "no parameter", id="unknown"),
     ],
 )
-def test_arguments_a_state_could_not_hold_are_the_callers_mistake(session: Session, arguments: Any, words: str) -> None:
+def test_arguments_a_state_could_not_hold_are_the_callers_mistake(
+    session: Session, arguments: Any, words: str
+) -> None:
     reply = session.call("add", arguments)
     assert code(reply) == "invalid_arguments"
     assert words in reply.get("error", {"message": ""})["message"]
@@ -166,12 +192,17 @@ def test_a_whole_float_is_an_integer_by_the_time_the_tool_has_it(session: Sessio
     assert (value, type(value)) == (3, int)
 
 
-def test_notifications_come_in_the_order_of_time_and_things_happen_at_theirs(session: Session) -> None:
+def test_notifications_come_in_the_order_of_time_and_things_happen_at_theirs(
+    session: Session,
+) -> None:
     key = session.call("open_ticket", {"text": "a"}, "user").get("parts", [{}])[0]["text"]
     session.advance(0)
     session.call("open_ticket", {"text": "b"}, "user")
     reply = session.advance(7200)
-    told = [(one["at"][11:16], one["actor"], one["text"].partition(" ")[2]) for one in reply.get("notifications", [])]
+    told = [
+        (one["at"][11:16], one["actor"], one["text"].partition(" ")[2])
+        for one in reply.get("notifications", [])
+    ]
     assert told == [
         ("09:00", "agent", "is open"), ("09:50", "user", "will lapse"), ("09:50", "user", "will lapse"),
         ("10:00", "agent", "lapsed"), ("10:00", "agent", "lapsed"),
@@ -191,10 +222,16 @@ def test_what_fails_by_itself_is_the_programs_fault_and_time_stands_there(sessio
     session.call("open_ticket", {"text": "burst"}, "user")
     reply = session.advance(86400)
     assert code(reply) == "crash"
-    assert [one["at"][11:16] for one in reply.get("notifications", [])] == ["09:00", "09:50", "10:00"]
+    assert [one["at"][11:16] for one in reply.get("notifications", [])] == [
+        "09:00",
+        "09:50",
+        "10:00",
+    ]
 
 
-def test_time_that_never_passes_is_cut_off(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_that_never_passes_is_cut_off(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Desk, "_next_due", lambda self: "2026-03-01T09:00:01+00:00")
     monkeypatch.setattr(Desk, "_fall_due", lambda self: None)
     reply = session.advance(2)
@@ -207,7 +244,9 @@ def test_outboxes_are_bounded(session: Session) -> None:
     assert session.advance(1).get("notifications") == []
 
 
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), True, "5", None, MAX_ADVANCE + 1])
+@pytest.mark.parametrize(
+    "seconds", [-1, float("nan"), float("inf"), True, "5", None, MAX_ADVANCE + 1]
+)
 def test_a_time_nobody_can_wait_is_refused(session: Session, seconds: Any) -> None:
     before = session.snapshot()
     assert code(session.advance(seconds)) == "invalid_arguments"
@@ -220,7 +259,14 @@ def test_a_snapshot_brings_back_streams_counts_and_what_waits(session: Session) 
 
     def go_on() -> list[Any]:
         calls = [session.call("open_ticket", {"text": text}, "user") for text in "bc"]
-        return [*calls, session.advance(5000), session.uses(), session.state_hash(), session.changes(), session.snapshot()]
+        return [
+            *calls,
+            session.advance(5000),
+            session.uses(),
+            session.state_hash(),
+            session.changes(),
+            session.snapshot(),
+        ]
 
     first = go_on()
     session.call("open_ticket", {"text": "d"}, "user")

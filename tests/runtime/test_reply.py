@@ -11,7 +11,15 @@ from envmill.runtime.reply import WIDEST, parts_of
 
 
 @pytest.mark.parametrize(
-    "value", ["ü" * 100, "\ue000", [0xED] * 20, {"k": ["x" * (MAX_REPLY - 100)]}, "x" * (MAX_REPLY - 2), "\x01" * (MAX_REPLY // 6 - 1)]
+    "value",
+    [
+        "ü" * 100,
+        "\ue000",
+        [0xED] * 20,
+        {"k": ["x" * (MAX_REPLY - 100)]},
+        "x" * (MAX_REPLY - 2),
+        "\x01" * (MAX_REPLY // 6 - 1),
+    ],
 )
 def test_what_can_be_sent_is_a_part(value: Any) -> None:
     (part,) = parts_of(value, BlobStore())
@@ -38,6 +46,17 @@ def test_what_cannot_be_sent_is_refused(value: Any) -> None:
         parts_of(value, BlobStore())
 
 
-@pytest.mark.parametrize("value", ["\x01" * 99, [None] * 99, [False] * 99, [-(10**18)] * 99, [5e-324] * 99, {"\x01": -0.0}, [[]] * 99])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "\x01" * 99,
+        [None] * 99,
+        [False] * 99,
+        [-(10**18)] * 99,
+        [5e-324] * 99,
+        {"\x01": -0.0},
+        [[]] * 99,
+    ],
+)
 def test_json_is_at_most_six_times_as_wide(value: Any) -> None:
     assert len(render(value)) <= WIDEST * len(marshal.dumps(value, 2))

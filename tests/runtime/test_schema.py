@@ -27,8 +27,22 @@ BOOK = {
     "arguments",
     [
         pytest.param({"title": "Moby"}, id="required-only"),
-        pytest.param({"title": "Moby", "copies": 0, "price": 1, "lent": False, "tags": [], "note": None, "shelf": "A"}, id="all"),
-        pytest.param({"title": "Moby", "price": 1.5, "note": "x", "tags": ["a"], "extra": {"any": [1]}}, id="others"),
+        pytest.param(
+            {
+                "title": "Moby",
+                "copies": 0,
+                "price": 1,
+                "lent": False,
+                "tags": [],
+                "note": None,
+                "shelf": "A",
+            },
+            id="all",
+        ),
+        pytest.param(
+            {"title": "Moby", "price": 1.5, "note": "x", "tags": ["a"], "extra": {"any": [1]}},
+            id="others",
+        ),
     ],
 )
 def test_passes(arguments: dict[str, Any]) -> None:
@@ -40,17 +54,53 @@ def test_passes(arguments: dict[str, Any]) -> None:
     [
         pytest.param({}, "arguments lacks the required 'title'", id="missing"),
         pytest.param({"title": ""}, "arguments.title must have at least 1 characters", id="short"),
-        pytest.param({"title": "Moby D"}, "arguments.title must have at most 5 characters", id="long"),
-        pytest.param({"title": "M", "copies": True}, "arguments.copies must be integer, not boolean", id="bool-is-no-integer"),
-        pytest.param({"title": "M", "price": False}, "arguments.price must be number, not boolean", id="bool-is-no-number"),
-        pytest.param({"title": "M", "copies": 1.5}, "arguments.copies must be integer, not number", id="fraction-is-no-integer"),
-        pytest.param({"title": "M", "price": float("nan")}, "arguments.price must be number, not float", id="nan"),
-        pytest.param({"title": "M", "lent": 1}, "arguments.lent must be boolean, not integer", id="integer-is-no-bool"),
-        pytest.param({"title": "M", "tags": ["a", 1]}, "arguments.tags[1] must be string, not integer", id="item"),
-        pytest.param({"title": "M", "note": 3}, "arguments.note must be string or null, not integer", id="union"),
-        pytest.param({"title": "M", "shelf": "C"}, "arguments.shelf must be one of 'A', 'B'", id="enum"),
+        pytest.param(
+            {"title": "Moby D"}, "arguments.title must have at most 5 characters", id="long"
+        ),
+        pytest.param(
+            {"title": "M", "copies": True},
+            "arguments.copies must be integer, not boolean",
+            id="bool-is-no-integer",
+        ),
+        pytest.param(
+            {"title": "M", "price": False},
+            "arguments.price must be number, not boolean",
+            id="bool-is-no-number",
+        ),
+        pytest.param(
+            {"title": "M", "copies": 1.5},
+            "arguments.copies must be integer, not number",
+            id="fraction-is-no-integer",
+        ),
+        pytest.param(
+            {"title": "M", "price": float("nan")},
+            "arguments.price must be number, not float",
+            id="nan",
+        ),
+        pytest.param(
+            {"title": "M", "lent": 1},
+            "arguments.lent must be boolean, not integer",
+            id="integer-is-no-bool",
+        ),
+        pytest.param(
+            {"title": "M", "tags": ["a", 1]},
+            "arguments.tags[1] must be string, not integer",
+            id="item",
+        ),
+        pytest.param(
+            {"title": "M", "note": 3},
+            "arguments.note must be string or null, not integer",
+            id="union",
+        ),
+        pytest.param(
+            {"title": "M", "shelf": "C"}, "arguments.shelf must be one of 'A', 'B'", id="enum"
+        ),
         pytest.param({"title": None}, "arguments.title must be string, not null", id="null"),
-        pytest.param({"title": "M", "author": "x"}, "arguments has no parameter 'author'; known: title, copies", id="unknown"),
+        pytest.param(
+            {"title": "M", "author": "x"},
+            "arguments has no parameter 'author'; known: title, copies",
+            id="unknown",
+        ),
         pytest.param([], "arguments must be object, not array", id="no-object"),
     ],
 )

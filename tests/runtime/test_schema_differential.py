@@ -22,7 +22,9 @@ def draw_value(dice: random.Random, depth: int = 3) -> Any:
         return [draw_value(dice, depth - 1) for _ in range(dice.randrange(4))]
     if depth and roll < 0.45:
         return {dice.choice(_NAMES): draw_value(dice, depth - 1) for _ in range(dice.randrange(4))}
-    return dice.choice([None, True, False, dice.choice(_TEXTS), dice.choice(_NUMBERS), dice.choice(_NUMBERS)])
+    return dice.choice(
+        [None, True, False, dice.choice(_TEXTS), dice.choice(_NUMBERS), dice.choice(_NUMBERS)]
+    )
 
 
 def draw_schema(dice: random.Random, depth: int = 3) -> dict[str, Any]:
@@ -48,10 +50,16 @@ _DRAWN: dict[str, Any] = {
     "exclusiveMinimum": lambda dice, depth: dice.choice(_NUMBERS),
     "exclusiveMaximum": lambda dice, depth: dice.choice(_NUMBERS),
     "items": lambda dice, depth: draw_schema(dice, depth - 1),
-    "anyOf": lambda dice, depth: [draw_schema(dice, depth - 1) for _ in range(dice.randrange(1, 3))],
-    "properties": lambda dice, depth: {dice.choice(_NAMES): draw_schema(dice, depth - 1) for _ in range(dice.randrange(3))},
+    "anyOf": lambda dice, depth: [
+        draw_schema(dice, depth - 1) for _ in range(dice.randrange(1, 3))
+    ],
+    "properties": lambda dice, depth: {
+        dice.choice(_NAMES): draw_schema(dice, depth - 1) for _ in range(dice.randrange(3))
+    },
     "required": lambda dice, depth: dice.sample(_NAMES, dice.randrange(3)),
-    "additionalProperties": lambda dice, depth: dice.choice([True, False, draw_schema(dice, depth - 1)]),
+    "additionalProperties": lambda dice, depth: dice.choice(
+        [True, False, draw_schema(dice, depth - 1)]
+    ),
 }
 
 
@@ -91,7 +99,13 @@ def test_what_was_settled_holds_integers_where_they_are_asked_for() -> None:
         "additionalProperties": {"type": "integer"},
     }
     settled = settle(schema, {"n": 1.0, "x": 2.0, "rows": [3.0, None], "either": 4.0, "other": 5.0})
-    kinds = [type(settled["n"]), type(settled["x"]), type(settled["rows"][0]), type(settled["either"]), type(settled["other"])]
+    kinds = [
+        type(settled["n"]),
+        type(settled["x"]),
+        type(settled["rows"][0]),
+        type(settled["either"]),
+        type(settled["other"]),
+    ]
     assert kinds == [int, float, int, int, int]
 
 

@@ -77,7 +77,9 @@ def test_a_json_reply_and_a_text_reply(session: Session) -> None:
     placed = session.call("place", {"item": "tea"})
     assert placed["outcome"] == "ok"
     assert value_of(placed)["at"] == "2026-03-01T09:00:00+00:00"
-    assert session.call("greet", {"item": "tea"}).get("parts") == [{"type": "text", "text": "We sell tea."}]
+    assert session.call("greet", {"item": "tea"}).get("parts") == [
+        {"type": "text", "text": "We sell tea."}
+    ]
 
 
 def test_a_reply_does_not_change_with_the_state(session: Session) -> None:
@@ -99,7 +101,9 @@ def test_a_reply_does_not_change_with_the_state(session: Session) -> None:
         pytest.param("spoil", {"item": "x"}, "failure", "bad_reply", id="no-json"),
     ],
 )
-def test_outcomes_are_told_apart(session: Session, name: str, arguments: dict[str, Any], outcome: str, code: str) -> None:
+def test_outcomes_are_told_apart(
+    session: Session, name: str, arguments: dict[str, Any], outcome: str, code: str
+) -> None:
     before = session.state_hash()
     reply = session.call(name, arguments)
     assert (reply["ok"], reply["outcome"], code_of(reply)) == (False, outcome, code)
@@ -124,7 +128,9 @@ def test_uses_of_clock_ids_and_chance_are_counted(session: Session) -> None:
 
 def test_advance_moves_the_clock(session: Session) -> None:
     session.advance(90.5)
-    assert value_of(session.call("place", {"item": "tea"}))["at"] == "2026-03-01T09:01:30.500000+00:00"
+    assert (
+        value_of(session.call("place", {"item": "tea"}))["at"] == "2026-03-01T09:01:30.500000+00:00"
+    )
 
 
 def test_the_hash_follows_every_change_a_tool_makes(session: Session) -> None:

@@ -10,7 +10,25 @@ from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint
 from envmill.runtime.spelling import Speller
 from tests.soak import count
 
-VALUES: tuple[Any, ...] = (0, 1, True, False, None, 1.0, -0.0, "1", "ü", [], {}, [1], (1,), [True], {"a": 1}, {"b": {"c": [1.5]}}, 10**15)
+VALUES: tuple[Any, ...] = (
+    0,
+    1,
+    True,
+    False,
+    None,
+    1.0,
+    -0.0,
+    "1",
+    "ü",
+    [],
+    {},
+    [1],
+    (1,),
+    [True],
+    {"a": 1},
+    {"b": {"c": [1.5]}},
+    10**15,
+)
 
 
 def draw(dice: random.Random) -> Any:
@@ -59,13 +77,17 @@ ROWS = {f"k{number}": {"n": number} for number in range(20)}
         pytest.param({**ROWS, "k3": {"n": {1}}}, "at rows.k3.n: a value of type set", id="set"),
         pytest.param({**ROWS, "k3": {"n": float("nan")}}, "at rows.k3.n: NaN", id="nan"),
         pytest.param({**ROWS, "k3": {"n": 2**63}}, "at rows.k3.n: an integer", id="huge"),
-        pytest.param({**ROWS, "k3": "\ud800"}, "at rows.k3: a string holds a lone surrogate", id="surrogate"),
+        pytest.param(
+            {**ROWS, "k3": "\ud800"}, "at rows.k3: a string holds a lone surrogate", id="surrogate"
+        ),
         pytest.param({**ROWS, "\ud800": 1}, "surrogate", id="surrogate-key"),
         pytest.param({**ROWS, 3: 1}, "at rows: the key 3 is of type int", id="key"),
         pytest.param({**ROWS, "k3": "x" * (MAX_STATE + 1)}, "more than the", id="size"),
     ],
 )
-def test_a_fault_is_named_and_mended_state_is_spelled_again(bad: dict[Any, Any], words: str) -> None:
+def test_a_fault_is_named_and_mended_state_is_spelled_again(
+    bad: dict[Any, Any], words: str
+) -> None:
     speller = Speller()
     good = speller.render({"rows": ROWS, "other": 1})
     for _ in range(2):

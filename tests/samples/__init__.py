@@ -37,21 +37,34 @@ class Sample:
 @cache
 def load_sample(name: str) -> Sample:
     """Read one from its folder and derive its interface."""
-    source, told = (HERE / name / "program.py").read_text(), json.loads((HERE / name / "sample.json").read_text())
+    source, told = (
+        (HERE / name / "program.py").read_text(),
+        json.loads((HERE / name / "sample.json").read_text()),
+    )
     class_name = told["entry"].partition(":")[2]
-    tools = KINDS["stateful"].derive_tools(source, class_name, read_effects(source, told["queries"]))
+    tools = KINDS["stateful"].derive_tools(
+        source, class_name, read_effects(source, told["queries"])
+    )
     program = Program({"program.py": source}, told["entry"], tools)
     return Sample(name, program, told["state"], told["clock"], told["sessions"])
 
 
 def read_effects(source: str, queries: list[str]) -> dict[str, Effect]:
     """Effects of all public methods: the queries are listed, everything else changes state."""
-    names = [line.split("(")[0].removeprefix("    def ") for line in source.splitlines() if line.startswith("    def ")]
+    names = [
+        line.split("(")[0].removeprefix("    def ")
+        for line in source.splitlines()
+        if line.startswith("    def ")
+    ]
     assert set(queries) <= set(names)
-    return {name: "query" if name in queries else "change" for name in names if not name.startswith("_")}
+    return {
+        name: "query" if name in queries else "change" for name in names if not name.startswith("_")
+    }
 
 
-async def play_script(session: Session, script: list[list[Any]]) -> AsyncIterator[tuple[Step, Observation, str]]:
+async def play_script(
+    session: Session, script: list[list[Any]]
+) -> AsyncIterator[tuple[Step, Observation, str]]:
     """Each step as it was made concrete, what it came to, and the outcome the script expects: `ok` or a code."""
     seen: list[Observation] = []
     for name, given, *code in script:
@@ -62,7 +75,11 @@ async def play_script(session: Session, script: list[list[Any]]) -> AsyncIterato
 
 def _make_call(name: str, given: dict[str, Any], seen: list[Observation]) -> Call:
     actor, _, tool = name.rpartition(":")
-    return Call(name=tool, arguments={key: _resolve(value, seen) for key, value in given.items()}, actor=actor or "agent")
+    return Call(
+        name=tool,
+        arguments={key: _resolve(value, seen) for key, value in given.items()},
+        actor=actor or "agent",
+    )
 
 
 def _resolve(value: Any, seen: list[Observation]) -> Any:

@@ -8,7 +8,18 @@ from envmill.sandbox import Advance, Invoke, Step
 from schemas.environment import Call
 from tests.samples import Sample
 
-_PHRASES = ("2026-02", "2026-03-04", "18.50", "Ümit ß", "", "D1", "RAIL", "Milan", "novels", "x" * 50)
+_PHRASES = (
+    "2026-02",
+    "2026-03-04",
+    "18.50",
+    "Ümit ß",
+    "",
+    "D1",
+    "RAIL",
+    "Milan",
+    "novels",
+    "x" * 50,
+)
 
 
 def draw_journey(sample: Sample, number: int, length: int = 12) -> list[Step]:

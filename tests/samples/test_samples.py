@@ -6,7 +6,11 @@ from envmill.sandbox import Look, Sandbox
 from schemas.base import digest
 from tests.samples import NAMES, load_sample, play_script
 
-SCRIPTS = [pytest.param(name, title, id=f"{name}: {title}") for name in NAMES for title in load_sample(name).sessions]
+SCRIPTS = [
+    pytest.param(name, title, id=f"{name}: {title}")
+    for name in NAMES
+    for title in load_sample(name).sessions
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -14,7 +18,12 @@ def test_size_and_references(name: str) -> None:
     sample = load_sample(name)
     assert len(sample.program.tools) >= 15
     assert len(sample.state) >= 4
-    keys = {key: collection for collection, rows in sample.state.items() if isinstance(rows, dict) for key in rows}
+    keys = {
+        key: collection
+        for collection, rows in sample.state.items()
+        if isinstance(rows, dict)
+        for key in rows
+    }
     rows = [
         (collection, row)
         for collection, held in sample.state.items()
@@ -23,7 +32,10 @@ def test_size_and_references(name: str) -> None:
         if isinstance(row, dict)
     ]
     references = {
-        (collection, keys[value]) for collection, row in rows for value in row.values() if isinstance(value, str) and value in keys
+        (collection, keys[value])
+        for collection, row in rows
+        for value in row.values()
+        if isinstance(value, str) and value in keys
     }
     assert len(references) >= 3
 
@@ -50,5 +62,7 @@ async def test_script_goes_as_written(jail: Sandbox, name: str, title: str) -> N
 async def test_every_tool_is_called_by_some_script() -> None:
     for name in NAMES:
         sample = load_sample(name)
-        called = {step[0].rpartition(":")[2] for script in sample.sessions.values() for step in script}
+        called = {
+            step[0].rpartition(":")[2] for script in sample.sessions.values() for step in script
+        }
         assert {tool.name for tool in sample.program.tools} <= called

@@ -12,10 +12,25 @@ SCENARIO = {"initial_state": {"items": {}}, "clock": "2026-03-01T09:00:00Z", "se
 
 with Environment(folder) as environment:
     session = environment.session()
-    replies = [session.reset(SCENARIO), session.call("add", {"name": "saw"}), session.call("add", {"name": ""})]
+    replies = [
+        session.reset(SCENARIO),
+        session.call("add", {"name": "saw"}),
+        session.call("add", {"name": ""}),
+    ]
     taken = session.snapshot()
-    replies += [session.call("crash", {}), session.call("add", {"name": 3}), session.advance(60), session.call("add", {"name": "axe"})]
-    replies += [session.restore(taken), session.state(), session.changes(), session.call("vanish", {}), session.call("add", {})]
+    replies += [
+        session.call("crash", {}),
+        session.call("add", {"name": 3}),
+        session.advance(60),
+        session.call("add", {"name": "axe"}),
+    ]
+    replies += [
+        session.restore(taken),
+        session.state(),
+        session.changes(),
+        session.call("vanish", {}),
+        session.call("add", {}),
+    ]
     report = {
         "tools": [tool["name"] for tool in environment.tools()],
         "layers": environment.jail.layers,

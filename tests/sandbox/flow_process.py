@@ -13,7 +13,10 @@ from tests.sandbox.programs import RESET, invoke, make_counter
 
 
 async def hold() -> None:
-    async with Sandbox.open(Settings.read({})) as sandbox, sandbox.session(make_counter()) as session:
+    async with (
+        Sandbox.open(Settings.read({})) as sandbox,
+        sandbox.session(make_counter()) as session,
+    ):
         await session.step(RESET)
         hanging = asyncio.create_task(sandbox.play(make_counter(), [RESET, *[invoke("hang")] * 20]))
         await asyncio.sleep(0.2)

@@ -92,30 +92,82 @@ LEAKS = {
 LATE = {
     "first day of the week": ("calendar", "calendar.setfirstweekday(6)", "calendar.weekheader(2)"),
     "dialect": ("csv", "csv.register_dialect('own', delimiter=';')", "csv.list_dialects()"),
-    "level of a logger": ("logging", "logging.getLogger('own').setLevel(10)", "logging.getLogger('own').level"),
+    "level of a logger": (
+        "logging",
+        "logging.getLogger('own').setLevel(10)",
+        "logging.getLogger('own').level",
+    ),
     "level for all": ("logging", "logging.disable(50)", "logging.root.manager.disable"),
-    "handler": ("logging", "logging.getLogger('own').addHandler(logging.NullHandler())", "len(logging.getLogger('own').handlers)"),
+    "handler": (
+        "logging",
+        "logging.getLogger('own').addHandler(logging.NullHandler())",
+        "len(logging.getLogger('own').handlers)",
+    ),
     "filter of warnings": ("warnings", "warnings.simplefilter('error')", "len(warnings.filters)"),
-    "handler of a codec": ("codecs", "codecs.register_error('own', codecs.ignore_errors)", "b'\\xff'.decode('ascii', 'own')"),
+    "handler of a codec": (
+        "codecs",
+        "codecs.register_error('own', codecs.ignore_errors)",
+        "b'\\xff'.decode('ascii', 'own')",
+    ),
     "recursion": ("sys", "sys.setrecursionlimit(500)", "sys.getrecursionlimit()"),
     "name": ("string", "string.stash = 1", "hasattr(string, 'stash')"),
     "function": ("json", "json.dumps = lambda value: 'spoilt'", "json.dumps([1])"),
     "table of a module": ("keyword", "keyword.kwlist.append('own')", "len(keyword.kwlist)"),
-    "default of a class": ("json", "json.JSONEncoder.item_separator = ';'", "json.JSONEncoder().encode([1, 2])"),
-    "flags of decimals": ("decimal", "decimal.Decimal(1) / 3", "[str(f) for f, on in decimal.getcontext().flags.items() if on]"),
-    "precision of decimals": ("decimal", "decimal.getcontext().prec = 5", "str(decimal.Decimal(1) / 3)"),
-    "class of a kind": ("collections.abc", "collections.abc.Sized.register(int)", "isinstance(1, collections.abc.Sized)"),
+    "default of a class": (
+        "json",
+        "json.JSONEncoder.item_separator = ';'",
+        "json.JSONEncoder().encode([1, 2])",
+    ),
+    "flags of decimals": (
+        "decimal",
+        "decimal.Decimal(1) / 3",
+        "[str(f) for f, on in decimal.getcontext().flags.items() if on]",
+    ),
+    "precision of decimals": (
+        "decimal",
+        "decimal.getcontext().prec = 5",
+        "str(decimal.Decimal(1) / 3)",
+    ),
+    "class of a kind": (
+        "collections.abc",
+        "collections.abc.Sized.register(int)",
+        "isinstance(1, collections.abc.Sized)",
+    ),
     "module out of another": (
         "json\nfrom json import codecs",
         "codecs.register_error('own', codecs.ignore_errors)",
         "b'\\xff'.decode('ascii', 'own')",
     ),
-    "classes of a session before": ("json", "self._own = type('Own', (ValueError,), {})", "len(ValueError.__subclasses__())"),
-    "largest exponent of decimals": ("decimal", "decimal.getcontext().Emax = 9", "decimal.getcontext().Emax"),
-    "context of decimals for all": ("decimal", "decimal.DefaultContext.prec = 4", "decimal.DefaultContext.prec"),
-    "schemes of addresses": ("urllib.parse", "urllib.parse.uses_netloc.append('own')", "len(urllib.parse.uses_netloc)"),
-    "table of copies": ("copy", "copy._deepcopy_dispatch[slice] = lambda value, memo: value", "slice in copy._deepcopy_dispatch"),
-    "overloads": ("typing", "typing.overload(lambda value: value)", "len(typing._overload_registry)"),
+    "classes of a session before": (
+        "json",
+        "self._own = type('Own', (ValueError,), {})",
+        "len(ValueError.__subclasses__())",
+    ),
+    "largest exponent of decimals": (
+        "decimal",
+        "decimal.getcontext().Emax = 9",
+        "decimal.getcontext().Emax",
+    ),
+    "context of decimals for all": (
+        "decimal",
+        "decimal.DefaultContext.prec = 4",
+        "decimal.DefaultContext.prec",
+    ),
+    "schemes of addresses": (
+        "urllib.parse",
+        "urllib.parse.uses_netloc.append('own')",
+        "len(urllib.parse.uses_netloc)",
+    ),
+    "table of copies": (
+        "copy",
+        "copy._deepcopy_dispatch[slice] = lambda value, memo: value",
+        "slice in copy._deepcopy_dispatch",
+    ),
+    "overloads": (
+        "typing",
+        "typing.overload(lambda value: value)",
+        "len(typing._overload_registry)",
+    ),
     "abstract class": ("numbers", "numbers.Number.register(str)", "isinstance('', numbers.Number)"),
     "what an object does when it goes": (
         "string",
@@ -132,15 +184,31 @@ LATE = {
         "self.own = type('Own', (), {})(); weakref.finalize(self.own, setattr, string, 'stash', 1)",
         "[hasattr(string, 'stash'), hasattr(self, 'own')]",
     ),
-    "import by name": ("json", "__import__('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
-    "module out of reach of the eye": ("json", "eval('__import__')('calendar').setfirstweekday(6)", "__import__('calendar').weekheader(2)"),
+    "import by name": (
+        "json",
+        "__import__('calendar').setfirstweekday(6)",
+        "__import__('calendar').weekheader(2)",
+    ),
+    "module out of reach of the eye": (
+        "json",
+        "eval('__import__')('calendar').setfirstweekday(6)",
+        "__import__('calendar').weekheader(2)",
+    ),
 }
 
 
 BEHIND_THE_BACK: dict[str, list[str]] = {
     "committed rows": ["insert into notes values (50, 'left')", "commit", "begin"],
-    "a trigger": ["commit", "create temp trigger more after insert on notes begin update notes set text = 'left'; end", "begin"],
-    "a temporary table": ["commit", "create temp table left_behind (id integer primary key)", "begin"],
+    "a trigger": [
+        "commit",
+        "create temp trigger more after insert on notes begin update notes set text = 'left'; end",
+        "begin",
+    ],
+    "a temporary table": [
+        "commit",
+        "create temp table left_behind (id integer primary key)",
+        "begin",
+    ],
 }
 
 
@@ -150,7 +218,11 @@ def make_counter() -> Program:
 
 def make_leaky(body: str) -> Program:
     lines = "\n".join(f"        {line}" for line in body.splitlines())
-    return make_program(f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n", "Leaky", "look")
+    return make_program(
+        f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n",
+        "Leaky",
+        "look",
+    )
 
 
 def make_late(module: str, spoil: str, look: str) -> Program:
@@ -178,5 +250,13 @@ def make_tables() -> Program:
         "        self._db.execute('insert or ignore into notes (text) values (?)', (text,))\n"
         "        return self._db.query('select last_insert_rowid() as id, changes() as changed')\n"
     )
-    made = make_program(source, "Notes", "add", "keep", id={"type": "integer"}, text={"type": "string"})
-    return replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
+    made = make_program(
+        source, "Notes", "add", "keep", id={"type": "integer"}, text={"type": "string"}
+    )
+    return replace(
+        made,
+        files={
+            **made.files,
+            "schema.sql": "create table notes (id integer primary key, text text unique);",
+        },
+    )

@@ -11,7 +11,10 @@ def find_processes(parent: int) -> set[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                if mark in (folder / "cmdline").read_bytes() and b") Z " not in (folder / "stat").read_bytes():
+                if (
+                    mark in (folder / "cmdline").read_bytes()
+                    and b") Z " not in (folder / "stat").read_bytes()
+                ):
                     found.add(int(folder.name))
             except OSError:
                 continue

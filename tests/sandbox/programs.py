@@ -51,7 +51,10 @@ def invoke(tool: str, /, **arguments: Any) -> Invoke:
 def make_program(source: str, class_name: str, *names: str, **parameters: Any) -> Program:
     """A program whose tools take what `parameters` says, each of them optional."""
     schema = {"type": "object", "properties": parameters, "additionalProperties": False}
-    tools = [Tool(name=name, description="Does it.", parameters=schema, effect="change") for name in names]
+    tools = [
+        Tool(name=name, description="Does it.", parameters=schema, effect="change")
+        for name in names
+    ]
     return Program({"program.py": source}, f"program:{class_name}", tools)
 
 

@@ -43,7 +43,9 @@ async def test_no_call_outside_the_list_is_answered(jail: Sandbox) -> None:
 
 async def test_the_sweep_sees_what_is_answered(jail: Sandbox) -> None:
     numbers = {name: number for number, name in name_calls(platform.machine()).items()}
-    source = Attack(SWEEP.replace("NUMBERS", repr([numbers["close"], numbers["lseek"]])), (), "true").source
+    source = Attack(
+        SWEEP.replace("NUMBERS", repr([numbers["close"], numbers["lseek"]])), (), "true"
+    ).source
     program = make_program(source.replace("self, port, path, name", "self"), "World", "attack")
     _, swept = await jail.play(program, [Reset({"count": 0}, CLOCK, 7), invoke("attack")])
     assert len(swept.parts[0]["value"]) == 2
@@ -54,7 +56,20 @@ TELLING = ["getpid", "getppid", "gettid", "sysinfo", "getrandom"]
 
 
 @pytest.mark.parametrize(
-    "name", ["socket", "ptrace", "execve", "openat", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "vmsplice", "memfd_create", *TELLING]
+    "name",
+    [
+        "socket",
+        "ptrace",
+        "execve",
+        "openat",
+        "bpf",
+        "io_uring_setup",
+        "userfaultfd",
+        "keyctl",
+        "vmsplice",
+        "memfd_create",
+        *TELLING,
+    ],
 )
 def test_what_is_asked_for_in_attacks_is_not_in_the_list(name: str) -> None:
     assert name not in SESSION
@@ -68,9 +83,14 @@ return [[libc.syscall(number, room, 8, 0), room.raw[:16].hex()] for number in NU
 
 async def test_no_call_tells_sessions_apart(jail: Sandbox) -> None:
     numbers = {name: number for number, name in name_calls(platform.machine()).items()}
-    source = Attack(TELLING_BODY.replace("NUMBERS", repr([numbers[name] for name in TELLING])), (), "true").source
+    source = Attack(
+        TELLING_BODY.replace("NUMBERS", repr([numbers[name] for name in TELLING])), (), "true"
+    ).source
     program = make_program(source.replace("self, port, path, name", "self"), "World", "attack")
-    told = [(await jail.play(program, [Reset({"count": 0}, CLOCK, 7), invoke("attack")]))[1].parts for _ in range(3)]
+    told = [
+        (await jail.play(program, [Reset({"count": 0}, CLOCK, 7), invoke("attack")]))[1].parts
+        for _ in range(3)
+    ]
     assert told[0][0]["value"] == [[0, "00" * 16]] * 3 + [[-1, "00" * 16]] * 2
     assert told[1] == told[2] == told[0]
 
@@ -78,5 +98,7 @@ async def test_no_call_tells_sessions_apart(jail: Sandbox) -> None:
 @pytest.mark.parametrize("module", ["ctypes", "_ctypes"])
 async def test_a_program_does_not_import_the_c_library(jail: Sandbox, module: str) -> None:
     source = f"class World:\n    def __init__(self, state): pass\n    def look(self):\n        import {module}\n        return 1\n"
-    _, looked = await jail.play(make_program(source, "World", "look"), [Reset({}, CLOCK, 7), invoke("look")])
+    _, looked = await jail.play(
+        make_program(source, "World", "look"), [Reset({}, CLOCK, 7), invoke("look")]
+    )
     assert "No module named" in looked.message, looked

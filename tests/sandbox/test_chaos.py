@@ -27,7 +27,10 @@ def make_item(number: int) -> tuple[Program, list[Step]]:
     """The work of one item, the same for the same number."""
     draw = random.Random(number)
     program = make_counter(f"# environment {number % ENVIRONMENTS}\n{COUNTER}")
-    calls = [invoke("add", name=draw.choice("abc") * draw.randint(0, 3)) for _ in range(draw.randint(1, 8))]
+    calls = [
+        invoke("add", name=draw.choice("abc") * draw.randint(0, 3))
+        for _ in range(draw.randint(1, 8))
+    ]
     return program, [Reset({"items": {}}, CLOCK, number), *calls, Look()]
 
 
@@ -42,7 +45,9 @@ async def run_item(sandbox: Sandbox, number: int) -> list[Observation]:
                 return [await session.step(step) for step in steps]
 
 
-async def run_all(sandbox: Sandbox, after: Callable[[], Awaitable[None]]) -> list[list[Observation]]:
+async def run_all(
+    sandbox: Sandbox, after: Callable[[], Awaitable[None]]
+) -> list[list[Observation]]:
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def run(number: int) -> list[Observation]:
@@ -82,7 +87,11 @@ class Killer:
         living = sorted(await asyncio.to_thread(find_processes, os.getpid()))
         kind = "driver" if sum(self.killed.values()) % 5 == 2 else "session"
         # Forks are younger than what they were forked from.
-        chosen = [pid for pid in living if (_parent(pid) == os.getpid() if kind == "driver" else _depth(pid) == 3)]
+        chosen = [
+            pid
+            for pid in living
+            if (_parent(pid) == os.getpid() if kind == "driver" else _depth(pid) == 3)
+        ]
         if chosen:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._draw.choice(chosen), signal.SIGKILL)
@@ -136,17 +145,25 @@ async def test_a_driver_keeps_no_descriptor_of_what_it_ran(settings: Settings) -
             await run_item(sandbox, number)
         # Of each template a socket and a pid descriptor, of each process kept ready two pipes' ends and a pid descriptor.
         (row,) = await sandbox.count()
-        assert len(list(Path(f"/proc/{driver}/fd").iterdir())) <= before + 2 * row["templates"] + 3 * row["ready"]
+        assert (
+            len(list(Path(f"/proc/{driver}/fd").iterdir()))
+            <= before + 2 * row["templates"] + 3 * row["ready"]
+        )
 
 
 async def test_a_session_that_was_killed_from_outside_goes_on(settings: Settings) -> None:
-    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_counter()) as session:
+    async with (
+        Sandbox.open(settings, drivers=1) as sandbox,
+        sandbox.session(make_counter()) as session,
+    ):
         seen = [await session.step(RESET), await session.step(invoke("add", name="a"))]
         # The youngest: a pid namespace has a first process, as deep as the sessions and older.
         os.kill(max(pid for pid in find_processes(os.getpid()) if _depth(pid) == 3), signal.SIGKILL)
         seen.append(await session.step(invoke("add", name="b")))
         assert [one.outcome for one in seen] == ["ok"] * 3
-        assert seen == await sandbox.play(make_counter(), [RESET, invoke("add", name="a"), invoke("add", name="b")])
+        assert seen == await sandbox.play(
+            make_counter(), [RESET, invoke("add", name="a"), invoke("add", name="b")]
+        )
 
 
 async def test_many_programs_share_a_driver(sandbox: Sandbox) -> None:

@@ -24,8 +24,17 @@ def body(*lines: str, head: str = "") -> str:
     return "\n".join((head, "def check(initial, final):", *(f"    {line}" for line in lines), ""))
 
 
-async def hear(jail: Sandbox, *sources: str, initial: Any = None, final: Any = None) -> list[CheckReply]:
-    return await jail.judge(CheckSession(sources, INITIAL if initial is None else initial, FINAL if final is None else final, CLOCK))
+async def hear(
+    jail: Sandbox, *sources: str, initial: Any = None, final: Any = None
+) -> list[CheckReply]:
+    return await jail.judge(
+        CheckSession(
+            sources,
+            INITIAL if initial is None else initial,
+            FINAL if final is None else final,
+            CLOCK,
+        )
+    )
 
 
 async def test_checks_say_yes_and_no(jail: Sandbox) -> None:
@@ -69,7 +78,9 @@ async def test_checks_say_yes_and_no(jail: Sandbox) -> None:
         pytest.param("import time\nwhile True: pass\n", "timeout", id="hangs at import"),
     ],
 )  # fmt: skip
-async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict(jail: Sandbox, source: str, code: str) -> None:
+async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict(
+    jail: Sandbox, source: str, code: str
+) -> None:
     (said,) = await hear(jail, source)
     assert said.holds is None, said
     assert said.code in code.split("|"), said
@@ -78,7 +89,16 @@ async def test_what_is_neither_yes_nor_no_is_an_error_and_harms_no_other_verdict
 
 
 DOINGS: dict[str, Any] = {
-    "calls": [{"name": "lend", "arguments": {"item": "i1"}, "actor": "agent", "outcome": "ok", "code": "", "parts": []}],
+    "calls": [
+        {
+            "name": "lend",
+            "arguments": {"item": "i1"},
+            "actor": "agent",
+            "outcome": "ok",
+            "code": "",
+            "parts": [],
+        }
+    ],
     "said": ["It is due on Friday."],
 }
 
@@ -86,18 +106,46 @@ DOINGS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("source", "holds"),
     [
-        pytest.param("def check(initial, final, rollout): return rollout['calls'][0]['name'] == 'lend'\n", True, id="calls"),
-        pytest.param("def check(initial, final, rollout): return 'Friday' in rollout['said'][-1]\n", True, id="last words"),
-        pytest.param("def check(initial, final, doings): return bool(doings['said'])\n", True, id="another name"),
         pytest.param(
-            "def check(initial, final, rollout=None): return rollout is not None\n", True, id="by that name, though it need not be"
+            "def check(initial, final, rollout): return rollout['calls'][0]['name'] == 'lend'\n",
+            True,
+            id="calls",
         ),
-        pytest.param("def check(initial, final, slack=0.5): return slack == 0.5\n", True, id="a default of its own"),
-        pytest.param("def check(initial, final, *, slack=0.5): return slack == 0.5\n", True, id="a keyword of its own"),
-        pytest.param("def check(initial, final): print('said'); return final['log'] == ['lent']\n", True, id="prints, and says yes"),
+        pytest.param(
+            "def check(initial, final, rollout): return 'Friday' in rollout['said'][-1]\n",
+            True,
+            id="last words",
+        ),
+        pytest.param(
+            "def check(initial, final, doings): return bool(doings['said'])\n",
+            True,
+            id="another name",
+        ),
+        pytest.param(
+            "def check(initial, final, rollout=None): return rollout is not None\n",
+            True,
+            id="by that name, though it need not be",
+        ),
+        pytest.param(
+            "def check(initial, final, slack=0.5): return slack == 0.5\n",
+            True,
+            id="a default of its own",
+        ),
+        pytest.param(
+            "def check(initial, final, *, slack=0.5): return slack == 0.5\n",
+            True,
+            id="a keyword of its own",
+        ),
+        pytest.param(
+            "def check(initial, final): print('said'); return final['log'] == ['lent']\n",
+            True,
+            id="prints, and says yes",
+        ),
     ],
 )
-async def test_a_check_sees_what_was_done_and_said_when_it_asks(jail: Sandbox, source: str, holds: bool) -> None:
+async def test_a_check_sees_what_was_done_and_said_when_it_asks(
+    jail: Sandbox, source: str, holds: bool
+) -> None:
     (said,) = await jail.judge(CheckSession([source], INITIAL, FINAL, CLOCK, rollout=DOINGS))
     assert said.holds is holds, said
 
@@ -105,13 +153,20 @@ async def test_a_check_sees_what_was_done_and_said_when_it_asks(jail: Sandbox, s
 async def test_what_one_check_does_to_the_doings_no_other_sees(jail: Sandbox) -> None:
     clear = "def check(initial, final, rollout): rollout['said'].clear(); return True\n"
     look = "def check(initial, final, rollout): return len(rollout['said']) == 1\n"
-    heard = await jail.judge(CheckSession([look, clear, look], INITIAL, FINAL, CLOCK, rollout=DOINGS))
+    heard = await jail.judge(
+        CheckSession([look, clear, look], INITIAL, FINAL, CLOCK, rollout=DOINGS)
+    )
     assert [said.holds for said in heard] == [True, None, True]
 
 
 async def test_checks_before_and_after_a_bad_one_are_heard(jail: Sandbox) -> None:
     mutating = body("final.clear()", "return True")
-    assert [said.holds for said in await hear(jail, YES, mutating, NO, YES)] == [True, None, False, True]
+    assert [said.holds for said in await hear(jail, YES, mutating, NO, YES)] == [
+        True,
+        None,
+        False,
+        True,
+    ]
     deadly = body("os._exit(0)", head="import os")
     before, dead, after = await hear(jail, YES, deadly, YES)
     assert (before.holds, dead.code, after.holds) == (True, "killed", True)
@@ -123,7 +178,9 @@ async def test_a_state_that_is_no_json_is_refused_before_it_travels(jail: Sandbo
 
 
 async def test_every_check_of_every_verdict_has_a_process_of_its_own(jail: Sandbox) -> None:
-    remembering = body("json.seen = getattr(json, 'seen', 0) + 1", "return json.seen == 1", head="import json")
+    remembering = body(
+        "json.seen = getattr(json, 'seen', 0) + 1", "return json.seen == 1", head="import json"
+    )
     heard = [said for _ in range(3) for said in await hear(jail, remembering, remembering)]
     assert [said.code for said in heard] == ["mutates"] * 6
     naming = body("builtins.__dict__.setdefault('x', 1)", "return True", head="import builtins")
@@ -132,17 +189,26 @@ async def test_every_check_of_every_verdict_has_a_process_of_its_own(jail: Sandb
 
 
 async def test_time_is_the_scenario_s(jail: Sandbox) -> None:
-    clock = body("return datetime.datetime.now().isoformat() == '2026-03-01T09:00:00'", head="import datetime")
+    clock = body(
+        "return datetime.datetime.now().isoformat() == '2026-03-01T09:00:00'",
+        head="import datetime",
+    )
     assert (await hear(jail, clock))[0].holds is True
 
 
 async def test_large_states_and_odd_numbers_pass_through(jail: Sandbox) -> None:
-    rows = {f"r{number}": {"text": 'ä\u2028"\\' * 40, "amount": number / 7} for number in range(20_000)}
-    asking = body("return len(final['rows']) == 20000 and final['rows']['r3']['amount'] == 3 / 7 and initial == final")
+    rows = {
+        f"r{number}": {"text": 'ä\u2028"\\' * 40, "amount": number / 7} for number in range(20_000)
+    }
+    asking = body(
+        "return len(final['rows']) == 20000 and final['rows']['r3']['amount'] == 3 / 7 and initial == final"
+    )
     assert (await hear(jail, asking, initial={"rows": rows}, final={"rows": rows}))[0].holds is True
 
 
-async def test_a_sqlite_file_is_opened_there_and_nowhere_else(jail: Sandbox, tmp_path: Path) -> None:
+async def test_a_sqlite_file_is_opened_there_and_nowhere_else(
+    jail: Sandbox, tmp_path: Path
+) -> None:
     path = tmp_path / "made.db"
     with closing(sqlite3.connect(path)) as made:
         made.executescript(
@@ -151,7 +217,9 @@ async def test_a_sqlite_file_is_opened_there_and_nowhere_else(jail: Sandbox, tmp
             "pragma wal_checkpoint(truncate);"
         )
     content = path.read_bytes()
-    asking = body("return final == {'item': [{'id': 1, 'name': 'axe', 'raw': None}, {'id': 2, 'name': 'saw', 'raw': {'$bytes': 'AP8='}}]}")
+    asking = body(
+        "return final == {'item': [{'id': 1, 'name': 'axe', 'raw': None}, {'id': 2, 'name': 'saw', 'raw': {'$bytes': 'AP8='}}]}"
+    )
     assert (await hear(jail, asking, initial=b"", final=content))[0].holds is True
     for broken in (b"no database", content[:-100], content[:50] + b"\xff" * 200 + content[250:]):
         assert (await hear(jail, asking, final=broken))[0].code in ("build", "killed"), broken[:20]

@@ -25,9 +25,16 @@ from tests.sandbox.processes import find_processes, wait_until_gone
 from tests.sandbox.programs import RESET, invoke, make_counter
 
 
-@pytest.mark.parametrize("threaded", [pytest.param((), id="main-thread"), pytest.param(("thread",), id="other-thread")])
+@pytest.mark.parametrize(
+    "threaded", [pytest.param((), id="main-thread"), pytest.param(("thread",), id="other-thread")]
+)
 def test_a_killed_flow_process_leaves_nothing_behind(threaded: tuple[str, ...]) -> None:
-    flow = subprocess.Popen([sys.executable, "-m", "tests.sandbox.flow_process", *threaded], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    flow = subprocess.Popen(
+        [sys.executable, "-m", "tests.sandbox.flow_process", *threaded],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert flow.stdout is not None
     with flow, flow.stdout:
         assert flow.stdout.readline() == "ready\n"
@@ -37,10 +44,18 @@ def test_a_killed_flow_process_leaves_nothing_behind(threaded: tuple[str, ...]) 
     assert wait_until_gone(flow.pid) == set()
 
 
-@pytest.mark.skipif(not probe()["namespaces"], reason="this machine grants no pid namespace, so there is no anchor")
+@pytest.mark.skipif(
+    not probe()["namespaces"], reason="this machine grants no pid namespace, so there is no anchor"
+)
 def test_a_template_that_dies_early_leaves_no_anchor() -> None:
     """Killed between the fork of the first process of its pid namespace and that process's request to die with it."""
-    played = subprocess.run([sys.executable, "-m", "tests.sandbox.early_death"], cwd=ROOT, capture_output=True, text=True, check=True)
+    played = subprocess.run(
+        [sys.executable, "-m", "tests.sandbox.early_death"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert played.stdout == "gone"
 
 
@@ -64,7 +79,9 @@ async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
     assert (count["sessions"], count["ready"]) == (0, 1)
 
 
-async def test_time_in_which_no_reply_was_due_is_no_silence(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_time_in_which_no_reply_was_due_is_no_silence(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A flow process that computes for minutes between two plays has not been kept waiting; a driver that is stopped keeps it waiting."""
     async with Sandbox.open(settings, drivers=1) as sandbox:
         monkeypatch.setattr(link, "SILENCE", 2.0)
@@ -78,8 +95,13 @@ async def test_time_in_which_no_reply_was_due_is_no_silence(settings: Settings, 
             await sandbox.play(make_counter(), [RESET])
 
 
-@pytest.mark.parametrize("depth", [pytest.param(0, id="driver"), pytest.param(1, id="zygote"), pytest.param(2, id="template")])
-async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(sandbox: Sandbox, depth: int) -> None:
+@pytest.mark.parametrize(
+    "depth",
+    [pytest.param(0, id="driver"), pytest.param(1, id="zygote"), pytest.param(2, id="template")],
+)
+async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(
+    sandbox: Sandbox, depth: int
+) -> None:
     async with sandbox.session(make_counter()) as session:
         await session.step(RESET)
         # Each is forked by the one before it, so their ids rise; a fresh machine's ids have not wrapped.
@@ -102,7 +124,9 @@ def test_a_machine_that_stalls_for_seconds_is_waited_for() -> None:
         theirs.sendall(encode({"fault": ""}))
 
     with subprocess.Popen(["sleep", "20"]) as process, ours, theirs:
-        template = Template(JailedProcess(process.pid, Channel(ours.fileno()), ours.close), ours, ResetPolicy(""))
+        template = Template(
+            JailedProcess(process.pid, Channel(ours.fileno()), ours.close), ours, ResetPolicy("")
+        )
         threading.Thread(target=enter_late).start()
         template.compile({"op": "compile"})
         template.close()
@@ -131,7 +155,9 @@ def test_a_sandbox_opened_in_a_short_lived_thread_survives_it(settings: Settings
     opened: list[Sandbox] = []
     loop = asyncio.new_event_loop()
     manager = Sandbox.open(settings)
-    thread = threading.Thread(target=lambda: opened.append(loop.run_until_complete(manager.__aenter__())))
+    thread = threading.Thread(
+        target=lambda: opened.append(loop.run_until_complete(manager.__aenter__()))
+    )
     thread.start()
     thread.join()
     (reset,) = loop.run_until_complete(opened[0].play(make_counter(), [RESET]))
@@ -140,12 +166,16 @@ def test_a_sandbox_opened_in_a_short_lived_thread_survives_it(settings: Settings
     assert reset.outcome == "ok"
 
 
-async def test_without_kernel_layers_generated_code_is_refused_unless_trusted(settings: Settings) -> None:
+async def test_without_kernel_layers_generated_code_is_refused_unless_trusted(
+    settings: Settings,
+) -> None:
     with pytest.raises(SandboxError, match="ENVMILL_TRUST_GENERATED_CODE=1"):
         async with Sandbox.open(settings, without=KERNEL_LAYERS):
             pass
     assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
-    async with Sandbox.open(dataclasses.replace(settings, trust_generated_code=True), without=KERNEL_LAYERS) as sandbox:
+    async with Sandbox.open(
+        dataclasses.replace(settings, trust_generated_code=True), without=KERNEL_LAYERS
+    ) as sandbox:
         (reset,) = await sandbox.play(make_counter(), [RESET])
         assert reset.outcome == "ok"
         assert not sandbox.layers()["seccomp"]

@@ -59,7 +59,11 @@ async def test_same_clock_and_seed_agree_across_hash_seeds(settings: Settings) -
 
 
 async def test_clock_and_seed_each_count(jail: Sandbox) -> None:
-    hashes = {await end_hash(jail), await end_hash(jail, seed=8), await end_hash(jail, clock="2026-03-01T09:00:01Z")}
+    hashes = {
+        await end_hash(jail),
+        await end_hash(jail, seed=8),
+        await end_hash(jail, clock="2026-03-01T09:00:01Z"),
+    }
     assert len(hashes) == 3
 
 
@@ -72,13 +76,20 @@ async def test_a_reset_in_place_is_as_good_as_a_fresh_process(jail: Sandbox) -> 
 
 async def test_everything_reads_the_one_clock(jail: Sandbox) -> None:
     program = make_program(CHANCE, "Chance", *CHANCE_TOOLS)
-    *_, look = await jail.play(program, [Reset({}, CLOCK, 7), invoke("sleep"), invoke("draw"), Look()])
+    *_, look = await jail.play(
+        program, [Reset({}, CLOCK, 7), invoke("sleep"), invoke("draw"), Look()]
+    )
     assert look.state is not None
     drawn: list[Any] = look.state["drawn"][0]
     tomorrow = 1772442000
     assert drawn[:4] == [tomorrow, tomorrow * 10**9, tomorrow, tomorrow]
     assert drawn[4:6] == ["2026-03-02 09:00:00", "Mon Mar  2 09:00:00 2026"]
-    assert drawn[7:11] == ["2026-03-02T09:00:00", "2026-03-02T09:00:00+00:00", "2026-03-02T09:00:00", "2026-03-02"]
+    assert drawn[7:11] == [
+        "2026-03-02T09:00:00",
+        "2026-03-02T09:00:00+00:00",
+        "2026-03-02T09:00:00",
+        "2026-03-02",
+    ]
 
 
 async def test_virtual_classes_pass_for_the_real_ones(jail: Sandbox) -> None:
@@ -89,7 +100,18 @@ async def test_virtual_classes_pass_for_the_real_ones(jail: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["json", "decimal", "statistics", "urllib.parse", "dataclasses", "zlib", "_strptime", "enum", "collections.abc"]
+    "name",
+    [
+        "json",
+        "decimal",
+        "statistics",
+        "urllib.parse",
+        "dataclasses",
+        "zlib",
+        "_strptime",
+        "enum",
+        "collections.abc",
+    ],
 )
 async def test_modules_loaded_ahead_import_in_the_jail(jail: Sandbox, name: str) -> None:
     await jail.inspect(make_program(f"import {name}\nclass C:\n  def f(self): pass", "C", "f"))

@@ -32,7 +32,11 @@ def change(value: Any, dice: random.Random) -> Any:
         key = dice.choice(sorted(value))
         if dice.random() < 0.2:
             return {name: one for name, one in value.items() if name != key}
-        return {**value, key: change(value[key], dice), **({f"{key}{dice.randrange(9)}": key} if dice.random() < 0.2 else {})}
+        return {
+            **value,
+            key: change(value[key], dice),
+            **({f"{key}{dice.randrange(9)}": key} if dice.random() < 0.2 else {}),
+        }
     return dice.choice([12, 1, "x", "", {"x": 1}, [], None, '","c":{"x":1}', 1.5])
 
 
@@ -85,13 +89,21 @@ def test_a_start_of_which_no_text_can_be_made_is_no_help() -> None:
     assert InitialState(state).read('{"a":[1],"b":1}') == {"a": [1], "b": 1}
 
 
-LARGE: dict[str, Any] = {"a": {"x": 1}, "rows": {f"r{n:03}": {"n": n, "at": {"k": str(n)}} for n in range(100)}, "z": {"x": 1}}
+LARGE: dict[str, Any] = {
+    "a": {"x": 1},
+    "rows": {f"r{n:03}": {"n": n, "at": {"k": str(n)}} for n in range(100)},
+    "z": {"x": 1},
+}
 
 
 def test_of_a_large_collection_only_rows_that_changed_are_read_anew() -> None:
-    found = InitialState(LARGE).read(spell(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}}))
+    found = InitialState(LARGE).read(
+        spell(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}})
+    )
     assert found == LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}}
-    assert [name for name in LARGE["rows"] if found["rows"][name] is not LARGE["rows"][name]] == ["r050"]
+    assert [name for name in LARGE["rows"] if found["rows"][name] is not LARGE["rows"][name]] == [
+        "r050"
+    ]
 
 
 def test_a_large_collection_is_what_plain_reading_gives() -> None:
@@ -101,6 +113,8 @@ def test_a_large_collection_is_what_plain_reading_gives() -> None:
         for _ in range(dice.randrange(5)):
             state = change(state, dice)
         if isinstance(state, dict) and dice.random() < 0.3:
-            state = state | {"rowsy": dice.choice([LARGE["rows"], {"r099": {"at": {"k": "99"}, "n": 99}}, {}, 5])}
+            state = state | {
+                "rowsy": dice.choice([LARGE["rows"], {"r099": {"at": {"k": "99"}, "n": 99}}, {}, 5])
+            }
         text = spell(state)
         assert start.read(text) == json.loads(text), text

@@ -11,7 +11,11 @@ from tests.sandbox.programs import CLOCK, invoke, make_counter, make_program
 
 SMALL = Reset({"items": {"a": {"tags": [1, [2.5, None]], "name": "ä"}}}, CLOCK, 7)
 OTHER = Reset({"items": {"b": {}}}, CLOCK, 7)
-LARGE = Reset({"items": {f"row{number}": {"text": "x" * 60, "number": number} for number in range(4000)}}, CLOCK, 7)
+LARGE = Reset(
+    {"items": {f"row{number}": {"text": "x" * 60, "number": number} for number in range(4000)}},
+    CLOCK,
+    7,
+)
 
 MODULE = """
 import sys
@@ -38,7 +42,9 @@ async def alone(settings: Settings) -> Any:
         yield opened
 
 
-@pytest.mark.parametrize("reset", [pytest.param(SMALL, id="small"), pytest.param(LARGE, id="large")])
+@pytest.mark.parametrize(
+    "reset", [pytest.param(SMALL, id="small"), pytest.param(LARGE, id="large")]
+)
 async def test_a_kept_state_is_as_one_that_was_sent(alone: Sandbox, reset: Reset) -> None:
     program = make_counter()
     seen = [await alone.play(program, play_twice(reset)) for _ in range(5)]
@@ -48,7 +54,10 @@ async def test_a_kept_state_is_as_one_that_was_sent(alone: Sandbox, reset: Reset
 
 
 async def test_states_take_turns(alone: Sandbox) -> None:
-    program, resets = make_counter(), (SMALL, OTHER, LARGE, Reset(LARGE.state | {"more": 1}, CLOCK, 7))
+    program, resets = (
+        make_counter(),
+        (SMALL, OTHER, LARGE, Reset(LARGE.state | {"more": 1}, CLOCK, 7)),
+    )
     first = [await alone.play(program, [reset, Look()]) for reset in resets]
     for _ in range(3):
         assert [await alone.play(program, [reset, Look()]) for reset in resets] == first
@@ -56,7 +65,10 @@ async def test_states_take_turns(alone: Sandbox) -> None:
 
 async def test_more_states_than_are_kept_are_found_all_the_same(alone: Sandbox) -> None:
     """One that was kept long ago is begun again just before another takes a place: both sides let the same one go."""
-    program, resets = make_counter(), [Reset({"items": {f"item{number}": {}}}, CLOCK, 7) for number in range(PLACES + 1)]
+    program, resets = (
+        make_counter(),
+        [Reset({"items": {f"item{number}": {}}}, CLOCK, 7) for number in range(PLACES + 1)],
+    )
     *old, new = resets
     for reset in (*old, *old, old[0], new, new, *resets):
         assert [one.outcome for one in await alone.play(program, [reset, Look()])] == ["ok", "ok"]
@@ -70,14 +82,29 @@ async def test_a_state_that_cannot_be_kept_fails_its_sessions_alone(alone: Sandb
     for _ in range(4):
         (seen,) = await alone.play(program, [unfit])
         assert (seen.outcome, "nested" in seen.message) == ("failure", True)
-    assert [one.outcome for one in await alone.play(program, [SMALL, invoke("add", name="a")])] == ["ok", "ok"]
+    assert [one.outcome for one in await alone.play(program, [SMALL, invoke("add", name="a")])] == [
+        "ok",
+        "ok",
+    ]
 
 
 async def test_a_program_finds_itself_imported_as_any_module(alone: Sandbox) -> None:
     program = make_program(MODULE, "Module", "look")
     _, seen = await alone.play(program, [SMALL, invoke("look")])
     assert seen.parts == [
-        {"type": "json", "value": ["program", "", "program", "", None, True, False, f"<module 'program' ({_loader(seen.parts)})>"]}
+        {
+            "type": "json",
+            "value": [
+                "program",
+                "",
+                "program",
+                "",
+                None,
+                True,
+                False,
+                f"<module 'program' ({_loader(seen.parts)})>",
+            ],
+        }
     ]
 
 

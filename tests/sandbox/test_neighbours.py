@@ -55,7 +55,11 @@ def make_attack(body: str) -> Program:
 def find_driver() -> int:
     """The process whose children are the zygotes."""
     processes = find_processes(os.getpid())
-    return next(pid for pid in processes if int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) == os.getpid())
+    return next(
+        pid
+        for pid in processes
+        if int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) == os.getpid()
+    )
 
 
 def read_most_memory(pid: int) -> int:
@@ -64,7 +68,9 @@ def read_most_memory(pid: int) -> int:
 
 
 @pytest.mark.parametrize("piece", ["{},", '{"":0},', "[[]],", '"ab",', "1000,"])
-async def test_a_forged_reply_of_millions_of_pieces_does_not_fill_the_driver(settings: Settings, piece: str) -> None:
+async def test_a_forged_reply_of_millions_of_pieces_does_not_fill_the_driver(
+    settings: Settings, piece: str
+) -> None:
     program = make_attack(FLOOD.replace("PIECE", repr(piece.encode())))
     async with Sandbox.open(settings, drivers=1) as sandbox:
         _, attacked = await sandbox.play(program, [Reset({"count": 0}, CLOCK, 7), invoke("attack")])
@@ -77,7 +83,9 @@ async def test_neither_does_one_where_a_state_was_asked_for(settings: Settings, 
     flood = FLOOD.replace("PIECE", repr(piece.encode())).strip().replace("\n", "\n        ")
     program = make_attack(TRAP.format(body=flood))
     async with Sandbox.open(settings, drivers=1) as sandbox:
-        *_, looked = await sandbox.play(program, [Reset({"count": 0}, CLOCK, 7), invoke("attack"), Look()], hashes="none")
+        *_, looked = await sandbox.play(
+            program, [Reset({"count": 0}, CLOCK, 7), invoke("attack"), Look()], hashes="none"
+        )
         assert looked.code in ("killed", "timeout"), looked
         assert read_most_memory(find_driver()) < ALLOWED
 
@@ -93,18 +101,30 @@ forge(FORGED | {"parts": [{"type": "text", "text": "x" * BYTES}]})
 
 
 @pytest.mark.parametrize(("levels", "killed"), [(60, False), (300, True)])
-async def test_a_reply_deeper_than_a_program_may_is_refused(jail: Sandbox, levels: int, killed: bool) -> None:
-    _, attacked = await jail.play(make_attack(DEEP.replace("LEVELS", str(levels))), [Reset({"count": 0}, CLOCK, 7), invoke("attack")])
+async def test_a_reply_deeper_than_a_program_may_is_refused(
+    jail: Sandbox, levels: int, killed: bool
+) -> None:
+    _, attacked = await jail.play(
+        make_attack(DEEP.replace("LEVELS", str(levels))),
+        [Reset({"count": 0}, CLOCK, 7), invoke("attack")],
+    )
     assert (attacked.code == "killed", "deeper" in attacked.message) == (killed, killed), attacked
 
 
 @pytest.mark.parametrize(("size", "killed"), [(1_900_000, False), (2_200_000, True)])
-async def test_a_frame_larger_than_a_reply_is_refused(settings: Settings, size: int, killed: bool) -> None:
+async def test_a_frame_larger_than_a_reply_is_refused(
+    settings: Settings, size: int, killed: bool
+) -> None:
     """Nobody asked for a state."""
-    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_attack(LONG.replace("BYTES", str(size)))) as session:
+    async with (
+        Sandbox.open(settings, drivers=1) as sandbox,
+        sandbox.session(make_attack(LONG.replace("BYTES", str(size)))) as session,
+    ):
         await session.step(Reset({"count": 0}, CLOCK, 7))
         attacked = await session.step(invoke("attack"))
-        assert (attacked.code == "killed", "limit" in attacked.message) == (killed, killed), attacked.message
+        assert (attacked.code == "killed", "limit" in attacked.message) == (killed, killed), (
+            attacked.message
+        )
 
 
 async def test_frames_that_say_nothing_buy_no_time(jail: Sandbox) -> None:
@@ -113,7 +133,9 @@ while True:
     send(b'{"seq":%d,"done":false,"observations":[]}' % sequence())
     libc.usleep(100_000)
 """
-    _, attacked = await jail.play(make_attack(body), [Reset({"count": 0}, CLOCK, 7), invoke("attack")])
+    _, attacked = await jail.play(
+        make_attack(body), [Reset({"count": 0}, CLOCK, 7), invoke("attack")]
+    )
     assert (attacked.outcome, attacked.code) == ("failure", "killed")
     assert "without observations" in attacked.message
 
@@ -130,7 +152,10 @@ def read_ticks(pid: int) -> int:
 def find_session() -> set[int]:
     """Sessions and spares: what has no child and is no driver."""
     processes = find_processes(os.getpid())
-    parents = {int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in processes}
+    parents = {
+        int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        for pid in processes
+    }
     return processes - parents
 
 
@@ -152,7 +177,9 @@ async def find_spinning() -> int:
     raise AssertionError("no session computes")
 
 
-async def test_a_session_that_computes_unasked_is_stopped_and_goes_on_when_it_is_called(settings: Settings) -> None:
+async def test_a_session_that_computes_unasked_is_stopped_and_goes_on_when_it_is_called(
+    settings: Settings,
+) -> None:
     program = make_attack(SPIN)
     async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(program) as session:
         await session.step(Reset({"count": 0}, CLOCK, 7))
@@ -164,7 +191,10 @@ async def test_a_session_that_computes_unasked_is_stopped_and_goes_on_when_it_is
 
 
 async def test_one_that_computes_now_and_then_is_stopped_too(settings: Settings) -> None:
-    async with Sandbox.open(settings, drivers=1) as sandbox, sandbox.session(make_attack(PULSE)) as session:
+    async with (
+        Sandbox.open(settings, drivers=1) as sandbox,
+        sandbox.session(make_attack(PULSE)) as session,
+    ):
         await session.step(Reset({"count": 0}, CLOCK, 7))
         assert (await session.step(invoke("attack"))).parts == [{"type": "text", "text": "forged"}]
         for _ in range(400):
@@ -193,7 +223,9 @@ async def test_honest_sessions_that_were_stopped_answer(settings: Settings) -> N
                 for pid in find_session():
                     assert read_state(pid) in "STR"
                 await asyncio.sleep(0.6)
-                assert {read_state(pid) for pid in find_session()} & {"T"}, "nobody was stopped, so this shows nothing"
+                assert {read_state(pid) for pid in find_session()} & {"T"}, (
+                    "nobody was stopped, so this shows nothing"
+                )
             assert seen == [1, 1, 2, 2, 3, 3]
 
 
@@ -211,7 +243,9 @@ class World:
 
 
 @pytest.mark.soak(area="sandbox")
-async def test_ten_hostile_sessions_cost_an_honest_neighbour_at_most_a_tenth(settings: Settings) -> None:
+async def test_ten_hostile_sessions_cost_an_honest_neighbour_at_most_a_tenth(
+    settings: Settings,
+) -> None:
     """Asked only under `make soak`, on an idle machine: elsewhere the outcome alone is."""
     async with Sandbox.open(settings, drivers=1) as sandbox:
         program = make_program(WORK, "World", "work")
@@ -222,7 +256,9 @@ async def test_ten_hostile_sessions_cost_an_honest_neighbour_at_most_a_tenth(set
             async with sandbox.session(program) as session:
                 await session.step(Reset({"count": 0}, CLOCK, 7))
                 for number in range(rounds):
-                    assert (await session.step(invoke("work"))).parts == [{"type": "json", "value": number + 1}]
+                    assert (await session.step(invoke("work"))).parts == [
+                        {"type": "json", "value": number + 1}
+                    ]
             return loop.time() - start
 
         rounds = count(20, 400)

@@ -31,7 +31,11 @@ EPISODE: list[Step] = [RESET, invoke("add", name="a"), Look()]
 async def settle(sandbox: Sandbox, program: Program, times: int = TRIALS + 1) -> dict[str, int]:
     """Play a few different episodes, so that the driver knows; what it then holds."""
     for number in range(times):
-        await sandbox.play(program, [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)], in_place=True)
+        await sandbox.play(
+            program,
+            [Reset({"items": {}, "mark": number}, CLOCK, number), *list_calls(program)],
+            in_place=True,
+        )
     (count,) = await sandbox.count()
     return count
 
@@ -86,7 +90,9 @@ async def test_nothing_is_played_in_place_that_was_not_asked_to_be(alone: Sandbo
 
 
 @pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LEAKS.items()])
-async def test_a_program_that_leaves_something_behind_is_always_forked(alone: Sandbox, body: str) -> None:
+async def test_a_program_that_leaves_something_behind_is_always_forked(
+    alone: Sandbox, body: str
+) -> None:
     program = make_leaky(body)
     count = await settle(alone, program, TRIALS + 4)
     assert count["proven"] == 0
@@ -97,7 +103,9 @@ async def test_a_program_that_leaves_something_behind_is_always_forked(alone: Sa
 
 
 @pytest.mark.parametrize("name", LATE)
-async def test_what_one_session_leaves_behind_the_next_does_not_meet(alone: Sandbox, name: str) -> None:
+async def test_what_one_session_leaves_behind_the_next_does_not_meet(
+    alone: Sandbox, name: str
+) -> None:
     """The first three records do not touch it, as is usual for a rare tool."""
     program = make_late(*LATE[name])
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
@@ -115,25 +123,40 @@ async def test_what_a_connection_counted_the_next_session_does_not_meet(
 ) -> None:
     """An insert that is ignored leaves the number of the last one: ids of another session would get into this one's tables."""
     program = make_tables()
-    steps: list[Step] = [Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1), invoke("keep", text="a")]
+    steps: list[Step] = [
+        Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1),
+        invoke("keep", text="a"),
+    ]
     far: list[Step] = [*steps[:1], invoke("add", id=7), invoke("add", id=8)]
     if backend:
         for number in range(TRIALS + 1):
-            await alone.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+            await alone.play(
+                program,
+                [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)],
+                in_place=True,
+            )
         assert (await alone.count())[1]["proven"] == 1
         await alone.play(program, far, in_place=True)
         assert await alone.play(program, steps, in_place=True) == await alone.play(program, steps)
         return
     with open_vendored(tmp_path_factory.mktemp("jail")) as vendored:
         for number in range(TRIALS + 1):
-            await vendored.play(program, [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)], in_place=True)
+            await vendored.play(
+                program,
+                [Reset({"notes": []}, CLOCK, number), invoke("add", id=number + 1)],
+                in_place=True,
+            )
         assert (await vendored.count())[1]["proven"] == 1
         await vendored.play(program, far, in_place=True)
-        assert await vendored.play(program, steps, in_place=True) == await vendored.play(program, steps)
+        assert await vendored.play(program, steps, in_place=True) == await vendored.play(
+            program, steps
+        )
 
 
 @pytest.mark.parametrize("name", BEHIND_THE_BACK)
-async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(alone: Sandbox, name: str) -> None:
+async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(
+    alone: Sandbox, name: str
+) -> None:
     """It reaches the connection by private names alone, and imports nothing."""
     spoil = "\n".join(f"        con.execute({statement!r})" for statement in BEHIND_THE_BACK[name])
     source = (
@@ -143,7 +166,13 @@ async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(alon
         f"    def spoil(self):\n        con = self._db._database._backend._connection\n        con.authorizer = None\n{spoil}\n"
     )
     made = make_program(source, "Notes", "add", "look", "spoil", id={"type": "integer"})
-    program = replace(made, files={**made.files, "schema.sql": "create table notes (id integer primary key, text text unique);"})
+    program = replace(
+        made,
+        files={
+            **made.files,
+            "schema.sql": "create table notes (id integer primary key, text text unique);",
+        },
+    )
     start = Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1)
     steps: list[Step] = [start, invoke("add", id=7), invoke("look")]
     for _ in range(TRIALS + 1):
@@ -154,7 +183,9 @@ async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(alon
     assert [await alone.play(program, steps, in_place=True) for _ in range(3)] == [clean] * 3
 
 
-async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_patient_program_is_found_out_and_reported(
+    alone: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
     """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where nobody looks."""
     program = make_patient(8)
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
@@ -162,14 +193,19 @@ async def test_a_patient_program_is_found_out_and_reported(alone: Sandbox, caplo
         await alone.play(program, steps, in_place=True)
         if caplog.records:
             break
-    assert [(record.levelname, program.message["hash"] in record.getMessage()) for record in caplog.records] == [("WARNING", True)]
+    assert [
+        (record.levelname, program.message["hash"] in record.getMessage())
+        for record in caplog.records
+    ] == [("WARNING", True)]
     (count,) = await alone.count()
     assert (count["proven"], count["refuted"]) == (0, 1)
     fresh = await alone.play(program, steps)
     assert [await alone.play(program, steps, in_place=True) for _ in range(5)] == [fresh] * 5
 
 
-async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(alone: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(
+    alone: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is proven on small marks, and tells the last session's mark when it is given a large one."""
     source = (
         "import functools\nKEPT = functools.wraps\nclass Sly:\n"
@@ -179,7 +215,9 @@ async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(alone: 
     program = make_program(source, "Sly", "look")
     assert (await settle(alone, program))["proven"] == 1
     for number in range(2000):
-        await alone.play(program, [Reset({"mark": 101 + number}, CLOCK, 1), invoke("look")], in_place=True)
+        await alone.play(
+            program, [Reset({"mark": 101 + number}, CLOCK, 1), invoke("look")], in_place=True
+        )
         if caplog.records:
             break
     assert "look" in caplog.text
@@ -197,7 +235,9 @@ async def test_a_patient_program_tells_a_fresh_session_nothing_else(alone: Sandb
         assert [await session.play(steps) for _ in range(40)] == seen
 
 
-async def test_nor_does_it_tell_a_session_of_an_exported_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_nor_does_it_tell_a_session_of_an_exported_folder(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """An agent that does nothing was paid from the ninth session on: the end that pays was there from the start."""
     program = make_patient(8)
     write_jail(folder := tmp_path_factory.mktemp("exported"), program)
@@ -226,7 +266,10 @@ async def test_a_session_held_open_is_reset_in_place_and_exchanged_in_time(alone
     await settle(alone, program)
     forks = (await alone.count())[0]["forks"]
     async with alone.session(program, in_place=True) as session:
-        hashes = {(await session.step(RESET), await session.step(invoke("add", name="a")))[1].state_hash for _ in range(EPISODES * 2)}
+        hashes = {
+            (await session.step(RESET), await session.step(invoke("add", name="a")))[1].state_hash
+            for _ in range(EPISODES * 2)
+        }
     assert len(hashes) == 1
     # Two exchanges, and a few that were drawn to be played again.
     assert 1 <= (await alone.count())[0]["forks"] - forks <= 14
@@ -239,7 +282,11 @@ async def test_hashes_are_left_out_where_nobody_asks(alone: Sandbox) -> None:
     none = await alone.play(make_counter(), steps, hashes="none")
     assert [seen.state_hash for seen in last] == ["", "", each[2].state_hash]
     assert [seen.state_hash for seen in none] == [""] * 3
-    assert [seen.parts for seen in each] == [seen.parts for seen in last] == [seen.parts for seen in none]
+    assert (
+        [seen.parts for seen in each]
+        == [seen.parts for seen in last]
+        == [seen.parts for seen in none]
+    )
 
 
 async def test_a_branch_goes_its_own_way(alone: Sandbox) -> None:
@@ -254,7 +301,9 @@ async def test_a_branch_goes_its_own_way(alone: Sandbox) -> None:
         await trunk.step(RESET)
         await trunk.step(invoke("add", name="a"))
         assert (await trunk.branch(branch)).outcome == "ok"
-        one, two = await asyncio.gather(trunk.step(invoke("add", name="b")), branch.step(invoke("add", name="b")))
+        one, two = await asyncio.gather(
+            trunk.step(invoke("add", name="b")), branch.step(invoke("add", name="b"))
+        )
         assert one == two
         await branch.step(invoke("add", name="c"))
         assert [await names(trunk), await names(branch)] == [["a", "b"], ["a", "b", "c"]]
@@ -279,7 +328,10 @@ async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) 
         "    def look(self): return 1 / (KEPT.worn < 12)\n"
     )
     program = make_program(source, "Worn", "look")
-    seen = [await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")], in_place=True) for number in range(40)]
+    seen = [
+        await alone.play(program, [Reset({}, CLOCK, number % 3), invoke("look")], in_place=True)
+        for number in range(40)
+    ]
     assert {one.outcome for answers in seen for one in answers} == {"ok"}
     # It had been proven, and is not any more.
     (count,) = await alone.count()
@@ -287,7 +339,15 @@ async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) 
 
 
 async def test_a_state_that_is_no_json_is_seen_when_somebody_looks(alone: Sandbox) -> None:
-    program = make_program("class Odd:\n    def __init__(self, state): self.odd = {1, 2}\n    def look(self): return 1\n", "Odd", "look")
+    program = make_program(
+        "class Odd:\n    def __init__(self, state): self.odd = {1, 2}\n    def look(self): return 1\n",
+        "Odd",
+        "look",
+    )
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look"), Look()]
-    assert [seen.code for seen in await alone.play(program, steps, hashes="none")] == ["", "", "bad_state"]
+    assert [seen.code for seen in await alone.play(program, steps, hashes="none")] == [
+        "",
+        "",
+        "bad_state",
+    ]
     assert (await alone.play(program, steps))[0].code == "build"

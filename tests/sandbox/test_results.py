@@ -28,7 +28,9 @@ async def store(sandbox: Sandbox, calls: list[Call], seed: int = 1) -> list[Call
     linked, bad = link(calls, AGENCY.tools)
     assert not bad, bad
     seen = await play(sandbox, linked, seed)
-    assert [step.outcome for step in seen] == ["ok"] * len(seen), [(step.code, step.message) for step in seen]
+    assert [step.outcome for step in seen] == ["ok"] * len(seen), [
+        (step.code, step.message) for step in seen
+    ]
     return record(linked, seen[:-1])
 
 
@@ -42,9 +44,15 @@ async def test_a_stored_path_holds_plain_values_and_runs_under_any_seed(jail: Sa
         made, state = settle(stored, seen[:-1]), seen[-1].state or {}
         assert not any(one.uses or one.label for one in made)
         (binder,) = state["binders"].values()
-        assert binder["lease_ids"] == list(state["leases"]) or set(binder["lease_ids"]) == set(state["leases"])
+        assert binder["lease_ids"] == list(state["leases"]) or set(binder["lease_ids"]) == set(
+            state["leases"]
+        )
         assert binder["label"] == {"first": {"lease": made[5].arguments["lease_ids"][0]}}
-        assert made == [one.model_copy(update={"label": 0, "uses": []}) for one in stored] if seed == 1 else made[3] != first
+        assert (
+            made == [one.model_copy(update={"label": 0, "uses": []}) for one in stored]
+            if seed == 1
+            else made[3] != first
+        )
         first = first or made[3]
     assert write_references(stored) == LONG
 
@@ -52,14 +60,21 @@ async def test_a_stored_path_holds_plain_values_and_runs_under_any_seed(jail: Sa
 async def test_without_uses_the_same_path_does_not_run_elsewhere(jail: Sandbox) -> None:
     literal = [one.model_copy(update={"label": 0, "uses": []}) for one in await store(jail, PATH)]
     assert [step.outcome for step in await play(jail, literal, 1)] == ["ok"] * 4
-    assert [step.outcome for step in await play(jail, literal, 2)] == ["ok", "ok", "rejection", "ok"]
+    assert [step.outcome for step in await play(jail, literal, 2)] == [
+        "ok",
+        "ok",
+        "rejection",
+        "ok",
+    ]
 
 
 async def test_a_session_held_open_fills_them_too(jail: Sandbox) -> None:
     stored = await store(jail, PATH)
     async with jail.session(PROGRAM) as session:
         for seed in (5, 6):
-            seen = [await session.step(step) for step in [begin(seed), *map(Invoke, stored), Look()]]
+            seen = [
+                await session.step(step) for step in [begin(seed), *map(Invoke, stored), Look()]
+            ]
             assert [step.outcome for step in seen] == ["ok"] * 5
         # A new beginning forgets what was answered before it.
         await session.step(begin(7))
@@ -67,13 +82,24 @@ async def test_a_session_held_open_fills_them_too(jail: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("hashes", ["each", "last", "none"])
-async def test_a_call_that_lacks_its_result_is_not_made_and_nothing_fails(jail: Sandbox, hashes: Any) -> None:
+async def test_a_call_that_lacks_its_result_is_not_made_and_nothing_fails(
+    jail: Sandbox, hashes: Any
+) -> None:
     stored = await store(jail, PATH)
     seen = await play(jail, [stored[0], stored[2]], hashes=hashes)
-    assert [(step.outcome, step.code) for step in seen] == [("ok", ""), ("rejection", "no_result"), ("ok", "")]
+    assert [(step.outcome, step.code) for step in seen] == [
+        ("ok", ""),
+        ("rejection", "no_result"),
+        ("ok", ""),
+    ]
     assert (seen[-1].state or {}) == STATE
     refused = stored[1].model_copy(update={"arguments": {"flat_id": "F9", "tenant": "Ben Hale"}})
-    assert [step.code for step in await play(jail, [stored[0], refused, stored[2]])] == ["", "unknown_flat", "no_result", ""]
+    assert [step.code for step in await play(jail, [stored[0], refused, stored[2]])] == [
+        "",
+        "unknown_flat",
+        "no_result",
+        "",
+    ]
 
 
 async def test_a_changed_argument_stays_as_it_was_changed(jail: Sandbox) -> None:
@@ -87,7 +113,9 @@ async def test_a_changed_argument_stays_as_it_was_changed(jail: Sandbox) -> None
 async def test_twice_the_same_call_means_the_latest(jail: Sandbox) -> None:
     stored = await store(jail, PATH)
     seen = await play(jail, [*stored[:2], stored[1], stored[2]], 4)
-    offers = {key: row["status"] for key, row in (seen[-1].state or {})["offers"].items() if key != "O1"}
+    offers = {
+        key: row["status"] for key, row in (seen[-1].state or {})["offers"].items() if key != "O1"
+    }
     made: Any = seen[2].parts[0]
     assert offers.pop(made["value"]["id"]) == "signed"
     assert set(offers.values()) == {"open"}
@@ -103,7 +131,9 @@ async def test_the_program_is_told_neither_labels_nor_uses(jail: Sandbox) -> Non
     stored = await store(jail, PATH)
     program = Program.of(AGENCY.model_copy(update={"files": {"program.py": source}}))
     seen = await jail.play(program, [begin(3), *map(Invoke, stored)])
-    assert [step.outcome for step in seen] == ["ok"] * 4, [(step.code, step.message) for step in seen]
+    assert [step.outcome for step in seen] == ["ok"] * 4, [
+        (step.code, step.message) for step in seen
+    ]
 
 
 @pytest.mark.parametrize(
@@ -127,9 +157,14 @@ def test_a_reference_that_no_session_can_fill_is_told(calls: list[Call], words: 
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("/ids", "'ids' is not there: the object has flat_id, tenant, status, id"), ("/id/0", "the value is no object and no list")],
+    [
+        ("/ids", "'ids' is not there: the object has flat_id, tenant, status, id"),
+        ("/id/0", "the value is no object and no list"),
+    ],
 )
-async def test_a_pointer_that_leads_nowhere_is_told_with_what_is_there(jail: Sandbox, path: str, words: str) -> None:
+async def test_a_pointer_that_leads_nowhere_is_told_with_what_is_there(
+    jail: Sandbox, path: str, words: str
+) -> None:
     linked, _ = link([OFFER, call("sign_lease", offer_id=refer(1, path), months=1)], AGENCY.tools)
     seen = await play(jail, linked)
     assert (seen[1].outcome, seen[1].code) == ("rejection", "no_result")
@@ -137,7 +172,9 @@ async def test_a_pointer_that_leads_nowhere_is_told_with_what_is_there(jail: San
 
 
 async def test_a_result_of_the_wrong_type_is_refused_like_any_argument(jail: Sandbox) -> None:
-    linked, _ = link([OFFER, call("sign_lease", offer_id=refer(1, "/id"), months=refer(1, "/id"))], AGENCY.tools)
+    linked, _ = link(
+        [OFFER, call("sign_lease", offer_id=refer(1, "/id"), months=refer(1, "/id"))], AGENCY.tools
+    )
     seen = await play(jail, linked)
     assert seen[1].outcome == "rejection"
     assert "months" in seen[1].message
@@ -161,10 +198,20 @@ def test_a_reference_has_exactly_two_keys_wherever_it_stands(value: Json, found:
 
 
 def test_an_object_that_the_tool_itself_declares_is_a_value() -> None:
-    place: Json = {"type": "object", "properties": {"from": {"type": "integer"}, "path": {"type": "string"}}}
+    place: Json = {
+        "type": "object",
+        "properties": {"from": {"type": "integer"}, "path": {"type": "string"}},
+    }
     for schema in (place, {"anyOf": [place, {"type": "null"}]}):
-        tool = Tool(name="cut", description="Cut.", effect="change", parameters={"type": "object", "properties": {"where": schema}})
-        linked, bad = link([call("cut", where=refer(1, "/x")), call("cut", where=refer(1, "/x"))], [tool])
+        tool = Tool(
+            name="cut",
+            description="Cut.",
+            effect="change",
+            parameters={"type": "object", "properties": {"where": schema}},
+        )
+        linked, bad = link(
+            [call("cut", where=refer(1, "/x")), call("cut", where=refer(1, "/x"))], [tool]
+        )
         assert not bad
         assert not any(one.uses or one.label for one in linked)
         assert linked[1].arguments == {"where": refer(1, "/x")}
@@ -172,13 +219,19 @@ def test_an_object_that_the_tool_itself_declares_is_a_value() -> None:
 
 async def test_who_uses_whose_result_is_known(jail: Sandbox) -> None:
     stored = await store(jail, LONG)
-    pairs = {(one, other) for one in range(6) for other in range(6) if uses_result(stored, one, other)}
+    pairs = {
+        (one, other) for one in range(6) for other in range(6) if uses_result(stored, one, other)
+    }
     assert pairs == {(0, 1), (1, 3), (2, 4), (3, 5), (4, 5)}
 
 
 def test_calls_without_results_are_stored_as_ever() -> None:
     linked, _ = link([OFFER], AGENCY.tools)
     assert linked == [OFFER]
-    assert OFFER.model_dump() == {"name": "make_offer", "arguments": OFFER.arguments, "actor": "agent"}
+    assert OFFER.model_dump() == {
+        "name": "make_offer",
+        "arguments": OFFER.arguments,
+        "actor": "agent",
+    }
     assert "uses" not in str(Call.model_json_schema())
     assert SIGN.arguments["offer_id"] == refer(2, "/id")

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from envmill.sandbox import Changes, Look, Observation, Program, Reset, Restore, Sandbox, Snapshot, Step
+from envmill.sandbox import (
+    Changes,
+    Look,
+    Observation,
+    Program,
+    Reset,
+    Restore,
+    Sandbox,
+    Snapshot,
+    Step,
+)
 from envmill.settings import Settings
 from schemas.environment import Tool
 from tests.sandbox.programs import CLOCK, invoke
@@ -36,13 +46,23 @@ class Lending:
     def break_out(self, name):
         self._db.execute(name)
 """
-ROWS: dict[str, Any] = {"tools": [{"id": "saw", "name": "Saw", "stock": 3}, {"id": "axe", "name": "Axe", "stock": 1}], "loans": []}
+ROWS: dict[str, Any] = {
+    "tools": [{"id": "saw", "name": "Saw", "stock": 3}, {"id": "axe", "name": "Axe", "stock": 1}],
+    "loans": [],
+}
 RESET = Reset(ROWS, CLOCK, 7)
 
 
 def make_lending(source: str = SOURCE, schema: str = SCHEMA) -> Program:
-    takes = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
-    tools = [Tool(name=name, description="Does it.", parameters=takes, effect="change") for name in ("lend", "hang", "break_out")]
+    takes = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "additionalProperties": False,
+    }
+    tools = [
+        Tool(name=name, description="Does it.", parameters=takes, effect="change")
+        for name in ("lend", "hang", "break_out")
+    ]
     return Program({"program.py": source, "schema.sql": schema}, "program:Lending", tools)
 
 
@@ -79,9 +99,13 @@ async def test_time_and_chance_are_the_sessions(jail: Sandbox, settings: Setting
     first = await play(jail, *steps)
     assert first[1].parts[0]["value"]["at"] == "2026-03-01 09:00:00"
     async with Sandbox.open(settings, hash_seed=5) as other:
-        assert [one.state_hash for one in await play(other, *steps)] == [one.state_hash for one in first]
+        assert [one.state_hash for one in await play(other, *steps)] == [
+            one.state_hash for one in first
+        ]
         assert (await play(other, *steps))[2].parts == first[2].parts
-    luck = (await play(jail, Reset(ROWS, CLOCK, 8), invoke("lend", name="saw")))[1].parts[0]["value"]["luck"]
+    luck = (await play(jail, Reset(ROWS, CLOCK, 8), invoke("lend", name="saw")))[1].parts[0][
+        "value"
+    ]["luck"]
     assert luck != first[1].parts[0]["value"]["luck"]
 
 
@@ -89,7 +113,9 @@ async def test_reset_and_restore_bring_back_the_rows(jail: Sandbox) -> None:
     lend = invoke("lend", name="saw")
     seen = await play(jail, RESET, lend, Snapshot(), lend, RESET, lend, lend)
     taken = seen[2].parts[0]["value"]
-    assert [seen[place].state_hash for place in (4, 5, 6)] == [seen[place].state_hash for place in (0, 1, 3)]
+    assert [seen[place].state_hash for place in (4, 5, 6)] == [
+        seen[place].state_hash for place in (0, 1, 3)
+    ]
     again = await play(jail, Restore(taken), lend, Changes())
     assert again[1].parts == seen[3].parts
     assert again[1].state_hash == seen[3].state_hash
@@ -100,7 +126,13 @@ async def test_many_episodes_in_one_process_are_alike(jail: Sandbox) -> None:
     """In place or forked: what `current_timestamp` and `random()` gave is the same each time."""
     hashes = set[tuple[str, ...]]()
     for _ in range(12):
-        seen = await play(jail, RESET, invoke("lend", name="saw"), invoke("break_out", name="commit"), invoke("lend", name="axe"))
+        seen = await play(
+            jail,
+            RESET,
+            invoke("lend", name="saw"),
+            invoke("break_out", name="commit"),
+            invoke("lend", name="axe"),
+        )
         hashes.add(tuple(one.state_hash for one in seen))
     assert len(hashes) == 1
 
@@ -130,12 +162,24 @@ async def test_way_out_is_refused(jail: Sandbox, sql: str) -> None:
     ("program", "word"),
     [
         (make_lending(schema="create table tools (name text)"), "primary key"),
-        (make_lending(SOURCE.replace("self._db = db", "self._db = db; self.cache = {}")), "cache is kept in memory"),
-        (make_lending(SOURCE.replace("self._db = db", "self._db = db; self._db.execute('select lost from tools')")), "no such column"),
+        (
+            make_lending(SOURCE.replace("self._db = db", "self._db = db; self.cache = {}")),
+            "cache is kept in memory",
+        ),
+        (
+            make_lending(
+                SOURCE.replace(
+                    "self._db = db", "self._db = db; self._db.execute('select lost from tools')"
+                )
+            ),
+            "no such column",
+        ),
     ],
     ids=["schema", "public attribute", "constructor"],
 )
-async def test_fault_of_the_program_says_what_to_mend(jail: Sandbox, program: Program, word: str) -> None:
+async def test_fault_of_the_program_says_what_to_mend(
+    jail: Sandbox, program: Program, word: str
+) -> None:
     (seen,) = await play(jail, RESET, program=program)
     assert seen.outcome == "failure"
     assert word in seen.message

@@ -31,42 +31,75 @@ def run_consumer(folder: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-async def test_a_bare_interpreter_gets_what_the_factory_gets(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_a_bare_interpreter_gets_what_the_factory_gets(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     write_jail(tmp_path / "out", make_counter())
     report = run_consumer(tmp_path / "out")
-    steps = [RESET, *(invoke("add", name=name) for name in ("saw", "")), invoke("crash"), Invoke(Call(name="add", arguments={"name": 3}))]
+    steps = [
+        RESET,
+        *(invoke("add", name=name) for name in ("saw", "")),
+        invoke("crash"),
+        Invoke(Call(name="add", arguments={"name": 3})),
+    ]
     seen = await sandbox.play(make_counter(), steps)
     assert report["ours"] == []
     assert report["tools"] == [tool.name for tool in make_counter().tools]
     assert report["layers"] == sandbox.layers()
-    assert [reply["state_hash"] for reply in report["replies"][:5]] == [one.state_hash for one in seen]
+    assert [reply["state_hash"] for reply in report["replies"][:5]] == [
+        one.state_hash for one in seen
+    ]
     assert [reply["outcome"] for reply in report["replies"][:5]] == [one.outcome for one in seen]
     assert report["replies"][1]["parts"] == seen[1].parts
 
 
-async def test_an_environment_on_a_database_is_the_same_without_the_factory_s_library(tmp_path: Path, sandbox: Sandbox) -> None:
-    lend = [tables.RESET, *(invoke("lend", name=name) for name in ("saw", "saw", "axe", "axe", "saw")), Changes(), Snapshot(), Look()]
+async def test_an_environment_on_a_database_is_the_same_without_the_factory_s_library(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    lend = [
+        tables.RESET,
+        *(invoke("lend", name=name) for name in ("saw", "saw", "axe", "axe", "saw")),
+        Changes(),
+        Snapshot(),
+        Look(),
+    ]
     with open_vendored(tmp_path / "out") as vendored:
-        there, here = await vendored.play(tables.make_lending(), lend), await sandbox.play(tables.make_lending(), lend)
+        there, here = (
+            await vendored.play(tables.make_lending(), lend),
+            await sandbox.play(tables.make_lending(), lend),
+        )
     assert [one.outcome for one in here[1:6]] == ["ok", "ok", "ok", "failure", "rejection"]
-    assert [(one.outcome, one.code, one.message, one.parts, one.state_hash, one.state) for one in there[:-2]] == [
-        (one.outcome, one.code, one.message, one.parts, one.state_hash, one.state) for one in here[:-2]
+    assert [
+        (one.outcome, one.code, one.message, one.parts, one.state_hash, one.state)
+        for one in there[:-2]
+    ] == [
+        (one.outcome, one.code, one.message, one.parts, one.state_hash, one.state)
+        for one in here[:-2]
     ]
     assert there[-1].state == here[-1].state
 
 
 def test_a_session_goes_back_dies_and_says_so(tmp_path: Path) -> None:
     write_jail(tmp_path / "out", make_counter())
-    *_, advanced, added, restored, state, changes, vanished, lost = run_consumer(tmp_path / "out")["replies"]
+    *_, advanced, added, restored, state, changes, vanished, lost = run_consumer(tmp_path / "out")[
+        "replies"
+    ]
     assert (advanced["ok"], added["ok"]) == (True, True)
     assert len(state["state"]["items"]) == 1
     assert restored["state_hash"] == state["state_hash"] != added["state_hash"]
     assert [change["path"][0] for change in changes["parts"][0]["value"]] == ["items", "slow"]
-    assert (vanished["outcome"], vanished["error"]["code"], lost["error"]["code"]) == ("failure", "killed", "session_lost")
+    assert (vanished["outcome"], vanished["error"]["code"], lost["error"]["code"]) == (
+        "failure",
+        "killed",
+        "session_lost",
+    )
 
 
 def test_without_kernel_layers_it_refuses_until_it_is_told(tmp_path: Path) -> None:
-    with pytest.raises(JailError, match="trusted"), open_vendored(tmp_path / "one", without=KERNEL_LAYERS):
+    with (
+        pytest.raises(JailError, match="trusted"),
+        open_vendored(tmp_path / "one", without=KERNEL_LAYERS),
+    ):
         pass
     with open_vendored(tmp_path / "two", without=KERNEL_LAYERS, trusted=True) as told:
         assert not any(told.layers()[name] for name in KERNEL_LAYERS)
@@ -104,7 +137,11 @@ def test_it_ends_with_its_consumer(tmp_path: Path) -> None:
 
 def test_sessions_are_apart_and_one_that_breaks_harms_no_other(tmp_path: Path) -> None:
     write_jail(tmp_path / "out", make_counter())
-    start: dict[str, Any] = {"initial_state": {"items": {}}, "clock": "2026-03-01T09:00:00Z", "seed": 7}
+    start: dict[str, Any] = {
+        "initial_state": {"items": {}},
+        "clock": "2026-03-01T09:00:00Z",
+        "seed": 7,
+    }
     with Environment(tmp_path / "out") as environment:
         one, other = environment.session(), environment.session()
         assert one.reset(start)["state_hash"] == other.reset(start)["state_hash"]
@@ -125,14 +162,18 @@ def test_a_jail_that_is_gone_is_never_an_answer(tmp_path: Path) -> None:
     assert not wait_until_gone(os.getpid())
 
 
-def test_elsewhere_than_on_linux_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_than_on_linux_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(JailError, match="Linux container"):
         Jail(tmp_path)
 
 
 def test_an_answer_that_is_no_frame_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "__main__.py").write_text("import os, sys\nos.write(int(sys.argv[1]), b'\\xff\\xff\\xff\\xff')\n")
+    (tmp_path / "__main__.py").write_text(
+        "import os, sys\nos.write(int(sys.argv[1]), b'\\xff\\xff\\xff\\xff')\n"
+    )
     with pytest.raises(JailError, match="frame"):
         Jail(tmp_path)
 

@@ -23,8 +23,15 @@ class Vendored:
     def layers(self) -> dict[str, bool]:
         return self._jail.layers
 
-    async def play(self, program: Program, steps: Sequence[Step], *, in_place: bool = False) -> list[Observation]:
-        request: Message = {"op": "play", "program": program.message, "steps": [step.message() for step in steps], "in_place": in_place}
+    async def play(
+        self, program: Program, steps: Sequence[Step], *, in_place: bool = False
+    ) -> list[Observation]:
+        request: Message = {
+            "op": "play",
+            "program": program.message,
+            "steps": [step.message() for step in steps],
+            "in_place": in_place,
+        }
         return [_read(message) for message in await asyncio.to_thread(self._jail.ask, request)]
 
     async def count(self) -> list[Message]:
@@ -32,7 +39,9 @@ class Vendored:
 
 
 @contextmanager
-def open_vendored(folder: Path, *, without: Collection[str] = (), trusted: bool = False) -> Iterator[Vendored]:
+def open_vendored(
+    folder: Path, *, without: Collection[str] = (), trusted: bool = False
+) -> Iterator[Vendored]:
     """Export any program to the folder, and open the jail that lies in it."""
     write_jail(folder, Program({}, "", []))
     with Jail(folder / "runtime", without=without, trusted=trusted) as jail:
@@ -40,4 +49,6 @@ def open_vendored(folder: Path, *, without: Collection[str] = (), trusted: bool 
 
 
 def _read(message: Message) -> Observation:
-    return Observation.read(message, None if message["state"] is None else orjson.loads(message["state"]))
+    return Observation.read(
+        message, None if message["state"] is None else orjson.loads(message["state"])
+    )

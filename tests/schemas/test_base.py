@@ -10,7 +10,11 @@ from schemas.base import canonical_json
 from schemas.seed import Brief, Seed
 from schemas.tables import TABLES
 
-_SEED = Seed(recipe="envscaler", brief=Brief(theme="clinic", text="A clinic. Ümlaut.", number=1), licence="CC0-1.0")
+_SEED = Seed(
+    recipe="envscaler",
+    brief=Brief(theme="clinic", text="A clinic. Ümlaut.", number=1),
+    licence="CC0-1.0",
+)
 
 
 def test_id_is_stable_across_processes_and_hash_seeds() -> None:
@@ -20,7 +24,11 @@ def test_id_is_stable_across_processes_and_hash_seeds() -> None:
     )
     ids = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
         for seed in ("1", "2")
     }
@@ -29,7 +37,14 @@ def test_id_is_stable_across_processes_and_hash_seeds() -> None:
 
 def test_id_ignores_provenance_and_follows_identity() -> None:
     assert _SEED.model_copy(update={"licence": "MIT", "id": ""}).make_id() == _SEED.id
-    assert Seed(recipe="envscaler", brief=_SEED.brief.model_copy(update={"number": 2}), licence="CC0-1.0").id != _SEED.id
+    assert (
+        Seed(
+            recipe="envscaler",
+            brief=_SEED.brief.model_copy(update={"number": 2}),
+            licence="CC0-1.0",
+        ).id
+        != _SEED.id
+    )
 
 
 def test_a_record_whose_id_does_not_fit_its_content_is_refused() -> None:

@@ -22,7 +22,10 @@ def test_what_stands_around_one_program_is_taken_off(text: str) -> None:
     assert take_program(text) == "x = 1\n"
 
 
-@pytest.mark.parametrize("text", [PROGRAM, "x = 1", "", "x = = 1", "s = '''\n```\n'''\n", "```python\nnever closed", "x = ```"])
+@pytest.mark.parametrize(
+    "text",
+    [PROGRAM, "x = 1", "", "x = = 1", "s = '''\n```\n'''\n", "```python\nnever closed", "x = ```"],
+)
 def test_what_is_a_program_or_holds_none_stays(text: str) -> None:
     assert take_program(text) == text
 
@@ -35,7 +38,10 @@ def test_a_program_with_a_fence_inside_and_one_around_it_keeps_what_it_can() -> 
 def test_the_reply_says_what_was_wrong_with_the_field() -> None:
     with pytest.raises(ValidationError, match="it holds 2 code blocks"):
         ProgramReply(source="a\n```\nx\n```\nb\n```\ny\n```", class_name="A")
-    assert ProgramReply(source="```python\nclass A: ...\n```", class_name="A").source == "class A: ...\n"
+    assert (
+        ProgramReply(source="```python\nclass A: ...\n```", class_name="A").source
+        == "class A: ...\n"
+    )
 
 
 def test_a_deep_text_is_no_crash() -> None:

@@ -9,11 +9,20 @@ from schemas.rows import read_tables
 from schemas.table_prompts import RowsReply
 
 HEADED = {"tools": {"columns": ["id", "status"], "rows": [["tool_1", "free"], ["tool_2", None]]}}
-BY_KEY = {"tools": {"tool_1": {"id": "tool_1", "status": "free"}, "tool_2": {"id": "tool_2", "status": None}}}
+BY_KEY = {
+    "tools": {
+        "tool_1": {"id": "tool_1", "status": "free"},
+        "tool_2": {"id": "tool_2", "status": None},
+    }
+}
 
 
 def test_a_header_names_the_values_of_each_row() -> None:
-    assert RowsReply.model_validate({"rows": HEADED}).rows == RowsReply.model_validate({"rows": BY_KEY}).rows == BY_KEY
+    assert (
+        RowsReply.model_validate({"rows": HEADED}).rows
+        == RowsReply.model_validate({"rows": BY_KEY}).rows
+        == BY_KEY
+    )
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,11 @@ def test_an_old_row_climbs_every_step() -> None:
     }
     old = {"id": "x", "schema_version": 1, "colour": "red"}
     assert upgrade("things", 1, old, 3, steps) == {"id": "x", "schema_version": 3, "size": 0}
-    assert upgrade("things", 2, old | {"size": 4}, 3, steps) == {"id": "x", "schema_version": 3, "size": 4}
+    assert upgrade("things", 2, old | {"size": 4}, 3, steps) == {
+        "id": "x",
+        "schema_version": 3,
+        "size": 4,
+    }
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -64,7 +68,13 @@ def test_every_table_has_a_json_schema_with_descriptions(table: str) -> None:
 
 def make_example(record: type[Record]) -> Record:
     """A record with a fixed value for every type."""
-    return record.model_validate({name: _value(info.annotation) for name, info in record.model_fields.items() if _is_given(name)})
+    return record.model_validate(
+        {
+            name: _value(info.annotation)
+            for name, info in record.model_fields.items()
+            if _is_given(name)
+        }
+    )
 
 
 def _is_given(name: str) -> bool:
@@ -88,7 +98,10 @@ def _value(annotation: Any) -> Any:
 
 def renew() -> None:
     """`python -c "from tests.schemas.test_shapes import renew; renew()"`, after a change on purpose."""
-    shapes = {table: {"version": version_of(record), "columns": spell(shape_of(record))} for table, record in TABLES.items()}
+    shapes = {
+        table: {"version": version_of(record), "columns": spell(shape_of(record))}
+        for table, record in TABLES.items()
+    }
     _KNOWN.write_text(json.dumps(shapes, indent=1) + "\n")
     ids = {table: make_example(record).id for table, record in TABLES.items()}
     _KNOWN.with_name("ids.json").write_text(json.dumps(ids, indent=1) + "\n")

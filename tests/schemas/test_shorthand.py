@@ -10,7 +10,13 @@ from schemas.tool_prompts import ToolsetReply
 
 COLUMNS = {
     "tools": {"tag": "text", "status": "text"},
-    "loans": {"tool_id": "tools", "member_id": "key", "note": "prose", "days": "whole", "fee": "decimal"},
+    "loans": {
+        "tool_id": "tools",
+        "member_id": "key",
+        "note": "prose",
+        "days": "whole",
+        "fee": "decimal",
+    },
 }
 LEND: dict[str, Any] = {
     "takes": {"tool_id": "loans.tool_id", "tool_ids": "tools.id"},
@@ -22,7 +28,9 @@ LEND: dict[str, Any] = {
 
 def read(columns: Any = COLUMNS, **promise: Any) -> ToolsetReply:
     tool = {"name": "lend_tool", "description": "Lends.", "effect": "change", **promise}
-    return ToolsetReply.model_validate({"name": "Shed", "summary": "A shed.", "rules": [], "columns": columns, "tools": [tool]})
+    return ToolsetReply.model_validate(
+        {"name": "Shed", "summary": "A shed.", "rules": [], "columns": columns, "tools": [tool]}
+    )
 
 
 def test_names_become_what_is_said_of_them() -> None:
@@ -32,7 +40,12 @@ def test_names_become_what_is_said_of_them() -> None:
         "tool_id": ("loans.tool_id", "key", "tools"),
         "tool_ids": ("tools.id", "key", ""),
     }
-    assert [one.of for one in tool.looks_at] == ["tools.id", "tools.tag", "tools.status", "loans.days"], "a table is all its columns"
+    assert [one.of for one in tool.looks_at] == [
+        "tools.id",
+        "tools.tag",
+        "tools.status",
+        "loans.days",
+    ], "a table is all its columns"
     assert [(one.of, one.sort, one.refers) for one in tool.sets] == [
         ("tools.status", "text", ""),
         ("loans.tool_id", "key", "tools"),
@@ -53,18 +66,36 @@ def test_what_a_reference_names_is_looked_at() -> None:
 def test_the_long_form_is_read_as_before() -> None:
     mention = {"of": "tools.status", "sort": "text"}
     (tool,) = read({}, takes={"status": mention}, looks_at=[mention], makes=["loans"]).tools
-    assert (tool.takes["status"].of, [one.of for one in tool.looks_at], tool.sets) == ("tools.status", ["tools.status"], [])
+    assert (tool.takes["status"].of, [one.of for one in tool.looks_at], tool.sets) == (
+        "tools.status",
+        ["tools.status"],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
     ("columns", "promise", "words"),
     [
-        pytest.param(COLUMNS, {"looks_at": ["loans.until"]}, "'loans.until', which `columns` does not list: of loans", id="column"),
-        pytest.param(COLUMNS, {"takes": {"member_id": "members.id"}}, "its tables are tools, loans", id="table"),
+        pytest.param(
+            COLUMNS,
+            {"looks_at": ["loans.until"]},
+            "'loans.until', which `columns` does not list: of loans",
+            id="column",
+        ),
+        pytest.param(
+            COLUMNS,
+            {"takes": {"member_id": "members.id"}},
+            "its tables are tools, loans",
+            id="table",
+        ),
         pytest.param(COLUMNS, {"sets": ["status"]}, "'status'", id="no-table"),
-        pytest.param({"tools": {"tag": "string"}}, {}, "tools.tag holds 'string': write key, text", id="sort"),
+        pytest.param(
+            {"tools": {"tag": "string"}}, {}, "tools.tag holds 'string': write key, text", id="sort"
+        ),
         pytest.param({}, {"looks_at": ["tools.status"]}, "looks_at", id="nothing-said-of-columns"),
-        pytest.param({"tools": ["tag"]}, {"looks_at": ["tools.tag"]}, "columns", id="columns-as-a-list"),
+        pytest.param(
+            {"tools": ["tag"]}, {"looks_at": ["tools.tag"]}, "columns", id="columns-as-a-list"
+        ),
         pytest.param(COLUMNS, {"looks_at": "tools.tag"}, "looks_at", id="no-list"),
         pytest.param(COLUMNS, {"takes": ["tools.tag"]}, "takes", id="no-map"),
         pytest.param(COLUMNS, {"makes": "loans"}, "makes", id="makes-no-list"),
@@ -72,7 +103,9 @@ def test_the_long_form_is_read_as_before() -> None:
         pytest.param({"tools": {"tag": ["text"]}}, {}, "columns", id="sort-strange"),
     ],
 )
-def test_a_name_that_means_nothing_is_told(columns: Any, promise: dict[str, Any], words: str) -> None:
+def test_a_name_that_means_nothing_is_told(
+    columns: Any, promise: dict[str, Any], words: str
+) -> None:
     with pytest.raises(ValidationError, match=words):
         read(columns, **promise)
 
@@ -85,9 +118,22 @@ def test_what_the_database_keeps_is_said_after_the_sort() -> None:
     (tool,) = read(columns, looks_at=["tools", "members"]).tools
     tag, status, owner, age, name = (one for one in tool.looks_at if not one.of.endswith(".id"))
     assert (tag.unique, tag.empty, status.values) == (True, False, ["free", "on loan"])
-    assert (owner.sort, owner.refers, owner.empty, age.least, age.empty) == ("key", "members", True, -1, True)
-    assert name.model_dump() == {"of": "members.name", "sort": "text", "refers": ""}, "what is usual is left out"
-    assert ToolsetReply.model_validate_json(read(columns, looks_at=["members"]).model_dump_json()).tools[0].looks_at[1] == age
+    assert (owner.sort, owner.refers, owner.empty, age.least, age.empty) == (
+        "key",
+        "members",
+        True,
+        -1,
+        True,
+    )
+    assert name.model_dump() == {"of": "members.name", "sort": "text", "refers": ""}, (
+        "what is usual is left out"
+    )
+    assert (
+        ToolsetReply.model_validate_json(read(columns, looks_at=["members"]).model_dump_json())
+        .tools[0]
+        .looks_at[1]
+        == age
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,10 +154,19 @@ def test_what_no_database_keeps_is_told(holds: str, ensures: list[str], words: s
 
 
 @pytest.mark.parametrize(
-    "said", ["tools.status is free", "tools.status is not out or free", "tools.status is null", "The tool is free.", "tool status is x"]
+    "said",
+    [
+        "tools.status is free",
+        "tools.status is not out or free",
+        "tools.status is null",
+        "The tool is free.",
+        "tool status is x",
+    ],
 )
 def test_what_can_hold_is_taken(said: str) -> None:
-    assert read({"tools": {"status": "text: free | out"}}, requires=[said]).tools[0].requires == [said]
+    assert read({"tools": {"status": "text: free | out"}}, requires=[said]).tools[0].requires == [
+        said
+    ]
 
 
 @pytest.mark.parametrize(
@@ -132,4 +187,11 @@ def test_a_statement_holds_of_a_value_or_not(text: str, values: dict[Any, bool])
 
 
 def test_prose_is_no_statement() -> None:
-    assert list(list_statements(["The tool is free", "t.c grows by the amount", "T.c is 1", "t.c isn't 1"])) == []
+    assert (
+        list(
+            list_statements(
+                ["The tool is free", "t.c grows by the amount", "T.c is 1", "t.c isn't 1"]
+            )
+        )
+        == []
+    )

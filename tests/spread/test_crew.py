@@ -78,7 +78,10 @@ def wait_for(walk: Walk) -> None:
 
 def test_all_threads_of_a_worker_share_a_walk(walks: list[Walk]) -> None:
     keeper, tickets = WalkKeeper(grace=0.1), list[str]()
-    threads = [threading.Thread(target=lambda n=n: tickets.append(keeper.work("run", STEP, n))) for n in range(8)]
+    threads = [
+        threading.Thread(target=lambda n=n: tickets.append(keeper.work("run", STEP, n)))
+        for n in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -108,7 +111,9 @@ def test_a_walk_that_is_wanted_again_stays_open(walks: list[Walk]) -> None:
     assert not walks[0].closed
 
 
-def test_a_bucket_that_fails_fails_its_task_and_the_walk_is_closed_all_the_same(walks: list[Walk]) -> None:
+def test_a_bucket_that_fails_fails_its_task_and_the_walk_is_closed_all_the_same(
+    walks: list[Walk],
+) -> None:
     keeper = WalkKeeper(grace=0.05)
     with pytest.raises(StepFailed, match="one item"):
         keeper.work("failing", STEP, 0)
@@ -125,11 +130,18 @@ def test_no_credential_travels_with_a_task(monkeypatch: pytest.MonkeyPatch) -> N
     """Task runners pickle the task, its arguments and this context."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with temporary_settings({PREFECT_CLIENT_CUSTOM_HEADERS: {"Authorization": CREDENTIAL}}):
-        assert CREDENTIAL.encode() in cloudpickle.dumps(serialize_context()), "Prefect has changed: is this still needed?"
+        assert CREDENTIAL.encode() in cloudpickle.dumps(serialize_context()), (
+            "Prefect has changed: is this still needed?"
+        )
         held = SettingsContext.get()
         assert held is not None
         with Withheld(profile=held.profile, settings=held.settings):
-            sent = [cloudpickle.dumps((one, {"run": "r", "step": STEP, "bucket": 1}, serialize_context())) for one in SPREAD_TASKS.values()]
+            sent = [
+                cloudpickle.dumps(
+                    (one, {"run": "r", "step": STEP, "bucket": 1}, serialize_context())
+                )
+                for one in SPREAD_TASKS.values()
+            ]
     for one in sent:
         assert CREDENTIAL.encode() not in one
         assert KEY.encode() not in one
@@ -140,7 +152,13 @@ def test_a_task_is_sent_by_name_and_keeps_its_policy() -> None:
         again = cloudpickle.loads(cloudpickle.dumps(spread))
         assert again.fn is worker.work_bucket
         own = TASKS[stage]
-        assert (again.name, again.tags, again.retries, again.retry_condition_fn, again.task_run_name) == (
+        assert (
+            again.name,
+            again.tags,
+            again.retries,
+            again.retry_condition_fn,
+            again.task_run_name,
+        ) == (
             own.name,
             own.tags,
             own.retries,

@@ -24,9 +24,16 @@ BLUEPRINT = Blueprint(
     brief=make_environment().brief,
     name="Shed",
     summary="Tools that members borrow.",
-    collections={"tools": ["name", "free"], "members": ["name"], "loans": ["tool", "member", "since"]},
+    collections={
+        "tools": ["name", "free"],
+        "members": ["name"],
+        "loans": ["tool", "member", "since"],
+    },
     rules=["A tool that is lent cannot be lent again."],
-    tools=[ToolPlan(name=name, description="It does.", effect=effect) for name, effect in EFFECTS.items()],
+    tools=[
+        ToolPlan(name=name, description="It does.", effect=effect)
+        for name, effect in EFFECTS.items()
+    ],
     policy_document="",
     licence="Apache-2.0",
     origin=ORIGIN,
@@ -37,7 +44,12 @@ DEAF = PROGRAM.replace('if not self.tools[tool_id]["free"]:', "if False:")
 
 def expect(outcome: str, name: str, **arguments: object) -> PlannedTest:
     return PlannedTest.model_validate(
-        {"name": f"{name} {arguments}", "setup": [], "call": Call(name=name, arguments=arguments), "expect": outcome}
+        {
+            "name": f"{name} {arguments}",
+            "setup": [],
+            "call": Call(name=name, arguments=arguments),
+            "expect": outcome,
+        }
     )
 
 
@@ -63,16 +75,22 @@ class Writer:
     plans: Sequence[Sequence[PlannedTest]]
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
-    async def write_program(self, blueprint: Any, before: Any, repair: Any, models: Any) -> ProgramReply:
+    async def write_program(
+        self, blueprint: Any, before: Any, repair: Any, models: Any
+    ) -> ProgramReply:
         source = self._next("program", self.programs, repair.render())
         models.last_asked = Prompt("code", "", "hash of code")
         if source is None:
             raise BadReply("no JSON in it")
         return ProgramReply(source=source, class_name="Shed")
 
-    async def write_tests(self, environment: Any, before: Any, repair: Any, models: Any, rows: Any = None) -> TestsReply:
+    async def write_tests(
+        self, environment: Any, before: Any, repair: Any, models: Any, rows: Any = None
+    ) -> TestsReply:
         models.last_asked = Prompt("trials", "", "hash of trials")
-        return TestsReply(initial_state=STATE, tests=list(self._next("tests", self.plans, repair.render())))
+        return TestsReply(
+            initial_state=STATE, tests=list(self._next("tests", self.plans, repair.render()))
+        )
 
     async def sum_errors(self, _plan: Any, _failed: Any, repair: Any, _models: Any) -> Any:
         return repair
@@ -90,25 +108,71 @@ def make_config(**config: Any) -> RunConfig:
     return RunConfig(**{"seed": 3, "rehearse": False, **config})
 
 
-async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> tuple[Result, list[tuple[int, str, str]]]:
-    context = RunContext("r", make_config(**config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox)
+async def build(
+    sandbox: Sandbox, writer: Writer, **config: Any
+) -> tuple[Result, list[tuple[int, str, str]]]:
+    context = RunContext(
+        "r", make_config(**config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox
+    )
     result = await build_environment(Subject("x", "", "t", BLUEPRINT), context, cast(Any, Nobody()))
-    return result, [(one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)]
+    return result, [
+        (one.repair, one.outcome, one.fault) for one in result.records if isinstance(one, Build)
+    ]
 
 
 @pytest.mark.parametrize(
     ("programs", "plans", "versions", "asked", "quoted"),
     [
         pytest.param([PROGRAM], [GREEN], ["none"], [], "", id="right at once"),
-        pytest.param([UNLOADABLE, PROGRAM], [GREEN], ["code", "none"], ["program"], "Nothing", id="does not load"),
-        pytest.param([DEAF, PROGRAM], [GREEN], ["unknown", "none"], ["program"], "should end in rejection", id="breaks a rule"),
-        pytest.param([PROGRAM], [TOO_FEW, GREEN], ["test", "none"], ["tests"], "lend has 2 tests of 3", id="too few tests"),
-        pytest.param([PROGRAM], [UNFITTING, GREEN], ["test", "none"], ["tests"], "invalid_arguments", id="a test that fits no tool"),
-        pytest.param([PROGRAM], [WRONG, GREEN], ["unknown", "test", "none"], ["program", "tests"], "taken", id="a test that is wrong"),
+        pytest.param(
+            [UNLOADABLE, PROGRAM],
+            [GREEN],
+            ["code", "none"],
+            ["program"],
+            "Nothing",
+            id="does not load",
+        ),
+        pytest.param(
+            [DEAF, PROGRAM],
+            [GREEN],
+            ["unknown", "none"],
+            ["program"],
+            "should end in rejection",
+            id="breaks a rule",
+        ),
+        pytest.param(
+            [PROGRAM],
+            [TOO_FEW, GREEN],
+            ["test", "none"],
+            ["tests"],
+            "lend has 2 tests of 3",
+            id="too few tests",
+        ),
+        pytest.param(
+            [PROGRAM],
+            [UNFITTING, GREEN],
+            ["test", "none"],
+            ["tests"],
+            "invalid_arguments",
+            id="a test that fits no tool",
+        ),
+        pytest.param(
+            [PROGRAM],
+            [WRONG, GREEN],
+            ["unknown", "test", "none"],
+            ["program", "tests"],
+            "taken",
+            id="a test that is wrong",
+        ),
     ],
 )
 async def test_what_is_at_fault_is_written_anew(
-    sandbox: Sandbox, programs: list[str], plans: list[Any], versions: list[str], asked: list[str], quoted: str
+    sandbox: Sandbox,
+    programs: list[str],
+    plans: list[Any],
+    versions: list[str],
+    asked: list[str],
+    quoted: str,
 ) -> None:
     writer = Writer(programs, plans)
     result, built = await build(sandbox, writer)
@@ -121,8 +185,13 @@ async def test_what_is_at_fault_is_written_anew(
     assert environment.files == {"program.py": PROGRAM}
     stored = [one for one in result.records if isinstance(one, Test)]
     assert len(stored) == len(GREEN)
-    assert (environment.origin.prompt, environment.origin.prompt_hash) == ("code", "hash of code"), "also where only its tests came anew"
-    assert {(one.origin.prompt, one.origin.prompt_hash) for one in stored} == {("trials", "hash of trials")}
+    assert (environment.origin.prompt, environment.origin.prompt_hash) == (
+        "code",
+        "hash of code",
+    ), "also where only its tests came anew"
+    assert {(one.origin.prompt, one.origin.prompt_hash) for one in stored} == {
+        ("trials", "hash of trials")
+    }
 
 
 async def test_the_best_version_goes_on_when_repairs_are_used_up(sandbox: Sandbox) -> None:
@@ -143,22 +212,43 @@ async def test_after_a_repair_nobody_can_read_one_is_asked_for_afresh(sandbox: S
     writer = Writer([DEAF, None, PROGRAM], [GREEN])
     result, built = await build(sandbox, writer)
     assert built == [(0, "failed", "unknown"), (1, "failed", "unknown"), (2, "built", "none")]
-    assert [failure != "" for prompt, failure in writer.asked if prompt == "program"] == [False, True, False]
+    assert [failure != "" for prompt, failure in writer.asked if prompt == "program"] == [
+        False,
+        True,
+        False,
+    ]
     (environment,) = (one for one in result.records if isinstance(one, Environment))
     assert environment.files == {"program.py": PROGRAM}
 
 
-async def test_what_nobody_can_read_at_all_is_dropped_as_such_with_its_history(sandbox: Sandbox) -> None:
+async def test_what_nobody_can_read_at_all_is_dropped_as_such_with_its_history(
+    sandbox: Sandbox,
+) -> None:
     result, built = await build(sandbox, Writer([None], [GREEN]))
     assert built == [(0, "failed", "unknown"), (1, "failed", "unknown")]
     assert [finding.reason for finding in result.findings] == ["bad_reply"]
     result, _ = await build(sandbox, Writer([DEAF, None], [GREEN]))
-    assert any(isinstance(one, Environment) for one in result.records), "the best version there was goes on"
+    assert any(isinstance(one, Environment) for one in result.records), (
+        "the best version there was goes on"
+    )
 
 
-async def test_what_readers_find_is_sent_back_where_they_are_asked(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = {"call": {"name": "lend", "arguments": {}}, "outcome": "ok", "reason": "the tool was out"}
-    findings = iter([drop("W4", "rules_broken", "0.60 of 30 calls keep the rules", {"failures": [case, case]}), keep("W4")])
+async def test_what_readers_find_is_sent_back_where_they_are_asked(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = {
+        "call": {"name": "lend", "arguments": {}},
+        "outcome": "ok",
+        "reason": "the tool was out",
+    }
+    findings = iter(
+        [
+            drop(
+                "W4", "rules_broken", "0.60 of 30 calls keep the rules", {"failures": [case, case]}
+            ),
+            keep("W4"),
+        ]
+    )
 
     async def review(built: EnvironmentCase, means: GateContext) -> Finding:
         assert means.models is not None
@@ -181,7 +271,10 @@ async def test_a_red_test_is_told_by_its_place_among_those_of_its_tool(sandbox: 
 def test_a_call_is_made_by_who_may_make_it() -> None:
     """An author of tests is not asked who calls; one who says so is believed."""
     told = [("lend", "agent"), ("list_tools", "agent"), ("lend", "warden")]
-    tests = [PlannedTest(call=Call(name=name, actor=actor), setup=[Call(name="lend")]) for name, actor in told]
+    tests = [
+        PlannedTest(call=Call(name=name, actor=actor), setup=[Call(name="lend")])
+        for name, actor in told
+    ]
     stored = store_tests(OWN, TestsReply(initial_state=STATE, tests=tests))
     assert [test.call.actor for test in stored] == ["user", "agent", "warden"]
     assert {call.actor for test in stored for call in test.setup} == {"user"}

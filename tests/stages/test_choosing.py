@@ -20,7 +20,9 @@ from tests.soak import count
 NO_FIELD = ""
 
 
-def make_seed(theme: str, text: str, score: int = 8, source: str = "", field: str = NO_FIELD, number: int = 0) -> Seed:
+def make_seed(
+    theme: str, text: str, score: int = 8, source: str = "", field: str = NO_FIELD, number: int = 0
+) -> Seed:
     brief = Brief(theme=theme, text=text, number=number)
     told = {"source": source or theme, "usefulness": score, "modelability": 8, "field": field}
     return Seed.model_validate({"recipe": "envscaler", "brief": brief, "licence": "MIT"} | told)
@@ -29,8 +31,12 @@ def make_seed(theme: str, text: str, score: int = 8, source: str = "", field: st
 LENDING = make_seed("tool_lending", "Neighbours lend each other tools from a shared shed.", 9)
 SAME = make_seed("tool_library", "Neighbours lend one another tools from a shared shed.")
 AGAIN = make_seed("tool_lending", "A place where anything at all is done.", source="other")
-LIKE = make_seed("book_lending", "A shelf from which readers lend each other books, and what is overdue.")
-FAR = make_seed("blood_bank", "Donors give blood, which is tested, kept and handed to hospitals.", 7)
+LIKE = make_seed(
+    "book_lending", "A shelf from which readers lend each other books, and what is overdue."
+)
+FAR = make_seed(
+    "blood_bank", "Donors give blood, which is tested, kept and handed to hospitals.", 7
+)
 SEEDS = [SAME, LENDING, LIKE, FAR, AGAIN]
 
 
@@ -63,7 +69,10 @@ def test_two_worlds_of_one_field_wait_for_one_of_another() -> None:
         make_seed("berth_plan", "Quays with depths, and tides.", 9, field="shipping"),
         make_seed("choir", "Rehearsals of a parish.", 6, field="culture"),
     ]
-    assert choose(seeds, 2) == {seeds[2].brief.text, min(seeds[:2], key=lambda one: one.id).brief.text}
+    assert choose(seeds, 2) == {
+        seeds[2].brief.text,
+        min(seeds[:2], key=lambda one: one.id).brief.text,
+    }
     unjudged = [one.model_copy(update={"field": NO_FIELD}) for one in seeds]
     assert choose(unjudged, 2) == {seed.brief.text for seed in seeds[:2]}
 
@@ -74,13 +83,20 @@ def test_what_earlier_nights_used_comes_after_what_they_did_not() -> None:
     assert choose([used, FAR], 2) == {FAR.brief.text, used.brief.text}
     past = Past(turns={"tool_lending": 1}, named={"tool_lending": LENDING.brief.text})
     assert choose([SAME, FAR], 1) == {SAME.brief.text}
-    assert choose([SAME, FAR], 1, past) == {FAR.brief.text}, "it is like a world of an earlier night"
-    assert choose([SAME, FAR], 1, Past(named=past.named)) == {SAME.brief.text}, "that was named and never built"
+    assert choose([SAME, FAR], 1, past) == {FAR.brief.text}, (
+        "it is like a world of an earlier night"
+    )
+    assert choose([SAME, FAR], 1, Past(named=past.named)) == {SAME.brief.text}, (
+        "that was named and never built"
+    )
 
 
 def test_no_two_harbours_of_the_recorded_run() -> None:
     """Two of eight themes that a real model found in a corpus were harbours, and both were built."""
-    replies = [json.loads(path.read_text())["reply"] for path in sorted((ROOT / "envscaler/mined").glob("theme.*.json"))]
+    replies = [
+        json.loads(path.read_text())["reply"]
+        for path in sorted((ROOT / "envscaler/mined").glob("theme.*.json"))
+    ]
     found = [reply for reply in map(ThemeReply.model_validate, replies) if reply.stateful]
     seeds = [
         Seed(
@@ -117,8 +133,12 @@ def test_clusters_of_themes_take_turns_where_they_are_asked_for() -> None:
     cellar = seeds[2].id
     assert set(choose_seeds(seeds, 2)) == {cellar}
     assert cellar not in choose_seeds(seeds, 2, embed=lambda texts: list(map(point, texts)))
-    assert cellar in choose_seeds(seeds, 1, embed=lambda texts: list(map(point, texts))), "one cluster, and the worthiest of it"
-    assert choose_seeds(seeds, 3, embed=embed_lexical) == {}, "none is left out while more are wanted"
+    assert cellar in choose_seeds(seeds, 1, embed=lambda texts: list(map(point, texts))), (
+        "one cluster, and the worthiest of it"
+    )
+    assert choose_seeds(seeds, 3, embed=embed_lexical) == {}, (
+        "none is left out while more are wanted"
+    )
 
 
 def test_clusters_are_the_same_whoever_counts() -> None:
@@ -135,15 +155,26 @@ def test_clusters_are_the_same_whoever_counts() -> None:
 
 def test_a_field_that_is_full_takes_no_further_theme() -> None:
     """Two of earlier nights and one of this night fill it; a theme without a field is in none."""
-    harbours = [make_seed(f"harbour_{name}", f"A place of {name}.", 10, field="ports") for name in ("pilots", "cranes", "berths")]
-    others = [make_seed("wine_cellar", "Bottles, kept cool.", 5), make_seed("blood_bank", "Donors give blood.", 5, field="health")]
+    harbours = [
+        make_seed(f"harbour_{name}", f"A place of {name}.", 10, field="ports")
+        for name in ("pilots", "cranes", "berths")
+    ]
+    others = [
+        make_seed("wine_cellar", "Bottles, kept cool.", 5),
+        make_seed("blood_bank", "Donors give blood.", 5, field="health"),
+    ]
     past = Past(fields={"ports": 2})
     left = choose_seeds([*harbours, *others], 5, past=past, per_field=3)
-    assert [left[seed.id].reason for seed in harbours if seed.id in left] == ["full_field", "full_field"]
+    assert [left[seed.id].reason for seed in harbours if seed.id in left] == [
+        "full_field",
+        "full_field",
+    ]
     assert not {seed.id for seed in others} & set(left)
     assert choose_seeds([*harbours, *others], 5, past=past) == {}, "0 sets no limit"
     assert choose_seeds([*harbours, *others], 5, past=past, per_field=5) == {}
-    assert {one.reason for one in choose_seeds(harbours, 3, past=past, per_field=2).values()} == {"full_field"}
+    assert {one.reason for one in choose_seeds(harbours, 3, past=past, per_field=2).values()} == {
+        "full_field"
+    }
 
 
 @pytest.mark.soak(area="mechanisms")
@@ -151,8 +182,18 @@ def test_no_field_grows_beyond_its_cap_and_no_other_theme_is_refused() -> None:
     """Night after night an author names places of two fields alone, and one of another field."""
     held, refused = Counter[str](), 0
     for night in range(count(6, 60)):
-        seeds = [make_seed(f"place_{night}_{place}", f"Work of sort {night} {place}.", 9, field=f"field_{place % 2}") for place in range(5)]
-        seeds += [make_seed(f"other_{night}", f"Something else of {night}.", 7, field=f"other_{night}")]
+        seeds = [
+            make_seed(
+                f"place_{night}_{place}",
+                f"Work of sort {night} {place}.",
+                9,
+                field=f"field_{place % 2}",
+            )
+            for place in range(5)
+        ]
+        seeds += [
+            make_seed(f"other_{night}", f"Something else of {night}.", 7, field=f"other_{night}")
+        ]
         left = choose_seeds(seeds, 6, past=Past(fields=dict(held)), per_field=10)
         refused += seeds[-1].id in left
         held.update(seed.field for seed in seeds if seed.id not in left)
@@ -166,7 +207,9 @@ NIGHT, REPEATED = 10, 2
 def repeat(theme: str, text: str, chance: random.Random) -> tuple[str, str]:
     """A theme named again: under its name, with its words in another order, with another word, or with another name for the same place."""
     words = theme.split("_")
-    other = chance.choice((theme, "_".join(reversed(words)), "_".join([*words[:-1], "office"]), f"{theme}_records"))
+    other = chance.choice(
+        (theme, "_".join(reversed(words)), "_".join([*words[:-1], "office"]), f"{theme}_records")
+    )
     return other, text if other != theme else f"A place where {words[0]} work is written down."
 
 

@@ -55,24 +55,41 @@ class Reader(Nobody):
         self.asked.append((prompt.name, inputs))
         if prompt.name == PROMPT.name:
             return CoverageReply.model_validate({"missing": self.missing})
-        return SuspicionReply.model_validate({"answer": self.answer, "quotes": [inputs.rules[0]], "reason": "It is lent."})
+        return SuspicionReply.model_validate(
+            {"answer": self.answer, "quotes": [inputs.rules[0]], "reason": "It is lent."}
+        )
 
 
-async def build(sandbox: Sandbox, writer: Writer, reader: Reader, **config: Any) -> tuple[Result, list[str]]:
-    context = RunContext("r", make_config(suspicions="judge", **config), cast(Any, None), cast(Any, writer), cast(Any, None), sandbox)
+async def build(
+    sandbox: Sandbox, writer: Writer, reader: Reader, **config: Any
+) -> tuple[Result, list[str]]:
+    context = RunContext(
+        "r",
+        make_config(suspicions="judge", **config),
+        cast(Any, None),
+        cast(Any, writer),
+        cast(Any, None),
+        sandbox,
+    )
     result = await build_environment(Subject("x", "", "t", BLUEPRINT), context, cast(Any, reader))
     return result, [one.outcome for one in result.records if isinstance(one, Build)]
 
 
 def list_more(result: Result) -> list[tuple[str, Call]]:
-    return [(one.name, one.call) for one in result.records if isinstance(one, Test) and one.name.startswith(BREAKS)]
+    return [
+        (one.name, one.call)
+        for one in result.records
+        if isinstance(one, Test) and one.name.startswith(BREAKS)
+    ]
 
 
 async def test_a_call_that_is_refused_becomes_a_test(sandbox: Sandbox) -> None:
     reader, writer = Reader([LENT]), Writer([PROGRAM], [FORGETFUL])
     result, built = await build(sandbox, writer, reader)
     assert built == ["built"]
-    assert list_more(result) == [(f"{BREAKS}{BLUEPRINT.rules[0]}", Call.model_validate(LENT["call"]))]
+    assert list_more(result) == [
+        (f"{BREAKS}{BLUEPRINT.rules[0]}", Call.model_validate(LENT["call"]))
+    ]
     assert [name for name, _ in reader.asked] == ["coverage"]
 
 
@@ -85,7 +102,9 @@ async def test_a_call_that_is_accepted_goes_back_with_its_rule(sandbox: Sandbox)
     assert BLUEPRINT.rules[0] in complaint
     assert '{"member_id":"M1","tool_id":"T3"}' in complaint
     assert len(list_more(result)) == 1
-    assert [name for name, _ in reader.asked] == ["coverage", "suspicion", "suspicion"], "a reader is asked once"
+    assert [name for name, _ in reader.asked] == ["coverage", "suspicion", "suspicion"], (
+        "a reader is asked once"
+    )
     (environment,) = (one for one in result.records if isinstance(one, Environment))
     assert environment.files == {"program.py": PROGRAM}
 
@@ -120,7 +139,9 @@ async def test_it_can_be_switched_off(sandbox: Sandbox, config: dict[str, Any]) 
     assert not reader.asked
 
 
-async def test_the_reader_sees_rules_states_and_how_tests_ended_and_no_source(sandbox: Sandbox) -> None:
+async def test_the_reader_sees_rules_states_and_how_tests_ended_and_no_source(
+    sandbox: Sandbox,
+) -> None:
     reader = Reader([])
     await build(sandbox, Writer([PROGRAM], [FORGETFUL]), reader)
     shown = reader.asked[0][1]

@@ -50,7 +50,12 @@ class Planning:
             self.fails -= 1
             raise self.error
         lines = {
-            place.number: ErrandLine(number=place.number, who="a neighbour", what=f"Wants thing {place.number}.", about=[f"{place.number}"])
+            place.number: ErrandLine(
+                number=place.number,
+                who="a neighbour",
+                what=f"Wants thing {place.number}.",
+                about=[f"{place.number}"],
+            )
             for place in block.places
         }
         return BlockPlan(lines)
@@ -61,7 +66,9 @@ class Account:
         return self
 
 
-async def find(plans: ErrandPlans, recipe: Planning, number: int, config: RunConfig = CONFIG, places: int = 20) -> Any:
+async def find(
+    plans: ErrandPlans, recipe: Planning, number: int, config: RunConfig = CONFIG, places: int = 20
+) -> Any:
     slot = ScenarioSlot(SHED, number, places)
     return await plans.find(slot, config, recipe.plan_errands, cast(ModelSession, Account()))
 
@@ -69,13 +76,22 @@ async def find(plans: ErrandPlans, recipe: Planning, number: int, config: RunCon
 async def test_places_of_a_block_are_planned_once_and_know_their_neighbours() -> None:
     plans, recipe = ErrandPlans(), Planning()
     found = await asyncio.gather(*(find(plans, recipe, number) for number in reversed(range(20))))
-    assert [[place.number for place in block.places] for block in recipe.blocks] == [[*range(8)], [*range(8, 16)], [*range(16, 20)]]
-    assert [len(block.taken) for block in recipe.blocks] == [0, 8, 16], "later blocks see the lines of earlier ones"
+    assert [[place.number for place in block.places] for block in recipe.blocks] == [
+        [*range(8)],
+        [*range(8, 16)],
+        [*range(16, 20)],
+    ]
+    assert [len(block.taken) for block in recipe.blocks] == [0, 8, 16], (
+        "later blocks see the lines of earlier ones"
+    )
     for number, one in zip(reversed(range(20)), found, strict=True):
         assert one.brief.line.number == number
         assert len(one.brief.neighbours) == (7 if number < 16 else 3)
         assert not [said for said in one.brief.neighbours if f"thing {number}." in said]
-        assert (one.record.number, one.record.polarity) == (number, choose_polarity(CONFIG.polarities, SHED.id, number))
+        assert (one.record.number, one.record.polarity) == (
+            number,
+            choose_polarity(CONFIG.polarities, SHED.id, number),
+        )
 
 
 async def test_a_line_is_drawn_again_alone_and_sees_the_others_as_they_were_planned() -> None:
@@ -85,19 +101,35 @@ async def test_a_line_is_drawn_again_alone_and_sees_the_others_as_they_were_plan
 
     async def draw(block: ErrandBlock, _: Any) -> BlockPlan:
         blocks.append(block)
-        return BlockPlan({9: ErrandLine(number=9, who="a neighbour", what="Wants another thing.", about=["another"])})
+        return BlockPlan(
+            {
+                9: ErrandLine(
+                    number=9, who="a neighbour", what="Wants another thing.", about=["another"]
+                )
+            }
+        )
 
-    found = await plans.redraw(slot, CONFIG, recipe.plan_errands, draw, cast(ModelSession, Account()))
+    found = await plans.redraw(
+        slot, CONFIG, recipe.plan_errands, draw, cast(ModelSession, Account())
+    )
     (block,) = blocks
     assert [place.number for place in block.places] == [9]
-    assert sorted(one.line.number for one in block.taken) == [number for number in range(16) if number != 9]
+    assert sorted(one.line.number for one in block.taken) == [
+        number for number in range(16) if number != 9
+    ]
     assert found.brief.line is not None
     assert found.record is not None
     assert (found.brief.line.what, found.record.what) == ("Wants another thing.",) * 2
     assert found.brief.neighbours == before.brief.neighbours
     assert (await find(plans, recipe, 9)) == before, "the plan of the others stays"
     assert len(recipe.blocks) == 2
-    off = await plans.redraw(slot, CONFIG.model_copy(update={"plan": False}), recipe.plan_errands, draw, cast(ModelSession, Account()))
+    off = await plans.redraw(
+        slot,
+        CONFIG.model_copy(update={"plan": False}),
+        recipe.plan_errands,
+        draw,
+        cast(ModelSession, Account()),
+    )
     assert (off.brief.line, len(blocks)) == (None, 1)
 
 
@@ -108,10 +140,16 @@ async def test_nothing_is_planned_where_the_run_does_not_want_it() -> None:
     assert (off.brief.line, bare.brief.line, off.record, recipe.blocks) == (None, None, None, [])
 
 
-@pytest.mark.parametrize("error", [Outage("nobody answers"), Pending("a batch is under way")], ids=["outage", "batch"])
-async def test_what_ends_the_question_ends_all_who_wait_and_the_next_attempt_asks_again(error: EnvMillError) -> None:
+@pytest.mark.parametrize(
+    "error", [Outage("nobody answers"), Pending("a batch is under way")], ids=["outage", "batch"]
+)
+async def test_what_ends_the_question_ends_all_who_wait_and_the_next_attempt_asks_again(
+    error: EnvMillError,
+) -> None:
     plans, recipe = ErrandPlans(), Planning(fails=1, error=error)
-    ended = await asyncio.gather(*(find(plans, recipe, number) for number in range(BLOCK)), return_exceptions=True)
+    ended = await asyncio.gather(
+        *(find(plans, recipe, number) for number in range(BLOCK)), return_exceptions=True
+    )
     assert {type(one) for one in ended} == {type(error)}
     assert len(recipe.blocks) == 1
     assert (await find(plans, recipe, 0)).brief.line.number == 0
@@ -129,11 +167,26 @@ async def test_one_who_stops_waiting_does_not_end_the_others() -> None:
 
 def walk_with(answer: Any, folder: Path, run: str = "r1", **config: Any) -> Settings:
     settings = settings_in(folder)
-    small: dict[str, Any] = {"environments": 1, "scenarios": 10, "mistakes": 0.0, "seed": 5, "attempts": 1, "search": 5}
+    small: dict[str, Any] = {
+        "environments": 1,
+        "scenarios": 10,
+        "mistakes": 0.0,
+        "seed": 5,
+        "attempts": 1,
+        "search": 5,
+    }
 
     async def walk() -> None:
-        async with open_walk(run, RunConfig.model_validate(small | config), settings, answer) as opened:
-            await opened.walk([step for step in opened.line if step.name <= "scenarios-generate" and step.lap == "environments"])
+        async with open_walk(
+            run, RunConfig.model_validate(small | config), settings, answer
+        ) as opened:
+            await opened.walk(
+                [
+                    step
+                    for step in opened.line
+                    if step.name <= "scenarios-generate" and step.lap == "environments"
+                ]
+            )
             await opened.walk([step for step in opened.line if step.name == "scenarios-generate"])
 
     asyncio.run(walk())
@@ -145,7 +198,11 @@ def read_lines(settings: Settings, run: str = "r1") -> list[PlannedErrand]:
 
 
 def list_plans(settings: Settings, run: str = "r1") -> list[ModelCall]:
-    return [call for call in Lake(settings.lake).read(ModelCall, run) if call.prompt == "errands" and not call.reused]
+    return [
+        call
+        for call in Lake(settings.lake).read(ModelCall, run)
+        if call.prompt == "errands" and not call.reused
+    ]
 
 
 class Dying:
@@ -154,7 +211,15 @@ class Dying:
     def __init__(self) -> None:
         self.asked = Counter[str]()
 
-    def __call__(self, prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()) -> str:
+    def __call__(
+        self,
+        prompt: str,
+        inputs: Json,
+        seed: int,
+        sample: int,
+        mistakes: float,
+        talk: Sequence[str] = (),
+    ) -> str:
         self.asked[prompt] += 1
         if prompt == "scenario":
             raise Outage("out of reach")
@@ -174,11 +239,17 @@ def test_a_run_keeps_a_line_for_each_place_and_drafts_follow_them(planned: Setti
     tools = {one.number: {*one.tools} for one in lines}
     assert all({call.name for call in draft.oracle} <= tools[draft.number] for draft in drafts)
     assert len(list_plans(planned)) == 2, "one call for each block"
-    rows = [row for row in Lake(planned.lake).read(Attrition, "r1") if row.gate == "errand" or row.reason == "errand_left"]
+    rows = [
+        row
+        for row in Lake(planned.lake).read(Attrition, "r1")
+        if row.gate == "errand" or row.reason == "errand_left"
+    ]
     assert rows == []
 
 
-def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(planned: Settings, tmp_path: Path) -> None:
+def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(
+    planned: Settings, tmp_path: Path
+) -> None:
     from envmill.models import retries
 
     patience, retries.PAUSES = retries.PAUSES, (0.01,)
@@ -194,11 +265,15 @@ def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(p
     assert read_lines(settings) == read_lines(planned)
 
 
-def test_without_a_plan_the_same_scenarios_come_and_nobody_is_asked(planned: Settings, tmp_path: Path) -> None:
+def test_without_a_plan_the_same_scenarios_come_and_nobody_is_asked(
+    planned: Settings, tmp_path: Path
+) -> None:
     """The embedded author plans what it would write anyway."""
     settings = walk_with(author.answer, tmp_path, plan=False)
     assert (read_lines(settings), list_plans(settings)) == ([], [])
-    assert [one.id for one in Lake(settings.lake).read(Draft, "r1")] == [one.id for one in Lake(planned.lake).read(Draft, "r1")]
+    assert [one.id for one in Lake(settings.lake).read(Draft, "r1")] == [
+        one.id for one in Lake(planned.lake).read(Draft, "r1")
+    ]
 
 
 def test_a_recording_plays_the_plan_back(planned: Settings) -> None:
@@ -214,7 +289,9 @@ def test_an_estimate_foresees_a_plan_for_each_block(planned: Settings) -> None:
     config = RunConfig(environments=3, scenarios=10, seed=5, mistakes=0.0)
 
     def foresee(config: RunConfig) -> dict[str, Forecast]:
-        found = asyncio.run(estimate(Lake(planned.lake), config, RECIPES[config.recipe](read_themes()), Prices()))
+        found = asyncio.run(
+            estimate(Lake(planned.lake), config, RECIPES[config.recipe](read_themes()), Prices())
+        )
         return {one.prompt: one for one in found if one.step == "scenarios-generate"}
 
     assert foresee(config)["errands"].calls == 6

@@ -55,15 +55,23 @@ def list_children(pid: int) -> list[int]:
 
 
 def list_keepers(pid: int) -> list[int]:
-    return [one for one in list_children(pid) if b"envmill.pipeline.gate_worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [
+        one
+        for one in list_children(pid)
+        if b"envmill.pipeline.gate_worker" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
 
 
 def untimed(findings: Sequence[Finding]) -> list[Finding]:
     """As they are spelled: a tuple is a list there."""
-    return [replace(one, seconds=0.0, evidence=json.loads(json.dumps(one.evidence))) for one in findings]
+    return [
+        replace(one, seconds=0.0, evidence=json.loads(json.dumps(one.evidence))) for one in findings
+    ]
 
 
-async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(settings: Settings, sandbox: Sandbox) -> None:
+async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(
+    settings: Settings, sandbox: Sandbox
+) -> None:
     keepers, scenario = GateWorkers(settings, find_none), pose()
     try:
         elsewhere = await keepers.ask_gates("scenarios", scenario, ASKED)
@@ -88,18 +96,26 @@ async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_i
     assert [one.detail for one in elsewhere if one.gate == BOUNDS] == ["truth asked for the seed 3"]
 
 
-def test_a_keeper_holds_terminals_where_the_run_does(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keeper_holds_terminals_where_the_run_does(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Otherwise every machine it is asked about is an error, and only in runs that are large enough to have keepers."""
     launched: list[list[str]] = []
-    monkeypatch.setattr("envmill.stages.gate_workers.subprocess.Popen", lambda words, **_: launched.append(words))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(
+        "envmill.stages.gate_workers.subprocess.Popen", lambda words, **_: launched.append(words)
+    )  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     here, there = socket.socketpair()
     with here, there:
-        keeping._launch(there, replace(settings, images=tmp_path, engine="docker", docker="unix:///x"), 0, None)  # pyright: ignore[reportPrivateUsage]
+        keeping._launch(
+            there, replace(settings, images=tmp_path, engine="docker", docker="unix:///x"), 0, None
+        )  # pyright: ignore[reportPrivateUsage]
     told = Settings.read(json.loads(launched[0][-1])["settings"])
     assert (told.images, told.engine, told.docker) == (tmp_path, "docker", "unix:///x")
 
 
-async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_keeper_has_a_core_of_its_own(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two on one would leave the other idle; a replaced one goes where the dead one was."""
     cores = sorted(os.sched_getaffinity(0))
     monkeypatch.setattr("envmill.stages.gate_workers.pick_cores", lambda: [cores[0], cores[-1]])
@@ -107,16 +123,26 @@ async def test_each_keeper_has_a_core_of_its_own(settings: Settings, monkeypatch
     try:
         await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)))
         both = list_keepers(os.getpid())
-        assert sorted((os.sched_getaffinity(one) for one in both), key=min) == [{cores[0]}, {cores[-1]}]
+        assert sorted((os.sched_getaffinity(one) for one in both), key=min) == [
+            {cores[0]},
+            {cores[-1]},
+        ]
         os.kill(both[0], signal.SIGKILL)
-        await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)), return_exceptions=True)
+        await asyncio.gather(
+            *(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)),
+            return_exceptions=True,
+        )
         await asyncio.gather(*(keepers.ask_gates("environments", HOUSE, ASKED) for _ in range(2)))
-        assert sorted((os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min) == [{cores[0]}, {cores[-1]}]
+        assert sorted(
+            (os.sched_getaffinity(one) for one in list_keepers(os.getpid())), key=min
+        ) == [{cores[0]}, {cores[-1]}]
     finally:
         await keepers.close()
 
 
-async def test_who_waits_for_a_keeper_is_not_told_yet(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_waits_for_a_keeper_is_not_told_yet(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A place with its siblings is a megabyte when it is told; thousands wait at once."""
     told = list[object]()
 
@@ -126,9 +152,13 @@ async def test_who_waits_for_a_keeper_is_not_told_yet(settings: Settings, monkey
             return TypeAdapter(EnvironmentCase).dump_python(instance, **settings)
 
     monkeypatch.setitem(SUBJECTS, "environments", Counting())
-    monkeypatch.setattr("envmill.stages.gate_workers.pick_cores", lambda: sorted(os.sched_getaffinity(0))[:1])
+    monkeypatch.setattr(
+        "envmill.stages.gate_workers.pick_cores", lambda: sorted(os.sched_getaffinity(0))[:1]
+    )
     keepers = GateWorkers(settings)
-    waiting = [asyncio.create_task(keepers.ask_gates("environments", HOUSE, ASKED)) for _ in range(20)]
+    waiting = [
+        asyncio.create_task(keepers.ask_gates("environments", HOUSE, ASKED)) for _ in range(20)
+    ]
     try:
         await asyncio.wait(waiting, return_when="FIRST_COMPLETED")
         assert len(told) <= 2
@@ -165,8 +195,12 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        pytest.param(BuildError("it is broken", tool="lend"), BuildError, "it is broken", id="one of ours"),
-        pytest.param(ZeroDivisionError("oops"), RuntimeError, "ZeroDivisionError: oops", id="a bug"),
+        pytest.param(
+            BuildError("it is broken", tool="lend"), BuildError, "it is broken", id="one of ours"
+        ),
+        pytest.param(
+            ZeroDivisionError("oops"), RuntimeError, "ZeroDivisionError: oops", id="a bug"
+        ),
     ],
 )
 def test_an_error_there_is_one_here(error: Exception, kind: type[Exception], words: str) -> None:
@@ -175,7 +209,9 @@ def test_an_error_there_is_one_here(error: Exception, kind: type[Exception], wor
     assert getattr(told, "facts", {}) == getattr(error, "facts", {})
 
 
-async def test_the_process_that_asks_looks_itself_until_it_has_enough(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_process_that_asks_looks_itself_until_it_has_enough(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("envmill.stages.gate_workers.HERE", 1)
     keepers = GateWorkers(settings)
     assert not keepers.busy()

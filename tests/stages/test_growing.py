@@ -92,8 +92,14 @@ class Shed:
         return self._find("repairs", repair_id)
 '''
 STATE: dict[str, Any] = {
-    "members": {"mem_1a": {"id": "mem_1a", "name": "Ada Kern"}, "mem_2b": {"id": "mem_2b", "name": "Bo Lind"}},
-    "tools": {"tool_7c": {"id": "tool_7c", "tag": "L-04", "status": "free"}, "tool_8d": {"id": "tool_8d", "tag": "L-05", "status": "out"}},
+    "members": {
+        "mem_1a": {"id": "mem_1a", "name": "Ada Kern"},
+        "mem_2b": {"id": "mem_2b", "name": "Bo Lind"},
+    },
+    "tools": {
+        "tool_7c": {"id": "tool_7c", "tag": "L-04", "status": "free"},
+        "tool_8d": {"id": "tool_8d", "tag": "L-05", "status": "out"},
+    },
     "loans": {},
     "repairs": {},
 }
@@ -107,7 +113,9 @@ OPEN = {"id": "rep_3f", "tool_id": "tool_9e", "done": 0}
 LISTED = ToolPatch(
     tool="list_repairs", rows={"tools": {"tool_9e": BROKEN}, "repairs": {"rep_3f": OPEN}}, call=Call(name="list_repairs")
 )  # fmt: skip
-CONFIRMED = ToolPatch(tool="confirm_repair", call=Call(name="confirm_repair", arguments={"repair_id": "rep_3f"}))
+CONFIRMED = ToolPatch(
+    tool="confirm_repair", call=Call(name="confirm_repair", arguments={"repair_id": "rep_3f"})
+)
 
 
 def make_shed() -> Environment:
@@ -128,7 +136,9 @@ def make_shed() -> Environment:
     files = {"program.py": SOURCE, "schema.sql": SCHEMA}
     tables = derive_tables(files, {f"{table}.id": "exempt" for table in STATE})
     tools = add_touches(KINDS["sql"].derive_tools(SOURCE, "Shed", effects), touches, tables)
-    return make_environment(kind="sql", files=files, entry="program:Shed", tools=tools, tables=tables)
+    return make_environment(
+        kind="sql", files=files, entry="program:Shed", tools=tools, tables=tables
+    )
 
 
 SHED = make_shed()
@@ -144,31 +154,55 @@ class Author:
         self.asked: list[str] = []
         self.complaints: list[str] = []
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any) -> Any:
+    async def ask(
+        self, prompt: Any, inputs: Any, reply: Any, *, complaint: str = "", **_: Any
+    ) -> Any:
         self.asked.append(prompt.name)
         self.complaints.append(complaint)
         if prompt.name == "natural":
             names = [one.tool for one in inputs.added]
-            return NaturalReply(verdicts=[NaturalVerdict(tool=name, natural=name != self._against, reason="No.") for name in names])
+            return NaturalReply(
+                verdicts=[
+                    NaturalVerdict(tool=name, natural=name != self._against, reason="No.")
+                    for name in names
+                ]
+            )
         return GrowReply(patches=list(self._replies.pop(0)))
 
 
 async def grow(
-    jail: Sandbox, author: Author, polarity: str = "achieve", path: Sequence[Call] = PATH, **config: Any
+    jail: Sandbox,
+    author: Author,
+    polarity: str = "achieve",
+    path: Sequence[Call] = PATH,
+    **config: Any,
 ) -> tuple[ScenarioVersion, Mapping[str, Json], str]:
-    settings = RunConfig.model_validate({"recipe": "scaleenv", "rehearse": False, "suspicions": "keep"} | config)
+    settings = RunConfig.model_validate(
+        {"recipe": "scaleenv", "rehearse": False, "suspicions": "keep"} | config
+    )
     nothing: Any = None
     context = RunContext("r", settings, nothing, scaleenv.make(read_themes()), nothing, jail)
     place, models = ScenarioSlot(SHED, 0), cast(ModelSession, author)
-    told: Any = {"initial_state": STATE, "request": "Please lend L-04 to Ada Kern.", "oracle": list(path), "polarity": polarity}
-    told |= {"say": "It is mem_1a.", "tell": [{"name": "member", "kind": "text", "value": "mem_1a"}]} if polarity == "answer" else {}
+    told: Any = {
+        "initial_state": STATE,
+        "request": "Please lend L-04 to Ada Kern.",
+        "oracle": list(path),
+        "polarity": polarity,
+    }
+    told |= (
+        {"say": "It is mem_1a.", "tell": [{"name": "member", "kind": "text", "value": "mem_1a"}]}
+        if polarity == "answer"
+        else {}
+    )
     posed = await execute(ScenarioReply.model_validate(told), place, context, models)
     assert posed.draft is not None, posed.complaints
     grown, (finding,) = await grow_world(posed, posed.draft, place, context, models)
     assert grown.draft is not None
     assert (grown.draft.oracle, grown.draft.changes) == (posed.draft.oracle, posed.draft.changes)
     held = grown.draft.initial_state
-    assert all(held[table][key] == row for table, rows in STATE.items() for key, row in rows.items()), "nothing is changed that is there"
+    assert all(
+        held[table][key] == row for table, rows in STATE.items() for key, row in rows.items()
+    ), "nothing is changed that is there"
     return grown, cast(Any, finding.evidence), finding.reason
 
 
@@ -186,18 +220,44 @@ async def test_honest_records_are_added_and_the_path_does_what_it_did(jail: Sand
     ("patch", "why"),
     [
         pytest.param(
-            LISTED.model_copy(update={"rows": {"tools": {"tool_7c": BROKEN | {"id": "tool_7c"}}}}), "there already", id="rewrites"
+            LISTED.model_copy(update={"rows": {"tools": {"tool_7c": BROKEN | {"id": "tool_7c"}}}}),
+            "there already",
+            id="rewrites",
         ),
-        pytest.param(LISTED.model_copy(update={"rows": {"tools": {"tool_9e": {"id": "tool_9e"}}}}), "lacks tag, status", id="half a row"),
-        pytest.param(LISTED.model_copy(update={"rows": {"mowers": {}}}), "no table mowers", id="no such table"),
-        pytest.param(LISTED.model_copy(update={"rows": {"repairs": {"rep_3f": OPEN}}}), "ended in", id="refers to nothing"),
-        pytest.param(LISTED.model_copy(update={"rows": {}}), "found or changed nothing", id="adds nothing"),
-        pytest.param(LISTED.model_copy(update={"call": PATH[0]}), "no call of list_repairs", id="another tool's call"),
-        pytest.param(LISTED.model_copy(update={"call": None, "rows": {}, "left": "The shed mends nothing."}), "left: ", id="left"),
+        pytest.param(
+            LISTED.model_copy(update={"rows": {"tools": {"tool_9e": {"id": "tool_9e"}}}}),
+            "lacks tag, status",
+            id="half a row",
+        ),
+        pytest.param(
+            LISTED.model_copy(update={"rows": {"mowers": {}}}),
+            "no table mowers",
+            id="no such table",
+        ),
+        pytest.param(
+            LISTED.model_copy(update={"rows": {"repairs": {"rep_3f": OPEN}}}),
+            "ended in",
+            id="refers to nothing",
+        ),
+        pytest.param(
+            LISTED.model_copy(update={"rows": {}}), "found or changed nothing", id="adds nothing"
+        ),
+        pytest.param(
+            LISTED.model_copy(update={"call": PATH[0]}),
+            "no call of list_repairs",
+            id="another tool's call",
+        ),
+        pytest.param(
+            LISTED.model_copy(update={"call": None, "rows": {}, "left": "The shed mends nothing."}),
+            "left: ",
+            id="left",
+        ),
         pytest.param(CONFIRMED, "no patch", id="passed over"),
     ],
 )
-async def test_an_author_who_ignores_it_adds_nothing(patch: ToolPatch, why: str, jail: Sandbox) -> None:
+async def test_an_author_who_ignores_it_adds_nothing(
+    patch: ToolPatch, why: str, jail: Sandbox
+) -> None:
     author = Author([patch], [patch])
     grown, told, reason = await grow(jail, author)
     assert reason == "too_few_tools"
@@ -219,7 +279,9 @@ async def test_what_was_wrong_is_mended_in_one_more_reply(jail: Sandbox) -> None
 async def test_records_that_make_the_request_mean_something_else_are_refused(jail: Sandbox) -> None:
     """With a second L-04 the request may mean another tool than the path lends."""
     second = {"tool_3c": {"id": "tool_3c", "tag": "L-04", "status": "free"}}
-    spoilt = LISTED.model_copy(update={"rows": {**LISTED.rows, "tools": {"tool_9e": BROKEN, **second}}})
+    spoilt = LISTED.model_copy(
+        update={"rows": {**LISTED.rows, "tools": {"tool_9e": BROKEN, **second}}}
+    )
     grown, told, reason = await grow(jail, Author([spoilt, CONFIRMED], [spoilt]))
     assert reason == "too_few_tools"
     assert "S15" in told["unreached"]["list_repairs"], told
@@ -228,7 +290,9 @@ async def test_records_that_make_the_request_mean_something_else_are_refused(jai
 
 
 @pytest.mark.parametrize("natural", [True, False])
-async def test_what_does_not_belong_there_is_left_out_where_a_model_is_asked(natural: bool, jail: Sandbox, monkeypatch: Any) -> None:
+async def test_what_does_not_belong_there_is_left_out_where_a_model_is_asked(
+    natural: bool, jail: Sandbox, monkeypatch: Any
+) -> None:
     monkeypatch.setattr("envmill.stages.growing.measure_complexity", lambda *_: 1.0)
     author = Author([LISTED, CONFIRMED], [CONFIRMED], against="list_repairs")
     grown, told, _ = await grow(jail, author, natural=natural, suspicions="judge")
@@ -238,10 +302,14 @@ async def test_what_does_not_belong_there_is_left_out_where_a_model_is_asked(nat
     assert ("natural" in author.asked) is natural
 
 
-async def test_a_simple_world_is_judged_seldom_and_a_complex_one_always(jail: Sandbox, monkeypatch: Any) -> None:
+async def test_a_simple_world_is_judged_seldom_and_a_complex_one_always(
+    jail: Sandbox, monkeypatch: Any
+) -> None:
     asked = []
     for complexity in (0.0, 1.0):
-        monkeypatch.setattr("envmill.stages.growing.measure_complexity", lambda *_, now=complexity: now)
+        monkeypatch.setattr(
+            "envmill.stages.growing.measure_complexity", lambda *_, now=complexity: now
+        )
         author = Author([LISTED, CONFIRMED])
         await grow(jail, author, suspicions="judge")
         asked.append("natural" in author.asked)
@@ -252,12 +320,19 @@ async def test_a_call_off_the_path_that_breaks_the_program_is_named(jail: Sandbo
     """A refusal is an answer; a program that falls over is none."""
     guard = 'if self._find("tools", tool_id)["status"] != "free":'
     assert guard in SOURCE
-    files = {**SHED.files, "program.py": SOURCE.replace(guard, 'if self._find("tools", tool_id)["state"] != "free":')}
+    files = {
+        **SHED.files,
+        "program.py": SOURCE.replace(guard, 'if self._find("tools", tool_id)["state"] != "free":'),
+    }
     broken = Environment.model_validate(SHED.model_dump() | {"id": "", "files": files})
-    found = await try_tools(broken, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail)
+    found = await try_tools(
+        broken, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail
+    )
     assert list(found.crashed) == ["lend_tool"]
     assert "failure" in found.crashed["lend_tool"]
-    whole = await try_tools(SHED, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail)
+    whole = await try_tools(
+        SHED, (), [STATE], ["lend_tool", "find_tools", "confirm_repair"], "seed", jail
+    )
     assert whole.crashed == {}
     assert whole.tools["confirm_repair"].done is None
 
@@ -283,5 +358,9 @@ async def test_neighbours_of_the_path_come_first() -> None:
     graph = await weave_environment(SHED)
     names = [tool.name for tool in SHED.tools]
     assert order_outwards(graph, ["list_repairs"], names)[0] == "confirm_repair"
-    assert sorted(order_outwards(graph, ["list_repairs"], names)) == sorted(name for name in names if name != "list_repairs")
-    assert measure_complexity(graph, ["list_repairs"]) == 1 / 50 < measure_complexity(graph, names) < 1
+    assert sorted(order_outwards(graph, ["list_repairs"], names)) == sorted(
+        name for name in names if name != "list_repairs"
+    )
+    assert (
+        measure_complexity(graph, ["list_repairs"]) == 1 / 50 < measure_complexity(graph, names) < 1
+    )

@@ -33,7 +33,9 @@ from tests.stages.test_posing import Nobody
 from tests.toolgraph.parcels import CUSTOMER, OTHER, STATE
 from tests.toolgraph.test_arguments import PLACE, TESTS
 
-FULL = STATE | {"parcels": {"par_old": {"id": "par_old", "customer_id": CUSTOMER, "service": "express"}}}
+FULL = STATE | {
+    "parcels": {"par_old": {"id": "par_old", "customer_id": CUSTOMER, "service": "express"}}
+}
 FILL = Call(name="fill_parcel", arguments={"parcel_id": "par_old", "order_ids": ["ord_77aa01c2"]})
 MAKING_TESTS = [test.model_copy(update={"initial_state": FULL}) for test in TESTS]
 MAKING_TESTS += [TESTS[0].model_copy(update={"name": "fill", "initial_state": FULL, "call": FILL})]
@@ -46,13 +48,26 @@ def keep_to(offered: OfferedChain | None) -> dict[str, Any]:
     if offered is None:
         return {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
     calls = {call.name: (number, call) for number, call in enumerate(offered.calls, 1)}
-    made = [flow for flow in list_flows(offered.chain) if isinstance(flow.source, FromNode) and flow.source.path == "id"]
-    tools = {one.node.id: one.node.tool for one in walk_nodes(offered.chain.nodes) if isinstance(one.node, ChainStep)}
+    made = [
+        flow
+        for flow in list_flows(offered.chain)
+        if isinstance(flow.source, FromNode) and flow.source.path == "id"
+    ]
+    tools = {
+        one.node.id: one.node.tool
+        for one in walk_nodes(offered.chain.nodes)
+        if isinstance(one.node, ChainStep)
+    }
     for flow in made:
         number, call = calls[tools[flow.step]]
         given = {flow.argument: {"from": calls[tools[flow.givers[0]]][0], "path": "/id"}}
         calls[call.name] = number, call.model_copy(update={"arguments": call.arguments | given})
-    return {"oracle": [calls[call.name][1] if calls[call.name][0] == number else call for number, call in enumerate(offered.calls, 1)]}
+    return {
+        "oracle": [
+            calls[call.name][1] if calls[call.name][0] == number else call
+            for number, call in enumerate(offered.calls, 1)
+        ]
+    }
 
 
 def refuse(offered: OfferedChain | None) -> dict[str, Any]:
@@ -70,22 +85,36 @@ class Script:
 
     async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
         self.offered.append(brief.offered)
-        told = {"initial_state": STATE, "request": "Pack Ada Okafor's orders.", "polarity": brief.polarity}
+        told = {
+            "initial_state": STATE,
+            "request": "Pack Ada Okafor's orders.",
+            "polarity": brief.polarity,
+        }
         return SampledReply.model_validate({"oracle": [], **told, **self.answer(brief.offered)})
 
 
 def make_context(sandbox: Sandbox, script: Script, **config: Any) -> RunContext:
     nothing: Any = None
-    settled = RunConfig.model_validate({"seed": 3, "rehearse": False, "polarities": {"achieve": 1}, **config})
+    settled = RunConfig.model_validate(
+        {"seed": 3, "rehearse": False, "polarities": {"achieve": 1}, **config}
+    )
     return RunContext("r", settled, nothing, cast(Any, script), nothing, sandbox)
 
 
-async def generate(sandbox: Sandbox, script: Script, slot: ScenarioSlot = SLOT, **config: Any) -> Result:
-    return await generate_draft(Subject("x", "y", "t", slot), make_context(sandbox, script, **config), cast(Any, Nobody()))
+async def generate(
+    sandbox: Sandbox, script: Script, slot: ScenarioSlot = SLOT, **config: Any
+) -> Result:
+    return await generate_draft(
+        Subject("x", "y", "t", slot), make_context(sandbox, script, **config), cast(Any, Nobody())
+    )
 
 
 def list_offers(result: Result) -> list[tuple[str, str, str]]:
-    return [(one.gate, one.outcome, one.reason) for one in result.findings if one.gate.startswith("offer")]
+    return [
+        (one.gate, one.outcome, one.reason)
+        for one in result.findings
+        if one.gate.startswith("offer")
+    ]
 
 
 async def test_a_chain_that_is_kept_to_is_recorded_with_its_sampler(sandbox: Sandbox) -> None:
@@ -101,7 +130,9 @@ async def test_a_chain_that_is_kept_to_is_recorded_with_its_sampler(sandbox: San
 
 
 async def test_a_chain_that_is_left_is_sent_back_with_what_is_missing(sandbox: Sandbox) -> None:
-    script = Script(lambda _: {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]})
+    script = Script(
+        lambda _: {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
+    )
     result = await generate(sandbox, script)
     builds = [one for one in result.records if isinstance(one, Build)]
     assert len(builds) == 4
@@ -111,9 +142,14 @@ async def test_a_chain_that_is_left_is_sent_back_with_what_is_missing(sandbox: S
 
 
 async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox) -> None:
-    script = Script(lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered))
+    script = Script(
+        lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered)
+    )
     result = await generate(sandbox, script)
-    assert list_offers(result) == [("offer_1", "not_applicable", "infeasible"), ("offer_2", "kept", "")]
+    assert list_offers(result) == [
+        ("offer_1", "not_applicable", "infeasible"),
+        ("offer_2", "kept", ""),
+    ]
     first, second, *again = script.offered
     assert all(one == second for one in again), "a repair is offered the chain that it repairs"
     assert first is not None
@@ -127,7 +163,8 @@ async def test_another_chain_is_offered_where_one_is_infeasible(sandbox: Sandbox
 def _draw_linked(sampler: str, *tools: str) -> RehearsedChain:
     """Tools that take the order of the first one."""
     steps = [
-        ChainStep(id=f"s{place}", tool=tool, arguments={"order_id": FromNode(node="s1", path="id")}) for place, tool in enumerate(tools, 1)
+        ChainStep(id=f"s{place}", tool=tool, arguments={"order_id": FromNode(node="s1", path="id")})
+        for place, tool in enumerate(tools, 1)
     ]
     first = steps[0].model_copy(update={"arguments": {}})
     return RehearsedChain(Chain(sampler=sampler, nodes=[first, *steps[1:]]), (), (), ())
@@ -141,10 +178,20 @@ def _draw_linked(sampler: str, *tools: str) -> RehearsedChain:
         pytest.param("s9", ["0", "1", "2"], id="no such node"),
     ],
 )
-async def test_a_link_that_was_refused_is_not_the_next_to_be_offered(sandbox: Sandbox, node: str, order: list[str]) -> None:
+async def test_a_link_that_was_refused_is_not_the_next_to_be_offered(
+    sandbox: Sandbox, node: str, order: list[str]
+) -> None:
     """It is offered again only where every other chain has it, too."""
-    chains = _draw_linked("0", "make", "pay"), _draw_linked("1", "make", "note", "pay"), _draw_linked("2", "make", "send")
-    script = Script(lambda offered: {"infeasible": {"node": node, "reason": "It has no day."}} if offered else keep_to(None))
+    chains = (
+        _draw_linked("0", "make", "pay"),
+        _draw_linked("1", "make", "note", "pay"),
+        _draw_linked("2", "make", "send"),
+    )
+    script = Script(
+        lambda offered: (
+            {"infeasible": {"node": node, "reason": "It has no day."}} if offered else keep_to(None)
+        )
+    )
     context = make_context(sandbox, script)
 
     async def make() -> ChainOffers:
@@ -167,7 +214,9 @@ async def test_who_finds_every_chain_infeasible_chooses_the_path(sandbox: Sandbo
     assert [one.overlap for one in result.records if isinstance(one, Draft)] == [None]
 
 
-async def test_who_finds_the_free_choice_infeasible_too_ends_with_the_history(sandbox: Sandbox) -> None:
+async def test_who_finds_the_free_choice_infeasible_too_ends_with_the_history(
+    sandbox: Sandbox,
+) -> None:
     script = Script(lambda _: {"infeasible": {"node": "s2", "reason": "It is Sunday."}})
     result = await generate(sandbox, script)
     assert len(script.offered) == MORE + 2
@@ -190,7 +239,10 @@ async def test_where_no_other_chain_is_left_the_author_chooses(sandbox: Sandbox)
 
     await context.offers.find(PLACE.id, make)
     result = await generate_draft(Subject("x", "y", "t", SLOT), context, cast(Any, Nobody()))
-    assert list_offers(result) == [("offer_1", "not_applicable", "infeasible"), ("offer_2", "not_applicable", "none_left")]
+    assert list_offers(result) == [
+        ("offer_1", "not_applicable", "infeasible"),
+        ("offer_2", "not_applicable", "none_left"),
+    ]
     assert [one.overlap for one in result.records if isinstance(one, Draft)] == [None]
 
 
@@ -199,13 +251,26 @@ async def test_where_no_other_chain_is_left_the_author_chooses(sandbox: Sandbox)
     [
         pytest.param(SLOT, {"polarities": {"refuse": 1}}, "only_reads", id="nothing is changed"),
         pytest.param(ScenarioSlot(PLACE, 0), {}, "no_start_state", id="nothing to try chains on"),
-        pytest.param(ScenarioSlot(PLACE, 0, tests=(TESTS[0],)), {}, "none_carried_out", id="nothing that can be carried out"),
+        pytest.param(
+            ScenarioSlot(PLACE, 0, tests=(TESTS[0],)),
+            {},
+            "none_carried_out",
+            id="nothing that can be carried out",
+        ),
     ],
 )
-async def test_where_no_chain_is_offered_a_row_says_why(sandbox: Sandbox, slot: ScenarioSlot, config: dict[str, Any], reason: str) -> None:
+async def test_where_no_chain_is_offered_a_row_says_why(
+    sandbox: Sandbox, slot: ScenarioSlot, config: dict[str, Any], reason: str
+) -> None:
     script = Script(keep_to)
-    poor = ScenarioSlot(slot.environment, 0, tests=tuple(test.model_copy(update={"initial_state": {}}) for test in slot.tests))
-    result = await generate(sandbox, script, poor if reason == "none_carried_out" else slot, **config)
+    poor = ScenarioSlot(
+        slot.environment,
+        0,
+        tests=tuple(test.model_copy(update={"initial_state": {}}) for test in slot.tests),
+    )
+    result = await generate(
+        sandbox, script, poor if reason == "none_carried_out" else slot, **config
+    )
     assert list_offers(result) == [("offer_1", "not_applicable", reason)]
     assert script.offered[0] is None
 
@@ -218,20 +283,32 @@ async def test_free_chains_bind_nobody_and_leave_no_row(sandbox: Sandbox) -> Non
     assert draft.overlap is None
 
 
-async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_used(sandbox: Sandbox) -> None:
+async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_used(
+    sandbox: Sandbox,
+) -> None:
     """The path must use the result: a record that was there before is not the one that the chain makes."""
     without = await find_offers(PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox)
-    offers = await find_offers(PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox, results=True)
+    offers = await find_offers(
+        PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox, results=True
+    )
     uses = [one for one in offers.chains if one.new]
     assert uses
-    assert (without.refused["needs_result"] >= 1, [one for one in without.chains if one.new]) == (True, [])
+    assert (without.refused["needs_result"] >= 1, [one for one in without.chains if one.new]) == (
+        True,
+        [],
+    )
     drawn = uses[0]
     offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
     replies = list(drawn.replies)
     assert offered.compare(drawn.calls, replies).missing == ()
     place = next(place for place, step in enumerate(drawn.steps) if step in drawn.new)
-    other = [call.model_copy(update={"arguments": call.arguments | {"parcel_id": "par_old"}}) for call in drawn.calls]
-    (part, *_) = offered.compare([*drawn.calls[:place], other[place], *drawn.calls[place + 1 :]], replies).missing
+    other = [
+        call.model_copy(update={"arguments": call.arguments | {"parcel_id": "par_old"}})
+        for call in drawn.calls
+    ]
+    (part, *_) = offered.compare(
+        [*drawn.calls[:place], other[place], *drawn.calls[place + 1 :]], replies
+    ).missing
     assert (part.node, part.index) == (drawn.steps[place], place + 1)
 
 
@@ -241,7 +318,9 @@ def leave_chain(drawn: RehearsedChain, chance: random.Random) -> list[Call]:
     called = list(zip(drawn.steps, drawn.calls, strict=True))
     if kind == "swapped" and flows:
         flow = chance.choice(flows)
-        return [call for step, call in called if step == flow.step] + [call for step, call in called if step != flow.step]
+        return [call for step, call in called if step == flow.step] + [
+            call for step, call in called if step != flow.step
+        ]
     if kind == "elsewhere" and (moved := _take_elsewhere(called[-1][1])) != called[-1][1]:
         return [*(call for _, call in called[:-1]), moved]
     left_out = chance.choice(drawn.steps)
@@ -250,21 +329,35 @@ def leave_chain(drawn: RehearsedChain, chance: random.Random) -> list[Call]:
 
 def _take_elsewhere(call: Call) -> Call:
     others = {"customer_id": OTHER, "order_id": "ord_51c0ffee", "order_ids": ["ord_51c0ffee"]}
-    changed = {name: others[name] for name, value in call.arguments.items() if name in others and value != others[name]}
+    changed = {
+        name: others[name]
+        for name, value in call.arguments.items()
+        if name in others and value != others[name]
+    }
     return call.model_copy(update={"arguments": call.arguments | changed})
 
 
-async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(sandbox: Sandbox) -> None:
-    offers = await find_offers(PLACE, TESTS, {}, ("weighted", "backward", "program", "linked"), sandbox)
+async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(
+    sandbox: Sandbox,
+) -> None:
+    offers = await find_offers(
+        PLACE, TESTS, {}, ("weighted", "backward", "program", "linked"), sandbox
+    )
     cases, chance, caught, refused = count(300, 300), random.Random(24), 0, 0
     for number in range(cases):
         drawn = offers.chains[number % len(offers.chains)]
         offered = OfferedChain(drawn.chain, True, drawn.calls, frozenset(drawn.steps))
         leaves = number % 5 == 0
-        oracle = leave_chain(drawn, chance) if leaves else [Call(name="list_orders", arguments={"customer_id": CUSTOMER}), *drawn.calls]
+        oracle = (
+            leave_chain(drawn, chance)
+            if leaves
+            else [Call(name="list_orders", arguments={"customer_id": CUSTOMER}), *drawn.calls]
+        )
         reply = ScenarioReply(initial_state=STATE, request="Pack them.", oracle=oracle)
         slot = ScenarioSlot(PLACE, number, offered=offered)
-        posed = await execute(reply, slot, make_context(sandbox, Script(keep_to)), cast(Any, Nobody()))
+        posed = await execute(
+            reply, slot, make_context(sandbox, Script(keep_to)), cast(Any, Nobody())
+        )
         left = posed.draft is None
         caught += leaves and left
         refused += not leaves and left
@@ -273,9 +366,18 @@ async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(san
 
 @pytest.mark.parametrize(("places", "chains"), [(3, 9), (3, 4), (4, 2), (1, 1)])
 def test_a_chain_is_offered_to_one_place_while_there_are_others(places: int, chains: int) -> None:
-    offers = ChainOffers(tuple(RehearsedChain(Chain(sampler=f"{number}", nodes=[]), (), (), ()) for number in range(chains)))
-    listed = [[one.chain.sampler for one in offers.list_for(rank, places)] for rank in range(places)]
-    assert all(sorted(one) == sorted({*one}) and len(one) == chains for one in listed), "each sees every chain once"
+    offers = ChainOffers(
+        tuple(
+            RehearsedChain(Chain(sampler=f"{number}", nodes=[]), (), (), ())
+            for number in range(chains)
+        )
+    )
+    listed = [
+        [one.chain.sampler for one in offers.list_for(rank, places)] for rank in range(places)
+    ]
+    assert all(sorted(one) == sorted({*one}) and len(one) == chains for one in listed), (
+        "each sees every chain once"
+    )
     turns = [chain for turn in range(chains) for chain in (one[turn] for one in listed)]
     shared = [turns[: len(turns) // chains * turn] for turn in range(1, chains // places + 1)]
     assert all(len({*given}) == len(given) for given in shared)
@@ -290,8 +392,13 @@ class PlanningScript(Script):
 
     async def plan_errands(self, block: ErrandBlock, _: Any) -> BlockPlan:
         self.blocks.append(block)
-        said = [(one.number, f"Wants {one.links}.", f"{one.number} {one.links}") for one in block.places]
-        lines = [ErrandLine(number=number, who="Ada", what=what, about=[about]) for number, what, about in said]
+        said = [
+            (one.number, f"Wants {one.links}.", f"{one.number} {one.links}") for one in block.places
+        ]
+        lines = [
+            ErrandLine(number=number, who="Ada", what=what, about=[about])
+            for number, what, about in said
+        ]
         return BlockPlan({line.number: line for line in lines})
 
     async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
@@ -301,7 +408,9 @@ class PlanningScript(Script):
 
 async def test_the_line_of_another_chain_is_drawn_again(sandbox: Sandbox) -> None:
     """The line tells of the chain that is offered by now, and the row of the plan is the last one's."""
-    script = PlanningScript(lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered))
+    script = PlanningScript(
+        lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered)
+    )
     result = await generate(sandbox, script, replace(SLOT, number=1, places=3))
     first, *again = script.blocks
     assert [one.number for one in first.places] == [0, 1, 2]
@@ -309,14 +418,19 @@ async def test_the_line_of_another_chain_is_drawn_again(sandbox: Sandbox) -> Non
     for block, offered, brief in zip(script.blocks, script.offered, script.errands, strict=False):
         assert offered is not None
         (told,) = (one for one in block.places if one.number == 1)
-        assert (told.tools, told.links) == (list_tools(offered.chain), describe_links(offered.chain))
+        assert (told.tools, told.links) == (
+            list_tools(offered.chain),
+            describe_links(offered.chain),
+        )
         assert brief.line is not None
         assert told.links in brief.line.what
     (planned,) = (one for one in result.records if isinstance(one, PlannedErrand))
     assert script.errands[-1].line is not None
     assert planned.what == script.errands[-1].line.what
     others = {tuple(place.tools) for place in first.places if place.number != 1}
-    assert not others & {tuple(list_tools(one.chain)) for one in script.offered if one is not None}, "no chain of another place"
+    assert not others & {
+        tuple(list_tools(one.chain)) for one in script.offered if one is not None
+    }, "no chain of another place"
 
 
 async def test_an_author_without_a_chain_is_told_the_tools_of_its_line(sandbox: Sandbox) -> None:

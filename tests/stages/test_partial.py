@@ -16,7 +16,9 @@ CALM: dict[str, Any] = {"nothing": [0.0], "scatter": [0.0, 0.25, 0.0, 0.0, 0.0]}
 
 def judge(*dossiers: tuple[str, Any]) -> str:
     """Why the verifier may not pay for parts; empty where it may."""
-    allowed, left = find_partial([PARTS, WHOLE], [(PARTS.id, gate, json.dumps(finding)) for gate, finding in dossiers])
+    allowed, left = find_partial(
+        [PARTS, WHOLE], [(PARTS.id, gate, json.dumps(finding)) for gate, finding in dossiers]
+    )
     assert allowed == ({PARTS.id} if not left else frozenset())
     assert WHOLE.id not in left
     return left.get(PARTS.id, "")
@@ -33,12 +35,16 @@ def test_where_nobody_earns_blindly_parts_may_be_paid() -> None:
         (CALM | {"recite": [0.0, 0.2]}, 0.0, "the attacker recite earns 0.100 on average"),
     ],
 )
-def test_where_somebody_does_it_is_said_who(attackers: dict[str, Any], mean: float, words: str) -> None:
+def test_where_somebody_does_it_is_said_who(
+    attackers: dict[str, Any], mean: float, words: str
+) -> None:
     assert words in judge(("S2", attackers), ("S13", {"blind": {"mean": mean}}))
 
 
 def test_the_worst_of_several_runs_counts() -> None:
-    assert "earns 0.200" in judge(("S2", CALM), ("S13", {"blind": {"mean": 0.2}}), ("S13", {"blind": {"mean": 0.0}}))
+    assert "earns 0.200" in judge(
+        ("S2", CALM), ("S13", {"blind": {"mean": 0.2}}), ("S13", {"blind": {"mean": 0.0}})
+    )
 
 
 @pytest.mark.parametrize(

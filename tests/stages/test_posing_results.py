@@ -39,30 +39,50 @@ LONGER = (
 )
 
 
-async def pose(sandbox: Sandbox, oracle: list[Call], request: str = REQUEST, **config: Any) -> Result:
+async def pose(
+    sandbox: Sandbox, oracle: list[Call], request: str = REQUEST, **config: Any
+) -> Result:
     reply = ScenarioReply(initial_state=STATE, request=request, oracle=oracle)
     subject = Subject("x", "y", "t", ScenarioSlot(AGENCY, 0))
-    return await generate_draft(subject, make_mill(sandbox, Script(reply), **config), cast(Any, Nobody()))
+    return await generate_draft(
+        subject, make_mill(sandbox, Script(reply), **config), cast(Any, Nobody())
+    )
 
 
-async def make(sandbox: Sandbox, oracle: list[Call], request: str = REQUEST, **config: Any) -> Scenario:
+async def make(
+    sandbox: Sandbox, oracle: list[Call], request: str = REQUEST, **config: Any
+) -> Scenario:
     (draft,) = (await pose(sandbox, oracle, request, **config)).records
     assert isinstance(draft, Draft), draft
-    result = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, AGENCY)), make_mill(sandbox), cast(Any, Nobody()))
+    result = await build_scenario(
+        Subject("x", "y", "t", PlacedScenario(draft, AGENCY)),
+        make_mill(sandbox),
+        cast(Any, Nobody()),
+    )
     assert not result.findings, result.findings
     (scenario,) = result.records
     assert isinstance(scenario, Scenario)
     return scenario
 
 
-@pytest.mark.parametrize(("oracle", "request_"), [(PATH, REQUEST), (LONG, LONGER)], ids=["offer and sign", "lists and objects"])
-async def test_the_gates_keep_a_path_that_uses_results(jail: Sandbox, oracle: list[Call], request_: str) -> None:
+@pytest.mark.parametrize(
+    ("oracle", "request_"),
+    [(PATH, REQUEST), (LONG, LONGER)],
+    ids=["offer and sign", "lists and objects"],
+)
+async def test_the_gates_keep_a_path_that_uses_results(
+    jail: Sandbox, oracle: list[Call], request_: str
+) -> None:
     scenario = await make(jail, oracle, request_)
     assert scenario.oracle[2].uses or scenario.oracle[1].uses
     case, means = ScenarioCase(scenario, AGENCY), GateContext(jail)
     for name in ("S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10", "S11", "S12", "S14"):
         finding = await GATES[name].check(case, means)
-        told = [(one.gate, one.reason, one.detail) for one in finding.spread() if one.outcome in ("dropped", "error")]
+        told = [
+            (one.gate, one.reason, one.detail)
+            for one in finding.spread()
+            if one.outcome in ("dropped", "error")
+        ]
         assert not told, told
 
 
@@ -86,12 +106,18 @@ async def test_a_policy_that_skips_the_maker_leaves_out_the_user(jail: Sandbox) 
 
 
 async def find_literal(sandbox: Sandbox, seed: int = 3) -> str:
-    seen = await sandbox.play(Program.of(AGENCY), [Reset(STATE, "2026-03-02T09:00:00+00:00", seed), Invoke(OFFER), Look()])
+    seen = await sandbox.play(
+        Program.of(AGENCY), [Reset(STATE, "2026-03-02T09:00:00+00:00", seed), Invoke(OFFER), Look()]
+    )
     return next(key for key in (seen[-1].state or {})["offers"] if key != "O1")
 
 
-async def test_an_id_of_the_first_seed_is_refused_with_the_reference_that_mends_it(jail: Sandbox) -> None:
-    literal = SIGN.model_copy(update={"arguments": SIGN.arguments | {"offer_id": await find_literal(jail)}})
+async def test_an_id_of_the_first_seed_is_refused_with_the_reference_that_mends_it(
+    jail: Sandbox,
+) -> None:
+    literal = SIGN.model_copy(
+        update={"arguments": SIGN.arguments | {"offer_id": await find_literal(jail)}}
+    )
     result = await pose(jail, [LOOK, OFFER, literal], rehearse=True)
     assert [finding.reason for finding in result.findings] == ["oracle_unstable"]
     told = next(one.failure for one in result.records if isinstance(one, Build))
@@ -102,10 +128,14 @@ async def test_an_id_of_the_first_seed_is_refused_with_the_reference_that_mends_
 
 async def test_an_id_that_no_program_looks_up_is_refused_too(jail: Sandbox) -> None:
     """Every call is taken in both runs, and only the ends show that one of them names nothing."""
-    noted = SIGN.model_copy(update={"arguments": SIGN.arguments | {"note": await find_literal(jail)}})
+    noted = SIGN.model_copy(
+        update={"arguments": SIGN.arguments | {"note": await find_literal(jail)}}
+    )
     result = await pose(jail, [LOOK, OFFER, noted], rehearse=True)
     assert [finding.reason for finding in result.findings] == ["oracle_unstable"]
-    assert "at /note: the id of a record" in next(one.failure for one in result.records if isinstance(one, Build))
+    assert "at /note: the id of a record" in next(
+        one.failure for one in result.records if isinstance(one, Build)
+    )
 
 
 async def test_a_text_with_an_id_inside_and_one_like_it_are_left_alone(jail: Sandbox) -> None:
@@ -115,13 +145,19 @@ async def test_a_text_with_an_id_inside_and_one_like_it_are_left_alone(jail: San
 
 
 async def test_an_invented_id_is_refused_with_the_reference_that_mends_it(jail: Sandbox) -> None:
-    invented = SIGN.model_copy(update={"arguments": SIGN.arguments | {"offer_id": "offer_1a2b3c4d"}})
+    invented = SIGN.model_copy(
+        update={"arguments": SIGN.arguments | {"offer_id": "offer_1a2b3c4d"}}
+    )
     result = await pose(jail, [LOOK, OFFER, invented])
     assert [finding.reason for finding in result.findings] == ["oracle_rejection"]
     told = next(one.failure for one in result.records if isinstance(one, Build))
     assert """write {"from": 2, "path": "/id"} in its place""" in told
     other = SIGN.model_copy(update={"arguments": SIGN.arguments | {"offer_id": "the offer"}})
-    told = next(one.failure for one in (await pose(jail, [LOOK, OFFER, other])).records if isinstance(one, Build))
+    told = next(
+        one.failure
+        for one in (await pose(jail, [LOOK, OFFER, other])).records
+        if isinstance(one, Build)
+    )
     assert "in its place" not in told
 
 
@@ -129,16 +165,29 @@ async def test_an_invented_id_is_refused_with_the_reference_that_mends_it(jail: 
     ("oracle", "reason", "words"),
     [
         pytest.param([LOOK, SIGN, OFFER], "bad_reference", "this call itself", id="itself"),
-        pytest.param([LOOK, call("sign_lease", offer_id=refer(3, "/id"), months=1), OFFER], "bad_reference", "a later call", id="later"),
         pytest.param(
-            [LOOK, OFFER, call("sign_lease", offer_id=refer(2, "/ids"), months=1)], "oracle_rejection", "the object has", id="no such key"
+            [LOOK, call("sign_lease", offer_id=refer(3, "/id"), months=1), OFFER],
+            "bad_reference",
+            "a later call",
+            id="later",
         ),
         pytest.param(
-            [LOOK, call("make_offer", flat_id="F9", tenant="Ben Hale"), SIGN], "oracle_rejection", "call 2", id="of a refused call"
+            [LOOK, OFFER, call("sign_lease", offer_id=refer(2, "/ids"), months=1)],
+            "oracle_rejection",
+            "the object has",
+            id="no such key",
+        ),
+        pytest.param(
+            [LOOK, call("make_offer", flat_id="F9", tenant="Ben Hale"), SIGN],
+            "oracle_rejection",
+            "call 2",
+            id="of a refused call",
         ),
     ],
 )
-async def test_a_reference_that_leads_nowhere_is_sent_back(jail: Sandbox, oracle: list[Call], reason: str, words: str) -> None:
+async def test_a_reference_that_leads_nowhere_is_sent_back(
+    jail: Sandbox, oracle: list[Call], reason: str, words: str
+) -> None:
     result = await pose(jail, oracle)
     assert [finding.reason for finding in result.findings] == [reason]
     assert words in next(one.failure for one in result.records if isinstance(one, Build))
@@ -162,33 +211,54 @@ CHAIN = Chain(
         ChainStep(id="s1", tool="list_flats", arguments={"street": FromUser()}),
         Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path="[].id")]),
         ChainStep(id="s2", tool="make_offer", arguments={"flat_id": CHOSEN, "tenant": FromUser()}),
-        ChainStep(id="s3", tool="sign_lease", arguments={"offer_id": FromNode(node="s2", path="id"), "months": FromUser()}),
+        ChainStep(
+            id="s3",
+            tool="sign_lease",
+            arguments={"offer_id": FromNode(node="s2", path="id"), "months": FromUser()},
+        ),
     ],
 )
 SAID: dict[str, Any] = {"s1.street": "Oak Lane", "s2.tenant": "Ben Hale", "s3.months": 12}
 
 
 def chain_reply(chain: Chain = CHAIN, **said: Any) -> ChainReply:
-    return ChainReply(initial_state=STATE, request=REQUEST, chain=chain, filling=Filling(said=SAID | said))
+    return ChainReply(
+        initial_state=STATE, request=REQUEST, chain=chain, filling=Filling(said=SAID | said)
+    )
 
 
 async def test_a_chain_that_uses_what_it_makes_is_stored_with_uses_and_built(jail: Sandbox) -> None:
     draft = await generate_one(jail, chain_reply())
     assert isinstance(draft, Draft)
-    assert [(use.into, use.call, use.path) for one in draft.oracle for use in one.uses] == [("/offer_id", 2, "/id")]
-    assert [pair for pair in product(range(3), range(3)) if uses_result(draft.oracle, *pair)] == [(1, 2)]
-    result = await build_scenario(Subject("x", "y", "t", PlacedScenario(draft, AGENCY)), make_mill(jail), cast(Any, Nobody()))
+    assert [(use.into, use.call, use.path) for one in draft.oracle for use in one.uses] == [
+        ("/offer_id", 2, "/id")
+    ]
+    assert [pair for pair in product(range(3), range(3)) if uses_result(draft.oracle, *pair)] == [
+        (1, 2)
+    ]
+    result = await build_scenario(
+        Subject("x", "y", "t", PlacedScenario(draft, AGENCY)), make_mill(jail), cast(Any, Nobody())
+    )
     assert not result.findings, result.findings
 
 
 async def test_a_chain_whose_user_says_an_id_that_it_makes_is_refused(jail: Sandbox) -> None:
     said = CHAIN.model_copy(
         update={
-            "nodes": [*CHAIN.nodes[:3], ChainStep(id="s3", tool="sign_lease", arguments={"offer_id": FromUser(), "months": FromUser()})]
+            "nodes": [
+                *CHAIN.nodes[:3],
+                ChainStep(
+                    id="s3",
+                    tool="sign_lease",
+                    arguments={"offer_id": FromUser(), "months": FromUser()},
+                ),
+            ]
         }
     )
     reply = chain_reply(said, **{"s3.offer_id": await find_literal(jail)})
-    draft = await generate_one(jail, reply.model_copy(update={"facts": {"offer": reply.filling.said["s3.offer_id"]}}))
+    draft = await generate_one(
+        jail, reply.model_copy(update={"facts": {"offer": reply.filling.said["s3.offer_id"]}})
+    )
     assert isinstance(draft, Draft)
     told = await play_twice(draft, AGENCY, jail)
     assert isinstance(told, str)

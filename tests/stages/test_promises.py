@@ -25,13 +25,30 @@ from tests.trust.tabled import Planted, make
 
 RECIPE = RECIPES["scaleenv"](read_themes())
 TABLES = [
-    Table(name="loans", key=["id"], columns=[Column(name="id"), Column(name="tool_id", references="tools.id"), Column(name="status")]),
+    Table(
+        name="loans",
+        key=["id"],
+        columns=[
+            Column(name="id"),
+            Column(name="tool_id", references="tools.id"),
+            Column(name="status"),
+        ],
+    ),
     Table(name="tools", key=["id"], columns=[Column(name="id"), Column(name="status")]),
 ]
 STATUS = Mention(of="tools.status", sort="text", values=["free", "out"])
-RETURN = Promise(takes={"loan_id": Mention(of="loans.id", sort="key")}, sets=[STATUS], requires=["tools.status is out"])
-BEFORE: dict[str, Json] = {"loans": {"L1": {"id": "L1", "tool_id": "T1"}}, "tools": {"T1": {"status": "out"}, "T2": {"status": "free"}}}
-CALL = PromisedCall(RETURN, Call(name="return_tool", arguments={"loan_id": "L1"}), BEFORE, BEFORE, TABLES)
+RETURN = Promise(
+    takes={"loan_id": Mention(of="loans.id", sort="key")},
+    sets=[STATUS],
+    requires=["tools.status is out"],
+)
+BEFORE: dict[str, Json] = {
+    "loans": {"L1": {"id": "L1", "tool_id": "T1"}},
+    "tools": {"T1": {"status": "out"}, "T2": {"status": "free"}},
+}
+CALL = PromisedCall(
+    RETURN, Call(name="return_tool", arguments={"loan_id": "L1"}), BEFORE, BEFORE, TABLES
+)
 
 
 async def test_a_statement_is_about_the_rows_that_a_call_names_or_these_refer_to() -> None:
@@ -51,7 +68,9 @@ async def test_no_value_is_invented_for_a_column_of_which_nothing_is_known() -> 
     assert plain.spoil(out, []) is None
     assert plain.spoil(out, ["out", "lost"]) is not None
     unique = STATUS.model_copy(update={"unique": True})
-    assert replace(CALL, promise=RETURN.model_copy(update={"sets": [unique]})).spoil(out, []) is None
+    assert (
+        replace(CALL, promise=RETURN.model_copy(update={"sets": [unique]})).spoil(out, []) is None
+    )
 
 
 async def build(theme: str, sandbox: Sandbox) -> tuple[EnvironmentCase, dict[str, Promise]]:
@@ -60,24 +79,38 @@ async def build(theme: str, sandbox: Sandbox) -> tuple[EnvironmentCase, dict[str
     return built, list_promises(replace(compose(theme, 0), kind="sql"))
 
 
-async def hold(environment: Environment, tests: Sequence[Test], promises: dict[str, Promise], sandbox: Sandbox) -> list[str]:
+async def hold(
+    environment: Environment, tests: Sequence[Test], promises: dict[str, Promise], sandbox: Sandbox
+) -> list[str]:
     check = await PromiseKeeper(promises).check(environment, tests, sandbox)
     return [f"{one.tool} {one.code}" for one in check.complaints]
 
 
-def spoil(environment: Environment, promises: dict[str, Promise], dice: random.Random) -> tuple[Environment, str] | None:
+def spoil(
+    environment: Environment, promises: dict[str, Promise], dice: random.Random
+) -> tuple[Environment, str] | None:
     """A program that leaves out a guard, or the change, of a status that its plan speaks of."""
     source = environment.files["program.py"]
-    tools = [name for name, one in promises.items() if any("status is" in said for said in (*one.requires, *one.ensures))]
+    tools = [
+        name
+        for name, one in promises.items()
+        if any("status is" in said for said in (*one.requires, *one.ensures))
+    ]
     dice.shuffle(tools)
     for tool in tools:
         start = source.index(f"def {tool}(")
         end = source.find("\n    def ", start + 1)
         method = source[start : end if end > 0 else len(source)]
         guards = (
-            re.findall(r'(if [^\n]*:\n)\s+raise Rejection\("\w+_not_', method) if list(list_statements(promises[tool].requires)) else []
+            re.findall(r'(if [^\n]*:\n)\s+raise Rejection\("\w+_not_', method)
+            if list(list_statements(promises[tool].requires))
+            else []
         )
-        writes = [one for one in list_statements(promises[tool].ensures) if one.column == "status" and "SET status = " in method]
+        writes = [
+            one
+            for one in list_statements(promises[tool].ensures)
+            if one.column == "status" and "SET status = " in method
+        ]
         if guards and (dice.random() < 0.5 or not writes):
             broken, code = method.replace(guards[0], "if False:\n", 1), NOT_REFUSED
         elif writes:
@@ -85,19 +118,25 @@ def spoil(environment: Environment, promises: dict[str, Promise], dice: random.R
         else:
             continue
         files = {**environment.files, "program.py": source.replace(method, broken)}
-        return Environment.model_validate(environment.model_dump() | {"id": "", "files": files}), f"{tool} {code}"
+        return Environment.model_validate(
+            environment.model_dump() | {"id": "", "files": files}
+        ), f"{tool} {code}"
     return None
 
 
 @pytest.mark.soak(area="mechanisms")
-async def test_programs_that_break_their_plan_are_caught_and_honest_ones_kept(jail: Sandbox) -> None:
+async def test_programs_that_break_their_plan_are_caught_and_honest_ones_kept(
+    jail: Sandbox,
+) -> None:
     """Of 60 programs that leave out a guard or a change at least 57 are caught; no honest one is complained about."""
     dice, tried, caught, honest, blamed = random.Random(3), 0, 0, 0, list[str]()
     missed = list[str]()
     for theme in [name for name, _ in read_themes()][: count(3, 41)]:
         built, promises = await build(theme, jail)
         honest += 1
-        blamed += [f"{theme} {one}" for one in await hold(built.environment, built.tests, promises, jail)]
+        blamed += [
+            f"{theme} {one}" for one in await hold(built.environment, built.tests, promises, jail)
+        ]
         for _ in range(2):
             if (broken := spoil(built.environment, promises, dice)) is None:
                 continue
@@ -114,7 +153,12 @@ async def test_programs_that_break_their_plan_are_caught_and_honest_ones_kept(ja
 async def test_a_broken_promise_is_told_once_and_stays_in_the_ledger(jail: Sandbox) -> None:
     built, promises = await build("tool_lending", jail)
     keeper = PromiseKeeper(
-        promises | {"suspend_member": promises["suspend_member"].model_copy(update={"ensures": ["members.status is active"]})}
+        promises
+        | {
+            "suspend_member": promises["suspend_member"].model_copy(
+                update={"ensures": ["members.status is active"]}
+            )
+        }
     )
     first = await keeper.check(built.environment, built.tests, jail)
     again = await keeper.check(built.environment, built.tests, jail)
@@ -127,9 +171,16 @@ async def test_a_broken_promise_is_told_once_and_stays_in_the_ledger(jail: Sandb
 
 async def test_a_call_that_is_accepted_before_what_it_requires_is_told(jail: Sandbox) -> None:
     built, promises = await build("tool_lending", jail)
-    wrong = promises | {"suspend_member": promises["suspend_member"].model_copy(update={"requires": ["members.status is suspended"]})}
+    wrong = promises | {
+        "suspend_member": promises["suspend_member"].model_copy(
+            update={"requires": ["members.status is suspended"]}
+        )
+    }
     assert await hold(built.environment, built.tests, wrong, jail) == [f"suspend_member {NOT_HELD}"]
-    prose = {name: one.model_copy(update={"requires": ["It is open"], "ensures": []}) for name, one in promises.items()}
+    prose = {
+        name: one.model_copy(update={"requires": ["It is open"], "ensures": []})
+        for name, one in promises.items()
+    }
     check = await PromiseKeeper(prose).check(built.environment, built.tests, jail)
     assert check.list_findings()[0].outcome == "kept"
     assert check.told == {"statements": len(prose), "compared": 0, "prose": len(prose)}

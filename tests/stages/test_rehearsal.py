@@ -35,7 +35,9 @@ HASTY = PROGRAM.replace(
 
 
 def make_mill(sandbox: Sandbox, recipe: Any, **config: Any) -> RunContext:
-    return RunContext("r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox)
+    return RunContext(
+        "r", RunConfig(seed=3, **config), cast(Any, None), recipe, cast(Any, None), sandbox
+    )
 
 
 async def build(sandbox: Sandbox, writer: Writer, **config: Any) -> Result:
@@ -70,7 +72,9 @@ async def test_without_the_loop_nothing_is_sent_back_and_the_gate_drops(sandbox:
     (environment,) = (record for record in result.records if isinstance(record, Environment))
     tests = tuple(record for record in result.records if isinstance(record, Test))
     assert [
-        each.gate for each in await run_gates(EnvironmentCase(environment, tests), GateContext(sandbox)) if each.outcome == "dropped"
+        each.gate
+        for each in await run_gates(EnvironmentCase(environment, tests), GateContext(sandbox))
+        if each.outcome == "dropped"
     ] == ["W7"]
 
 
@@ -81,7 +85,9 @@ async def test_what_no_repair_mends_goes_on_to_verify_which_drops_it(sandbox: Sa
     tests = tuple(record for record in result.records if isinstance(record, Test))
     (held,) = (finding.evidence["gates"] for finding in result.findings if finding.gate == LOOP)
     tested = Candidate(environment, tests, held=held)
-    verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
+    verified = await verify_environment(
+        Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody())
+    )
     assert [finding.gate for finding in verified.findings if finding.outcome == "dropped"] == ["W7"]
 
 
@@ -89,7 +95,12 @@ async def test_a_repair_with_fewer_tests_is_refused(sandbox: Sandbox) -> None:
     wrong = [*GREEN, GREEN[-1].model_copy(update={"name": "the same again", "expect": "success"})]
     less = GREEN[: -len(GREEN) // 3]
     result = await build(sandbox, Writer([PROGRAM], [wrong, less, GREEN]))
-    refused = [each for record in list_builds(result) for each in record.sent_back if each.gate in (LOOP, "W3")]
+    refused = [
+        each
+        for record in list_builds(result)
+        for each in record.sent_back
+        if each.gate in (LOOP, "W3")
+    ]
     assert refused
     assert len([record for record in result.records if isinstance(record, Test)]) >= len(GREEN)
 
@@ -112,19 +123,29 @@ TELLING = "How many tools does Ada, card M1, have? Use get_member."
 
 
 async def blame_telling(posed: ScenarioCase, _: GateContext) -> Finding:
-    return drop("S9", "expected_value", "it tells") if posed.scenario.request == TELLING else keep("S9")
+    return (
+        drop("S9", "expected_value", "it tells")
+        if posed.scenario.request == TELLING
+        else keep("S9")
+    )
 
 
 async def pose_telling(sandbox: Sandbox) -> tuple[Poser, Draft, set[str]]:
     """A scenario that names a tool, then one that does not: what was asked, what was drafted, which gates sent back."""
     right = ScenarioReply.model_validate(ANSWER)
     poser = Poser([right.model_copy(update={"request": TELLING}), right])
-    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    result = await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(SHED, 0)),
+        make_mill(sandbox, poser),
+        cast(Any, Nobody()),
+    )
     (draft,) = (record for record in result.records if isinstance(record, Draft))
     return poser, draft, {each.gate for record in list_builds(result) for each in record.sent_back}
 
 
-async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", only("S9", blame_telling))
     poser, draft, sent_back = await pose_telling(sandbox)
     assert draft.request == ANSWER["request"]
@@ -133,7 +154,9 @@ async def test_a_scenario_is_put_to_the_gates_before_it_is_a_draft(sandbox: Sand
     assert sent_back == {"S9"}
 
 
-async def test_a_suspicion_that_no_judge_confirmed_is_not_sent_back(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_suspicion_that_no_judge_confirmed_is_not_sent_back(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", (GATES["S9"],))
     poser, draft, sent_back = await pose_telling(sandbox)
     assert draft.request == TELLING
@@ -143,17 +166,26 @@ async def test_a_suspicion_that_no_judge_confirmed_is_not_sent_back(sandbox: San
 async def test_a_weaker_scenario_is_refused_and_the_reason_is_told(sandbox: Sandbox) -> None:
     right = ScenarioReply.model_validate(ANSWER)
     fuller = right.model_copy(
-        update={"request": "How many tools does Ada have? Use get_member.", "goals": [f"Wish {n}." for n in range(9)]}
+        update={
+            "request": "How many tools does Ada have? Use get_member.",
+            "goals": [f"Wish {n}." for n in range(9)],
+        }
     )
     poser = Poser([fuller, right, fuller.model_copy(update={"request": right.request})])
-    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    result = await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(SHED, 0)),
+        make_mill(sandbox, poser),
+        cast(Any, Nobody()),
+    )
     codes = [each.reason for record in list_builds(result) for each in record.sent_back]
     assert "weakened" in codes
     assert any("0 goals instead of 9" in words for words in poser.told)
 
 
 def tell(goals: int) -> ScenarioReply:
-    return ScenarioReply.model_validate(ANSWER | {"goals": [f"Wish {number}." for number in range(goals)]})
+    return ScenarioReply.model_validate(
+        ANSWER | {"goals": [f"Wish {number}." for number in range(goals)]}
+    )
 
 
 def complain(gate: str, words: str) -> Repair:
@@ -187,7 +219,10 @@ def only(gate: str, ask: Any) -> tuple[Any, ...]:
     return (replace(GATES[gate], check=ask),)
 
 
-@pytest.mark.parametrize(("held", "probes"), [({}, ["all"]), ({"W12": "kept"}, ["sealed"]), ({"W12": "dropped"}, ["all"])])
+@pytest.mark.parametrize(
+    ("held", "probes"),
+    [({}, ["all"]), ({"W12": "kept"}, ["sealed"]), ({"W12": "dropped"}, ["all"])],
+)
 async def test_of_what_held_in_the_loop_verify_asks_the_sealed_probes(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, held: Any, probes: list[str]
 ) -> None:
@@ -202,13 +237,21 @@ async def test_of_what_held_in_the_loop_verify_asks_the_sealed_probes(
     monkeypatch.setattr("envmill.stages.verify.AGAIN", 10**9)
     house = make_environment()
     tested = Candidate(house, tuple(make_tests(house)), held=held)
-    await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
+    await verify_environment(
+        Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody())
+    )
     assert asked == probes
 
 
-async def test_a_loop_that_cannot_be_repeated_is_an_error(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loop_that_cannot_be_repeated_is_an_error(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def ask(_: EnvironmentCase, means: GateContext) -> Finding:
-        return drop("W12", "order_matters", "rows come otherwise") if means.probes == "open" else keep("W12")
+        return (
+            drop("W12", "order_matters", "rows come otherwise")
+            if means.probes == "open"
+            else keep("W12")
+        )
 
     for module in ("passing", "verify"):
         monkeypatch.setattr(f"envmill.stages.{module}.ENVIRONMENT_GATES", only("W12", ask))
@@ -216,8 +259,14 @@ async def test_a_loop_that_cannot_be_repeated_is_an_error(sandbox: Sandbox, monk
     monkeypatch.setattr("envmill.stages.passing.settle", lambda _, finding: finding)
     house = make_environment()
     tested = Candidate(house, tuple(make_tests(house)), held={"W12": "kept"})
-    verified = await verify_environment(Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody()))
-    assert (verified.findings[-1].gate, verified.findings[-1].outcome, verified.findings[-1].reason) == (LOOP, "error", "not_repeated")
+    verified = await verify_environment(
+        Subject("e", "b", "t", tested), make_mill(sandbox, None), cast(Any, Nobody())
+    )
+    assert (
+        verified.findings[-1].gate,
+        verified.findings[-1].outcome,
+        verified.findings[-1].reason,
+    ) == (LOOP, "error", "not_repeated")
 
 
 QUESTIONS = ["Whom is it for?", "Who asks?", "What is the name?", "Which member?", "For whom?"]
@@ -233,8 +282,15 @@ QUESTIONS = ["Whom is it for?", "Who asks?", "What is the name?", "Which member?
         pytest.param([], 0, id="none"),
     ],
 )
-def test_a_hidden_fact_with_too_few_questions_is_sent_back_and_drops_nothing(questions: list[str], found: int) -> None:
-    told = {"facts": {"member": "Ada Moor"}, "hidden": ["member"], "opening": "A member wants it.", "wordings": {"member": questions}}
+def test_a_hidden_fact_with_too_few_questions_is_sent_back_and_drops_nothing(
+    questions: list[str], found: int
+) -> None:
+    told = {
+        "facts": {"member": "Ada Moor"},
+        "hidden": ["member"],
+        "opening": "A member wants it.",
+        "wordings": {"member": questions},
+    }
     complaints = doubt_questions(ScenarioReply.model_validate(ANSWER).model_copy(update=told))
     assert [one.code for one in complaints] == ["few_questions"] * (found < 5)
     assert all(f"holds {found} questions for 'member'" in one.words for one in complaints)
@@ -245,16 +301,29 @@ async def test_an_author_who_writes_too_few_questions_is_asked_again_and_the_dra
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", only("S9", blame_telling))
-    told = {"facts": {"name": "Ada"}, "hidden": ["name"], "opening": "How many tools does a member have?"}
-    poser = Poser([ScenarioReply.model_validate(ANSWER | {"request": "How many tools does Ada have?"} | told)])
-    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    told = {
+        "facts": {"name": "Ada"},
+        "hidden": ["name"],
+        "opening": "How many tools does a member have?",
+    }
+    poser = Poser(
+        [ScenarioReply.model_validate(ANSWER | {"request": "How many tools does Ada have?"} | told)]
+    )
+    result = await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(SHED, 0)),
+        make_mill(sandbox, poser),
+        cast(Any, Nobody()),
+    )
     assert "holds 0 questions for 'name'" in poser.told[1]
     assert any(isinstance(record, Draft) for record in result.records)
 
 
 def test_a_vaguer_request_is_sent_back_and_drops_nothing() -> None:
     right = ScenarioReply.model_validate(ANSWER)
-    before, after = (right.model_copy(update={"request": words}) for words in ("How many tools has Ada Moor?", "How many tools has she?"))
+    before, after = (
+        right.model_copy(update={"request": words})
+        for words in ("How many tools has Ada Moor?", "How many tools has she?")
+    )
     path = [Call(name="get_member", arguments={"member_id": "Ada Moor"})]
     asked = Repair((Complaint("S8", "underivable_argument", "It cannot be known."),))
     (told,) = doubt_request(before, after.model_copy(update={"oracle": path}), asked)

@@ -11,7 +11,14 @@ from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
 from envmill.settings import Settings
-from envmill.stages.review import Acceptance, Locks, find_rejected, list_queue, sample_bundle, write_review
+from envmill.stages.review import (
+    Acceptance,
+    Locks,
+    find_rejected,
+    list_queue,
+    sample_bundle,
+    write_review,
+)
 from flows.opening import open_walk
 from schemas.base import Record
 from schemas.environment import Environment
@@ -24,7 +31,10 @@ from tests.specimens import make_environment, make_scenario
 
 ENVIRONMENT = make_environment()
 CONFIG = RunConfig(environments=1, scenarios=1, attempts=1, seed=11, mistakes=0)
-SOUND = make_scenario(ENVIRONMENT, bounds=Bounds(false_accept=0.05, false_accept_n=60, false_reject=0.05, false_reject_n=60))
+SOUND = make_scenario(
+    ENVIRONMENT,
+    bounds=Bounds(false_accept=0.05, false_accept_n=60, false_reject=0.05, false_reject_n=60),
+)
 BARE = make_scenario(ENVIRONMENT, number=1)
 
 
@@ -43,8 +53,13 @@ def make_reviewable(place: str) -> Lake:
     note(lake, "r1", "started", {})
     put(lake, Environment, ENVIRONMENT)
     put(lake, Scenario, SOUND, BARE)
-    exits = [exit_row("environments-filter", ENVIRONMENT.id), *(exit_row("scenarios-filter", one.id) for one in (SOUND, BARE))]
-    put(lake, Attrition, *exits, gate_row("scenarios-verify", BARE.id, "S8", outcome="not_measured"))
+    exits = [
+        exit_row("environments-filter", ENVIRONMENT.id),
+        *(exit_row("scenarios-filter", one.id) for one in (SOUND, BARE)),
+    ]
+    put(
+        lake, Attrition, *exits, gate_row("scenarios-verify", BARE.id, "S8", outcome="not_measured")
+    )
     return lake
 
 
@@ -77,7 +92,9 @@ def test_the_latest_judgement_counts_and_a_note_is_none(lake: Lake) -> None:
         ({"locks": ["the saw is lent"]}, "the drill is lent"),
     ],
 )
-def test_a_review_that_says_too_little_is_refused(lake: Lake, given: dict[str, Any], told: str) -> None:
+def test_a_review_that_says_too_little_is_refused(
+    lake: Lake, given: dict[str, Any], told: str
+) -> None:
     said: dict[str, Any] = {"reviewer": "Kim", "judgement": "accept", **given}
     with pytest.raises(SettingsError, match=told):
         write_review(lake, "r1", SOUND.id, **said)
@@ -88,9 +105,15 @@ def test_a_locked_check_or_rule_may_not_be_changed_by_a_rebuild(lake: Lake) -> N
     write_review(lake, "r1", ENVIRONMENT.id, "Kim", "accept", locks=list(ENVIRONMENT.rules))
     locks = Locks(lake)
     goal, other = SOUND.verifier.goals
-    kept = make_scenario(ENVIRONMENT, number=5, verifier=SOUND.verifier.model_copy(update={"goals": [goal]}))
+    kept = make_scenario(
+        ENVIRONMENT, number=5, verifier=SOUND.verifier.model_copy(update={"goals": [goal]})
+    )
     changed = make_scenario(
-        ENVIRONMENT, number=6, verifier=SOUND.verifier.model_copy(update={"goals": [goal.model_copy(update={"value": True}), other]})
+        ENVIRONMENT,
+        number=6,
+        verifier=SOUND.verifier.model_copy(
+            update={"goals": [goal.model_copy(update={"value": True}), other]}
+        ),
     )
     elsewhere = make_scenario(ENVIRONMENT, number=7, draft="dft_other", verifier=changed.verifier)
     assert locks.find_broken([kept, elsewhere]) is None
@@ -102,12 +125,16 @@ def test_a_locked_check_or_rule_may_not_be_changed_by_a_rebuild(lake: Lake) -> N
 
 
 def test_a_sample_bounds_the_defects_of_a_bundle(lake: Lake) -> None:
-    bundle = Bundle(exporter="rl", content_hash="h", path="b", files={}, rows=2, scenarios=[SOUND.id, BARE.id])
+    bundle = Bundle(
+        exporter="rl", content_hash="h", path="b", files={}, rows=2, scenarios=[SOUND.id, BARE.id]
+    )
     put(lake, Bundle, bundle)
     fresh = sample_bundle(lake, bundle)
     assert (fresh.reviewed, fresh.bound) == (0, 1.0)
     write_review(lake, "r1", fresh.order[1], "Kim", "accept")
-    assert sample_bundle(lake, bundle).reviewed == 0, "picked out of turn, it says nothing about the rest"
+    assert sample_bundle(lake, bundle).reviewed == 0, (
+        "picked out of turn, it says nothing about the rest"
+    )
     write_review(lake, "r1", fresh.order[0], "Kim", "reject", "wrong")
     assert sample_bundle(lake, bundle).bound == 0.5
     assert round(Acceptance("b", 1000, (), 59, 0).bound, 3) == 0.05
@@ -122,9 +149,17 @@ async def test_a_rejected_environment_goes_no_further_than_the_filter(settings: 
         assert walk.lake.outcomes("r1", walk.marks["environments-filter"]) == {made.id: "dropped"}
 
 
-async def test_a_build_that_changes_what_is_locked_makes_nothing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Locks, "find_broken", lambda _, records: drop("review", "locked", f"of {len(list(records))} records"))
+async def test_a_build_that_changes_what_is_locked_makes_nothing(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Locks,
+        "find_broken",
+        lambda _, records: drop("review", "locked", f"of {len(list(records))} records"),
+    )
     async with open_walk("r1", CONFIG, settings) as walk:
         await walk.walk(STEPS[:2])
-        assert set(walk.lake.outcomes("r1", walk.marks["environments-build"]).values()) == {"dropped"}
+        assert set(walk.lake.outcomes("r1", walk.marks["environments-build"]).values()) == {
+            "dropped"
+        }
         assert walk.lake.read(Environment, "r1") == []

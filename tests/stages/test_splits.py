@@ -20,7 +20,9 @@ DOMAINS = [f"domain_{number}" for number in range(3000)]
 def make_in(domain: str, environment: Environment, **changes: object) -> Environment:
     """The same in another domain."""
     brief = Brief(theme=domain, text="A shed.", number=0)
-    return Environment.model_validate(environment.model_dump(exclude={"id"}) | {"brief": brief} | changes)
+    return Environment.model_validate(
+        environment.model_dump(exclude={"id"}) | {"brief": brief} | changes
+    )
 
 
 def rename_tools(environment: Environment) -> list[Tool]:
@@ -37,13 +39,23 @@ def test_shares_are_what_was_asked_for() -> None:
 def test_more_held_out_leaves_what_was_held_out() -> None:
     """A run with another share trains on nothing that was a test before."""
     tested = {domain for domain in DOMAINS if split_domain(domain, {"test": 10}) == "test"}
-    assert {domain for domain in DOMAINS if split_domain(domain, {"test": 20, "validation": 30}) == "test"} > tested
+    assert {
+        domain
+        for domain in DOMAINS
+        if split_domain(domain, {"test": 20, "validation": 30}) == "test"
+    } > tested
 
 
 def test_a_domain_is_in_one_split() -> None:
     shed = make_environment()
-    some = [make_in(f"domain_{number % 40}", shed, rules=[str(number)], tools=rename_tools(shed)) for number in range(80)]
-    some = [make_in(one.brief.theme, one, files={"program.py": f"x = {number}"}) for number, one in enumerate(some)]
+    some = [
+        make_in(f"domain_{number % 40}", shed, rules=[str(number)], tools=rename_tools(shed))
+        for number in range(80)
+    ]
+    some = [
+        make_in(one.brief.theme, one, files={"program.py": f"x = {number}"})
+        for number, one in enumerate(some)
+    ]
     splits = assign_splits(some, HOLDOUT)
     assert len({(one.brief.theme, splits[one.id]) for one in some}) == 40
 
@@ -54,7 +66,9 @@ def test_copies_in_two_domains_are_one_cluster_and_the_stricter_split_wins(copy:
     tested = next(domain for domain in DOMAINS if split_domain(domain, HOLDOUT) == "test")
     studio = make_studio()
     one = make_in(train, studio)
-    other = make_in(tested, make_studio(COPIES[copy], tools=studio.tools), tools=rename_tools(studio))
+    other = make_in(
+        tested, make_studio(COPIES[copy], tools=studio.tools), tools=rename_tools(studio)
+    )
     assert "dropped" in {finding.outcome for finding in find_duplicates([one, other]).values()}
     assert find_clusters([one, other]) == [sorted([train, tested])]
     assert set(assign_splits([one, other], HOLDOUT).values()) == {"test"}
@@ -64,13 +78,18 @@ def test_copies_in_two_domains_are_one_cluster_and_the_stricter_split_wins(copy:
 @pytest.mark.parametrize("other", OTHERS)
 def test_what_differs_in_rules_and_interface_stays_apart(other: str) -> None:
     studio = make_studio()
-    some = [make_in("one", studio), make_in("other", make_studio(OTHERS[other]), tools=rename_tools(studio))]
+    some = [
+        make_in("one", studio),
+        make_in("other", make_studio(OTHERS[other]), tools=rename_tools(studio)),
+    ]
     assert find_clusters(some) == [["one"], ["other"]]
 
 
 def test_the_same_interface_over_another_program_is_one_cluster() -> None:
     shed = make_environment()
-    assert find_clusters([make_in("one", shed), make_in("other", shed, files={"program.py": "class Shed: pass"})]) == [["one", "other"]]
+    assert find_clusters(
+        [make_in("one", shed), make_in("other", shed, files={"program.py": "class Shed: pass"})]
+    ) == [["one", "other"]]
 
 
 def test_likeness_goes_on_from_one_to_the_next() -> None:

@@ -19,15 +19,39 @@ DOUBTED = drop("S17", "reads_as_delegation", "the opening may leave the choice")
 @pytest.mark.parametrize(
     ("ruled", "asked", "outcomes"),
     [
-        pytest.param("cleared", [replace(DOUBTED, outcome="suspected")], ["cleared"], id="cleared-and-suspected-again"),
-        pytest.param("suspected", [replace(DOUBTED, outcome="suspected")], ["suspected"], id="no-judge-decided"),
+        pytest.param(
+            "cleared",
+            [replace(DOUBTED, outcome="suspected")],
+            ["cleared"],
+            id="cleared-and-suspected-again",
+        ),
+        pytest.param(
+            "suspected",
+            [replace(DOUBTED, outcome="suspected")],
+            ["suspected"],
+            id="no-judge-decided",
+        ),
         pytest.param("kept", [keep("S17")], ["kept"], id="nothing-suspected"),
-        pytest.param("kept", [drop("S17", "withheld", "it keeps the day")], ["dropped"], id="the-model-withholds"),
-        pytest.param("cleared", [drop("S17", "withheld", "it keeps the day")], ["cleared", "dropped"], id="cleared-and-withheld"),
+        pytest.param(
+            "kept",
+            [drop("S17", "withheld", "it keeps the day")],
+            ["dropped"],
+            id="the-model-withholds",
+        ),
+        pytest.param(
+            "cleared",
+            [drop("S17", "withheld", "it keeps the day")],
+            ["cleared", "dropped"],
+            id="cleared-and-withheld",
+        ),
     ],
 )
 async def test_every_scenario_keeps_a_row_of_the_gate_that_asks_the_user(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, ruled: str, asked: list[Finding], outcomes: list[str]
+    sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    ruled: str,
+    asked: list[Finding],
+    outcomes: list[str],
 ) -> None:
     async def check(*_: Any) -> list[Finding]:
         return [replace(DOUBTED, outcome=cast(Any, ruled))]
@@ -38,7 +62,12 @@ async def test_every_scenario_keeps_a_row_of_the_gate_that_asks_the_user(
     async def pass_on(found: list[Finding], *_: Any) -> list[Finding]:
         return found
 
-    for name, double in {"_check": check, "pass_gates": ask, "ask_judge": pass_on, "ask_reader": pass_on}.items():
+    for name, double in {
+        "_check": check,
+        "pass_gates": ask,
+        "ask_judge": pass_on,
+        "ask_reader": pass_on,
+    }.items():
         monkeypatch.setattr(f"envmill.stages.verify.{name}", double)
     posed = pose()
     placed = PlacedScenario(posed.scenario, posed.environment)

@@ -22,9 +22,18 @@ from tests.interop.exporters.specimens import make_cargo
 from tests.quality.specimen import make_rollout
 
 
-def judge(rollout: Rollout, outcome: str, reward: float | None, version: str = "b") -> Reverification:
-    told = {"gate": "verifier", "reason": "", "judged_at": "2026-11-21", "verifier_version": version}
-    return Reverification.model_validate({"subject": rollout.id, "outcome": outcome, "reward": reward} | told)
+def judge(
+    rollout: Rollout, outcome: str, reward: float | None, version: str = "b"
+) -> Reverification:
+    told = {
+        "gate": "verifier",
+        "reason": "",
+        "judged_at": "2026-11-21",
+        "verifier_version": version,
+    }
+    return Reverification.model_validate(
+        {"subject": rollout.id, "outcome": outcome, "reward": reward} | told
+    )
 
 
 def attempt_all(versions: list[str], rewards: list[float | None]) -> ExportInput:
@@ -40,11 +49,25 @@ def attempt_all(versions: list[str], rewards: list[float | None]) -> ExportInput
 
 def export(load: ExportInput, folder: Path, *exporters: str) -> tuple[set[str], dict[str, Any]]:
     """Exporters that wrote something, and what the ledger is told of verifiers."""
-    settings = Settings.read({"ENVMILL_HOME": str(folder), "ENVMILL_BUNDLES": str(folder / "bundles"), "ENVMILL_PORT": "0"})
-    context = SimpleNamespace(run="r1", config=RunConfig.model_validate({"exporters": exporters, "scripted": True}), settings=settings)
-    result = asyncio.run(export_bundles(Subject("run:r1", "", "", load), cast(Any, context), cast(Any, None)))
+    settings = Settings.read(
+        {
+            "ENVMILL_HOME": str(folder),
+            "ENVMILL_BUNDLES": str(folder / "bundles"),
+            "ENVMILL_PORT": "0",
+        }
+    )
+    context = SimpleNamespace(
+        run="r1",
+        config=RunConfig.model_validate({"exporters": exporters, "scripted": True}),
+        settings=settings,
+    )
+    result = asyncio.run(
+        export_bundles(Subject("run:r1", "", "", load), cast(Any, context), cast(Any, None))
+    )
     told = {one.gate: one.evidence for one in result.findings}
-    return {one.exporter for one in result.records if isinstance(one, Bundle)}, cast(Any, told.get("verifiers"))
+    return {one.exporter for one in result.records if isinstance(one, Bundle)}, cast(
+        Any, told.get("verifiers")
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +80,9 @@ def export(load: ExportInput, folder: Path, *exporters: str) -> tuple[set[str], 
         pytest.param(["a", "b"], [1.0, None], False, id="masked"),
     ],
 )
-def test_rewards_of_several_versions_are_not_written(versions: list[str], rewards: list[float | None], mixed: bool, tmp_path: Path) -> None:
+def test_rewards_of_several_versions_are_not_written(
+    versions: list[str], rewards: list[float | None], mixed: bool, tmp_path: Path
+) -> None:
     load = attempt_all(versions, rewards)
     written, told = export(load, tmp_path, "sft", "rl", "bundle")
     assert written == ({"sft", "bundle"} if mixed else {"sft", "rl", "bundle"})
@@ -66,11 +91,15 @@ def test_rewards_of_several_versions_are_not_written(versions: list[str], reward
         assert told == {"mixed": count_versions(load.cargo, ["rl"]), "not_written": ["rl"]}
         with pytest.raises(SettingsError, match="envmill rescore RUN"):
             pack(load.cargo, ExportOptions(exporters=("rl",)))
-    assert {one.exporter for one in pack(load.cargo, ExportOptions(exporters=("sft",), scripted=True))} == {"sft"}
+    assert {
+        one.exporter for one in pack(load.cargo, ExportOptions(exporters=("sft",), scripted=True))
+    } == {"sft"}
 
 
 def test_an_attempt_that_was_judged_again_counts_under_the_version_that_did() -> None:
-    rollout = make_rollout(make_cargo().scenarios[0], 0, True).model_copy(update={"verifier_version": "a"})
+    rollout = make_rollout(make_cargo().scenarios[0], 0, True).model_copy(
+        update={"verifier_version": "a"}
+    )
     plain, same = score_attempt(rollout), score_attempt(rollout, judge(rollout, "pass", 1.0))
     assert (plain.verifier_version, plain.reward, plain.mask) == ("a", 1.0, "")
     assert (same.verifier_version, same.reward, same.mask) == ("b", 1.0, "")
@@ -80,8 +109,16 @@ def test_an_attempt_that_was_judged_again_counts_under_the_version_that_did() ->
 
 @pytest.mark.parametrize(
     ("termination", "mask"),
-    [("outage", "outage"), ("user_fault", "user_fault"), ("environment_error", "environment_error"), ("done", "unjudged")],
+    [
+        ("outage", "outage"),
+        ("user_fault", "user_fault"),
+        ("environment_error", "environment_error"),
+        ("done", "unjudged"),
+    ],
 )
 def test_a_masked_attempt_says_why(termination: str, mask: str) -> None:
     told = {"outcome": "error", "reward": None, "termination": termination}
-    assert score_attempt(make_rollout(make_cargo().scenarios[0], 0, True).model_copy(update=told)).mask == mask
+    assert (
+        score_attempt(make_rollout(make_cargo().scenarios[0], 0, True).model_copy(update=told)).mask
+        == mask
+    )

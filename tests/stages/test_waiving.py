@@ -39,18 +39,36 @@ async def object_without_bo(posed: ScenarioCase, _: GateContext) -> Finding:
     return keep("S2") if BO in steps else drop("S2", "attack_passes", "it is paid")
 
 
-async def pose(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, reply: dict[str, Any], gate: Any = accept) -> tuple[Poser, Draft | None]:
+async def pose(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, reply: dict[str, Any], gate: Any = accept
+) -> tuple[Poser, Draft | None]:
     """With a reader who finds that nobody needs the look at Bo, or at anybody where it is the only one."""
 
-    async def find_unasked(found: Sequence[Finding], subject: ScenarioCase, *_: Any) -> list[Finding]:
-        blamed = [step for step in subject.scenario.verifier.procedure if step.name == BO or len(reply["oracle"]) == 1]
-        words = [f"the verifier demands what nobody asks for: {render_step(one, subject.scenario.initial_state)}" for one in blamed]
-        return [*found, *(drop("S16", "unasked", f"{one} Ask for it in the request.") for one in words)]
+    async def find_unasked(
+        found: Sequence[Finding], subject: ScenarioCase, *_: Any
+    ) -> list[Finding]:
+        blamed = [
+            step
+            for step in subject.scenario.verifier.procedure
+            if step.name == BO or len(reply["oracle"]) == 1
+        ]
+        words = [
+            f"the verifier demands what nobody asks for: {render_step(one, subject.scenario.initial_state)}"
+            for one in blamed
+        ]
+        return [
+            *found,
+            *(drop("S16", "unasked", f"{one} Ask for it in the request.") for one in words),
+        ]
 
     monkeypatch.setattr("envmill.stages.rehearsal.ask_reader", find_unasked)
     monkeypatch.setattr("envmill.stages.passing.SCENARIO_GATES", only("S2", gate))
     poser = Poser([ScenarioReply.model_validate(reply)])
-    result = await generate_draft(Subject("x", "y", "t", ScenarioSlot(SHED, 0)), make_mill(sandbox, poser), cast(Any, Nobody()))
+    result = await generate_draft(
+        Subject("x", "y", "t", ScenarioSlot(SHED, 0)),
+        make_mill(sandbox, poser),
+        cast(Any, Nobody()),
+    )
     return poser, next((record for record in result.records if isinstance(record, Draft)), None)
 
 
@@ -69,15 +87,21 @@ async def test_a_look_up_that_nobody_needs_is_not_demanded_and_its_author_is_not
     assert draft.id != Draft.model_validate(draft.model_dump(exclude={"id", "waived"})).id
 
 
-async def test_the_only_look_up_stays_since_words_alone_must_earn_nothing(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_only_look_up_stays_since_words_alone_must_earn_nothing(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     poser, draft = await pose(sandbox, monkeypatch, ANSWER)
     assert len(poser.told) > 1
     assert draft is not None
     assert not draft.waived
-    assert await list_steps(waive(draft, ["members.M1 was looked at"]), sandbox) == ["members.M1 was looked at"]
+    assert await list_steps(waive(draft, ["members.M1 was looked at"]), sandbox) == [
+        "members.M1 was looked at"
+    ]
 
 
-async def test_a_look_up_without_which_an_attack_is_paid_stays(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_look_up_without_which_an_attack_is_paid_stays(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     poser, draft = await pose(sandbox, monkeypatch, TWO, object_without_bo)
     assert "members" in poser.told[1] or "M2" in poser.told[1]
     assert draft is not None

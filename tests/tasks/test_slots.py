@@ -15,7 +15,9 @@ STEP: Any = SimpleNamespace(name="environments-build")
 class Task:
     """Fails so often before it runs."""
 
-    def __init__(self, failures: int, error: type[Exception] = ConcurrencySlotAcquisitionError) -> None:
+    def __init__(
+        self, failures: int, error: type[Exception] = ConcurrencySlotAcquisitionError
+    ) -> None:
         self.left, self.error, self.asked = failures, error, 0
 
     async def __call__(self, step: str, bucket: int, *, return_state: bool) -> Any:
@@ -36,7 +38,9 @@ async def test_a_busy_server_is_asked_again(caplog: pytest.LogCaptureFixture) ->
     task = Task(2)
     assert await running.start_task(task, STEP, 3) == "environments-build 3 done"
     assert task.asked == 3
-    assert [record.getMessage() for record in caplog.records] == ["environments-build: 503 Service Unavailable. Asked again in 0 s."] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "environments-build: 503 Service Unavailable. Asked again in 0 s."
+    ] * 2
 
 
 async def test_one_that_stays_busy_ends_the_step() -> None:

@@ -89,9 +89,18 @@ class Parcels:
         self.orders[order_id]["closed"] = True
         return dict(self.orders[order_id])
 '''
-EFFECTS: Any = {"find_customers": "query", "list_orders": "query", "create_parcel": "change", "fill_parcel": "change"}
+EFFECTS: Any = {
+    "find_customers": "query",
+    "list_orders": "query",
+    "create_parcel": "change",
+    "fill_parcel": "change",
+}
 EFFECTS |= {"pack_orders": "change", "note_lines": "change", "close_order": "change"}
-PROGRAM = Program({"program.py": SOURCE}, "program:Parcels", KINDS["stateful"].derive_tools(SOURCE, "Parcels", EFFECTS))
+PROGRAM = Program(
+    {"program.py": SOURCE},
+    "program:Parcels",
+    KINDS["stateful"].derive_tools(SOURCE, "Parcels", EFFECTS),
+)
 CUSTOMER, OTHER = "cus_3f9c1a2b", "cus_0d44e1f7"
 
 

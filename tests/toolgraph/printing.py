@@ -8,8 +8,19 @@ from schemas.base import digest
 
 
 def spell(graph: ToolGraph) -> str:
-    chains = {name: [one.model_dump() for one in sample_chains(graph, sampler, 5).chains] for name, sampler in SAMPLERS.items()}
-    links = {str(taker): [[link.giver, link.strength] for link in found] for taker, found in graph.links.items()}
+    chains = {
+        name: [one.model_dump() for one in sample_chains(graph, sampler, 5).chains]
+        for name, sampler in SAMPLERS.items()
+    }
+    links = {
+        str(taker): [[link.giver, link.strength] for link in found]
+        for taker, found in graph.links.items()
+    }
     return digest(
-        {"links": links, "edges": sorted(map(list, graph.labels)), "domains": [one.tools for one in find_domains(graph)], **chains}
+        {
+            "links": links,
+            "edges": sorted(map(list, graph.labels)),
+            "domains": [one.tools for one in find_domains(graph)],
+            **chains,
+        }
     )

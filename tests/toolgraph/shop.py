@@ -9,7 +9,12 @@ from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.weaving import weave
 from schemas.sketch import ToolSketch
 
-TEXT, NUMBER, WHOLE, YES = {"type": "string"}, {"type": "number"}, {"type": "integer"}, {"type": "boolean"}
+TEXT, NUMBER, WHOLE, YES = (
+    {"type": "string"},
+    {"type": "number"},
+    {"type": "integer"},
+    {"type": "boolean"},
+)
 
 
 def shape(*wanted: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,7 +26,9 @@ def many(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": dict(item)}
 
 
-ORDER = shape(id=TEXT, customer_id=TEXT, total=NUMBER, status={"type": "string", "enum": ["open", "sent"]})
+ORDER = shape(
+    id=TEXT, customer_id=TEXT, total=NUMBER, status={"type": "string", "enum": ["open", "sent"]}
+)
 SHOP = [
     ToolSketch(
         name="find_customer",
@@ -37,7 +44,13 @@ SHOP = [
         effect="query",
         reads=["orders"],
     ),
-    ToolSketch(name="get_order", inputs=shape(order_id=TEXT), outputs=shape(order=ORDER, paid=YES), effect="query", reads=["orders"]),
+    ToolSketch(
+        name="get_order",
+        inputs=shape(order_id=TEXT),
+        outputs=shape(order=ORDER, paid=YES),
+        effect="query",
+        reads=["orders"],
+    ),
     ToolSketch(
         name="cancel_order",
         inputs=shape("order_id", order_id=TEXT, note=TEXT),
@@ -47,10 +60,20 @@ SHOP = [
         requires=["order is open"],
         ensures=["not order is open", "order is cancelled"],
     ),
-    ToolSketch(name="delete_order", inputs=shape(order_id=TEXT), outputs=shape(order=ORDER), effect="change", writes=["orders"]),
+    ToolSketch(
+        name="delete_order",
+        inputs=shape(order_id=TEXT),
+        outputs=shape(order=ORDER),
+        effect="change",
+        writes=["orders"],
+    ),
     ToolSketch(
         name="ship_order",
-        inputs=shape("order_id", order_id=TEXT, to=shape("city", "street", city=TEXT, street=TEXT, floor=WHOLE)),
+        inputs=shape(
+            "order_id",
+            order_id=TEXT,
+            to=shape("city", "street", city=TEXT, street=TEXT, floor=WHOLE),
+        ),
         outputs=shape(order=ORDER),
         effect="change",
         writes=["orders"],
@@ -92,7 +115,12 @@ SHOP = [
         effect="query",
         reads=["messages"],
     ),
-    ToolSketch(name="track_parcel", inputs=shape(parcel_id=TEXT), outputs=shape(parcel=shape(id=TEXT, place=TEXT)), effect="query"),
+    ToolSketch(
+        name="track_parcel",
+        inputs=shape(parcel_id=TEXT),
+        outputs=shape(parcel=shape(id=TEXT, place=TEXT)),
+        effect="query",
+    ),
 ]
 """Nobody gives a parcel's id."""
 

@@ -90,13 +90,32 @@ class Desk:
         return [dict(self.tickets[ticket_id]) for ticket_id in ticket_ids]
 '''
 EFFECTS: Any = dict.fromkeys(("list_customers", "list_agents", "list_tickets"), "query")
-EFFECTS |= dict.fromkeys(("create_agent", "create_ticket", "close_ticket", "assign_tickets"), "change")
-DESK = make_environment(SOURCE, entry="program:Desk", tools=KINDS["stateful"].derive_tools(SOURCE, "Desk", EFFECTS), tables=[])
+EFFECTS |= dict.fromkeys(
+    ("create_agent", "create_ticket", "close_ticket", "assign_tickets"), "change"
+)
+DESK = make_environment(
+    SOURCE,
+    entry="program:Desk",
+    tools=KINDS["stateful"].derive_tools(SOURCE, "Desk", EFFECTS),
+    tables=[],
+)
 STATE: dict[str, Any] = {
-    "customers": {f"cus_{n}": {"customer_id": f"cus_{n}", "name": name} for n, name in enumerate(("Ada Okafor", "Ben Roth"))},
-    "agents": {f"age_{n}": {"agent_id": f"age_{n}", "name": name} for n, name in enumerate(("Mia Lind", "Tom Berg"))},
+    "customers": {
+        f"cus_{n}": {"customer_id": f"cus_{n}", "name": name}
+        for n, name in enumerate(("Ada Okafor", "Ben Roth"))
+    },
+    "agents": {
+        f"age_{n}": {"agent_id": f"age_{n}", "name": name}
+        for n, name in enumerate(("Mia Lind", "Tom Berg"))
+    },
     "tickets": {
-        f"tic_{n}": {"ticket_id": f"tic_{n}", "customer_id": f"cus_{n % 2}", "subject": f"Case {n}", "agent_id": "", "status": "open"}
+        f"tic_{n}": {
+            "ticket_id": f"tic_{n}",
+            "customer_id": f"cus_{n % 2}",
+            "subject": f"Case {n}",
+            "agent_id": "",
+            "status": "open",
+        }
         for n in range(4)
     },
 }
@@ -104,7 +123,15 @@ STATE: dict[str, Any] = {
 
 def make_test(tool: str, **said: Any) -> Test:
     call = Call(name=tool, arguments=said)
-    return Test(environment=DESK.id, name=tool, initial_state=STATE, setup=[], call=call, expect="success", origin=ORIGIN)
+    return Test(
+        environment=DESK.id,
+        name=tool,
+        initial_state=STATE,
+        setup=[],
+        call=call,
+        expect="success",
+        origin=ORIGIN,
+    )
 
 
 TESTS = [
@@ -120,26 +147,50 @@ TESTS = [
 
 async def outline_documents() -> list[Outline]:
     sketches = [sketch for harvest in read_sources("").values() for sketch in harvest.sketches]
-    return [part.outline for proposal in await propose_domains(sketches) for part in outline_proposal(proposal)]
+    return [
+        part.outline
+        for proposal in await propose_domains(sketches)
+        for part in outline_proposal(proposal)
+    ]
 
 
-@pytest.mark.parametrize(("tool", "path"), [("assign_tickets", "ticket_ids"), ("move_vehicles", "vehicle_ids")])
-async def test_a_list_of_a_document_is_in_the_outline_and_told_to_the_programmer(tool: str, path: str) -> None:
-    outline = next(one for one in await outline_documents() if tool in {sketch.name for sketch in one.tools})
+@pytest.mark.parametrize(
+    ("tool", "path"), [("assign_tickets", "ticket_ids"), ("move_vehicles", "vehicle_ids")]
+)
+async def test_a_list_of_a_document_is_in_the_outline_and_told_to_the_programmer(
+    tool: str, path: str
+) -> None:
+    outline = next(
+        one for one in await outline_documents() if tool in {sketch.name for sketch in one.tools}
+    )
     sketch = next(one for one in outline.tools if one.name == tool)
     assert is_plain(sketch)
     assert sketch.inputs["properties"][path]["items"] == {"type": "string"}
-    plans = [ToolPlan(name=one.name, description=one.description, effect="change") for one in outline.tools]
+    plans = [
+        ToolPlan(name=one.name, description=one.description, effect="change")
+        for one in outline.tools
+    ]
     plan = Blueprint.model_construct(
-        brief=Brief.model_construct(outline=outline), tools=plans, touches={one.name: Touch() for one in plans}, signatures={}
+        brief=Brief.model_construct(outline=outline),
+        tools=plans,
+        touches={one.name: Touch() for one in plans},
+        signatures={},
     )
     told = {one.name: one.inputs for one in describe_typed(plan)}
     assert told.pop(tool)["properties"][path]["type"] == "array"
-    assert not [name for name, inputs in told.items() if inputs and name != "upload_attachments"], "other programs choose their parameters"
+    assert not [name for name, inputs in told.items() if inputs and name != "upload_attachments"], (
+        "other programs choose their parameters"
+    )
 
 
 async def test_linked_offers_a_chain_with_a_list_a_pick_and_a_result(sandbox: Sandbox) -> None:
     offers = await find_offers(DESK, TESTS, {}, ("weighted", "linked"), sandbox, results=True)
     effects = {tool.name: tool.effect for tool in DESK.tools}
-    full = [one for one in offers.chains if list_link_kinds(one.chain, effects) == ["list", "pick", "result"] and one.new]
-    assert [one for one in full if any(flow.argument == "ticket_ids" for flow in list_flows(one.chain))]
+    full = [
+        one
+        for one in offers.chains
+        if list_link_kinds(one.chain, effects) == ["list", "pick", "result"] and one.new
+    ]
+    assert [
+        one for one in full if any(flow.argument == "ticket_ids" for flow in list_flows(one.chain))
+    ]

@@ -20,7 +20,13 @@ from envmill.models.session import ModelSession
 from envmill.settings import ROOT
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.evidence import EVIDENCE
-from envmill.toolgraph.evidence.base import CROWD, EvidenceInput, MissingEvidence, ToolBond, ValueLink
+from envmill.toolgraph.evidence.base import (
+    CROWD,
+    EvidenceInput,
+    MissingEvidence,
+    ToolBond,
+    ValueLink,
+)
 from envmill.toolgraph.evidence.label import PROMPT, LabelEvidence
 from envmill.toolgraph.evidence.naming import NameEvidence
 from envmill.toolgraph.graph import ToolGraph
@@ -39,7 +45,11 @@ def links(graph: ToolGraph) -> set[str]:
         one = graph.parameters.all[index]
         return one.path if one.side == "column" else f"{graph.tools[one.owner].name}.{one.path}"
 
-    return {f"{spell(link.giver)}>{spell(link.taker)}" for found in graph.links.values() for link in found}
+    return {
+        f"{spell(link.giver)}>{spell(link.taker)}"
+        for found in graph.links.values()
+        for link in found
+    }
 
 
 def give(name: str, inputs: Any = None, outputs: Any = None, **more: Any) -> ToolSketch:
@@ -48,8 +58,14 @@ def give(name: str, inputs: Any = None, outputs: Any = None, **more: Any) -> Too
 
 def test_values_go_where_they_mean_the_same(shop: ToolGraph) -> None:
     found = links(shop)
-    assert {"find_customer.customer.id>list_orders.customer_id", "search_products.products[].sku>create_order.items[].sku"} <= found
-    assert not any(one.endswith("track_parcel.parcel_id") or "paid" in one or one.endswith(".limit") for one in found)
+    assert {
+        "find_customer.customer.id>list_orders.customer_id",
+        "search_products.products[].sku>create_order.items[].sku",
+    } <= found
+    assert not any(
+        one.endswith("track_parcel.parcel_id") or "paid" in one or one.endswith(".limit")
+        for one in found
+    )
     assert shop.labels[shop.index["send_message"], shop.index["get_message"]] == "strong"
     assert shop.labels[shop.index["cancel_order"], shop.index["list_orders"]] == "independent"
 
@@ -60,27 +76,53 @@ class Claims:
     name = "claims"
 
     async def find(self, scene: EvidenceInput) -> list[ValueLink]:
-        return [ValueLink(one.index, other.index, 1.0, "claims") for one in scene.parameters.all for other in scene.parameters.all]
+        return [
+            ValueLink(one.index, other.index, 1.0, "claims")
+            for one in scene.parameters.all
+            for other in scene.parameters.all
+        ]
 
 
 @pytest.mark.parametrize(
     ("output", "input", "reason"),
     [
-        pytest.param({"customer_id": TEXT}, {"order_id": TEXT}, "another entity", id="another's id"),
+        pytest.param(
+            {"customer_id": TEXT}, {"order_id": TEXT}, "another entity", id="another's id"
+        ),
         pytest.param({"order_id": WHOLE}, {"order_id": TEXT}, "type", id="number for a text"),
         pytest.param({"paid": YES}, {"paid": YES}, "no value to give on", id="truth value"),
         pytest.param({"next_token": TEXT}, {"next_token": TEXT}, "steers a reply", id="paging"),
-        pytest.param({"day": {**TEXT, "format": "date"}}, {"day": {**TEXT, "format": "uuid"}}, "format", id="format"),
-        pytest.param({"size_name": {**TEXT, "enum": ["s"]}}, {"size_name": {**TEXT, "enum": ["m"]}}, "choices", id="choices"),
+        pytest.param(
+            {"day": {**TEXT, "format": "date"}},
+            {"day": {**TEXT, "format": "uuid"}},
+            "format",
+            id="format",
+        ),
+        pytest.param(
+            {"size_name": {**TEXT, "enum": ["s"]}},
+            {"size_name": {**TEXT, "enum": ["m"]}},
+            "choices",
+            id="choices",
+        ),
         pytest.param({"order_id": TEXT}, {"order_id": TEXT}, "", id="the same"),
         pytest.param({"order_id": WHOLE}, {"order_id": NUMBER}, "", id="wider"),
-        pytest.param({"tag_key": TEXT}, {"tag_key": TEXT}, "a mere value of another service", id="label of another service"),
+        pytest.param(
+            {"tag_key": TEXT},
+            {"tag_key": TEXT},
+            "a mere value of another service",
+            id="label of another service",
+        ),
         pytest.param({"client_id": TEXT}, {"patron_id": TEXT}, "another entity", id="both known"),
     ],
 )
-async def test_some_links_are_refused_whatever_evidence_says(output: Any, input: Any, reason: str) -> None:
+async def test_some_links_are_refused_whatever_evidence_says(
+    output: Any, input: Any, reason: str
+) -> None:
     graph = await weave(
-        [give("get_order", outputs=shape(**output)), give("cancel_order", shape(**input), service="till" if "tag_key" in input else "")],
+        [
+            give("get_order", outputs=shape(**output)),
+            give("cancel_order", shape(**input), service="till" if "tag_key" in input else ""),
+        ],
         [Claims()],
     )
     assert set(graph.links) == (set() if reason else {graph.parameters.inputs[1][0].index})
@@ -88,9 +130,16 @@ async def test_some_links_are_refused_whatever_evidence_says(output: Any, input:
 
 
 async def test_a_crowd_is_thinned_and_counted() -> None:
-    stock = [give(f"get_order_{number}", outputs=shape(order_id=TEXT), service="far") for number in range(CROWD + 5)]
+    stock = [
+        give(f"get_order_{number}", outputs=shape(order_id=TEXT), service="far")
+        for number in range(CROWD + 5)
+    ]
     graph = await weave(
-        [*stock, give("list_orders", outputs=shape(orders=many(shape(id=TEXT)))), give("cancel_order", shape(order_id=TEXT))],
+        [
+            *stock,
+            give("list_orders", outputs=shape(orders=many(shape(id=TEXT)))),
+            give("cancel_order", shape(order_id=TEXT)),
+        ],
         [NameEvidence()],
     )
     (found,) = graph.links.values()
@@ -104,13 +153,24 @@ async def test_two_tools_of_one_name_are_refused() -> None:
 
 
 async def test_a_parameter_may_be_said_of_something_else() -> None:
-    lines = give("list_lines", shape(id=TEXT), shape(lines=many(shape(id=TEXT))), about={"id": "order"})
-    found = links(await weave([give("get_order", outputs=shape(id=TEXT)), lines, give("get_line", shape(id=TEXT))], [NameEvidence()]))
+    lines = give(
+        "list_lines", shape(id=TEXT), shape(lines=many(shape(id=TEXT))), about={"id": "order"}
+    )
+    found = links(
+        await weave(
+            [give("get_order", outputs=shape(id=TEXT)), lines, give("get_line", shape(id=TEXT))],
+            [NameEvidence()],
+        )
+    )
     assert found == {"get_order.id>list_lines.id", "list_lines.lines[].id>get_line.id"}
 
 
 async def test_records_supply_what_tools_do_not() -> None:
-    table = Table(name="parcels", key=["id"], columns=[Column(name="id", type="TEXT"), Column(name="order_id", references="orders.id")])
+    table = Table(
+        name="parcels",
+        key=["id"],
+        columns=[Column(name="id", type="TEXT"), Column(name="order_id", references="orders.id")],
+    )
     graph = await weave(SHOP, [NameEvidence()], [table])
     assert "parcels.id>track_parcel.parcel_id" in links(graph)
     assert "parcels.order_id>get_order.order_id" in links(graph)
@@ -119,7 +179,9 @@ async def test_records_supply_what_tools_do_not() -> None:
 
 def test_the_audit_names_what_nobody_can_supply(shop: ToolGraph) -> None:
     audit = audit_graph(shop)
-    assert [(one.tool, one.path, one.means) for one in audit.unsuppliable] == [("track_parcel", "parcel_id", "parcel id")]
+    assert [(one.tool, one.path, one.means) for one in audit.unsuppliable] == [
+        ("track_parcel", "parcel_id", "parcel id")
+    ]
     assert audit.out_of_reach == ("track_parcel",)
 
 
@@ -138,7 +200,11 @@ async def open_account(author: Author, folder: Path) -> AsyncGenerator[ModelSess
     journal = Journal(folder / "journal")
     try:
         yield ModelSession(
-            Gateway(Offline(author, 0.0), journal, {}, 0, discipline=CallPolicy(retries=Retries(()))), "environments-generate", "graph"
+            Gateway(
+                Offline(author, 0.0), journal, {}, 0, discipline=CallPolicy(retries=Retries(()))
+            ),
+            "environments-generate",
+            "graph",
         )
     finally:
         await journal.close()
@@ -146,7 +212,9 @@ async def open_account(author: Author, folder: Path) -> AsyncGenerator[ModelSess
 
 async def hear(reply: Any, folder: Path) -> list[Any]:
     tools = SHOP[:2]
-    async with open_account(lambda *_: reply if isinstance(reply, str) else json.dumps(reply), folder) as models:
+    async with open_account(
+        lambda *_: reply if isinstance(reply, str) else json.dumps(reply), folder
+    ) as models:
         return list(await LabelEvidence(models).find(EvidenceInput(tools, Parameters(tools))))
 
 
@@ -167,10 +235,15 @@ async def test_a_label_stands_above_the_graphs_own(tmp_path: Path) -> None:
             return found
 
     graph = await weave(SHOP[:2], [NameEvidence(), Heard()])
-    assert (graph.labels, graph.refused["label: names nobody, which was not asked about"]) == ({(0, 1): "strong"}, 2)
+    assert (graph.labels, graph.refused["label: names nobody, which was not asked about"]) == (
+        {(0, 1): "strong"},
+        2,
+    )
 
 
-async def test_a_judge_without_a_usable_reply_is_counted_and_one_that_is_away_is_not_an_answer(tmp_path: Path) -> None:
+async def test_a_judge_without_a_usable_reply_is_counted_and_one_that_is_away_is_not_an_answer(
+    tmp_path: Path,
+) -> None:
     assert await hear("never mind", tmp_path) == [MissingEvidence("label", "no usable reply")] * 2
 
     def away(*_: Any) -> str:
@@ -209,6 +282,17 @@ print(spell(asyncio.run(weave_shop())))
 def test_nothing_depends_on_the_hash_seed(shop: ToolGraph) -> None:
     from tests.toolgraph.printing import spell
 
-    around = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", PRINT], cwd=ROOT, env=around, capture_output=True, text=True, check=True, timeout=300)
+    around = os.environ | {
+        "PYTHONHASHSEED": "7",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT],
+        cwd=ROOT,
+        env=around,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
     assert done.stdout.strip() == spell(shop)

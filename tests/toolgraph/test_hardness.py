@@ -5,16 +5,46 @@ from typing import Any
 
 import pytest
 
-from envmill.toolgraph.hardness import LEVERS, PathHardness, PlayedScenario, list_levers, measure_path
+from envmill.toolgraph.hardness import (
+    LEVERS,
+    PathHardness,
+    PlayedScenario,
+    list_levers,
+    measure_path,
+)
 
 Call = tuple[str, dict[str, Any], Any]
 """Tool, arguments, reply."""
 
 MEMBERS: dict[str, Any] = {
-    "m1": {"id": "m1", "name": "Lena Vogt", "street": "Mill Lane", "status": "active", "joined": "2020-01-03"},
-    "m2": {"id": "m2", "name": "Lena Vogt", "street": "Ash Road", "status": "active", "joined": "2020-01-03"},
-    "m3": {"id": "m3", "name": "Otto Berg", "street": "Elm Street", "status": "suspended", "joined": "2021-05-09"},
-    "m4": {"id": "m4", "name": "Ines Roth", "street": "Oak Way", "status": "active", "joined": "2019-11-20"},
+    "m1": {
+        "id": "m1",
+        "name": "Lena Vogt",
+        "street": "Mill Lane",
+        "status": "active",
+        "joined": "2020-01-03",
+    },
+    "m2": {
+        "id": "m2",
+        "name": "Lena Vogt",
+        "street": "Ash Road",
+        "status": "active",
+        "joined": "2020-01-03",
+    },
+    "m3": {
+        "id": "m3",
+        "name": "Otto Berg",
+        "street": "Elm Street",
+        "status": "suspended",
+        "joined": "2021-05-09",
+    },
+    "m4": {
+        "id": "m4",
+        "name": "Ines Roth",
+        "street": "Oak Way",
+        "status": "active",
+        "joined": "2019-11-20",
+    },
 }
 TOOLS: dict[str, Any] = {
     "t1": {"id": "t1", "name": "hammer drill", "state": "out"},
@@ -23,17 +53,53 @@ TOOLS: dict[str, Any] = {
     "t4": {"id": "t4", "name": "belt sander", "state": "free"},
 }
 LOANS: dict[str, Any] = {
-    "l1": {"id": "l1", "member_id": "m1", "tool_id": "t1", "out_on": "2026-02-01", "due": "2026-02-20"},
-    "l2": {"id": "l2", "member_id": "m3", "tool_id": "t2", "out_on": "2026-01-11", "due": "2026-02-11"},
-    "l3": {"id": "l3", "member_id": "m3", "tool_id": "t3", "out_on": "2026-02-21", "due": "2026-03-21"},
-    "l4": {"id": "l4", "member_id": "m3", "tool_id": "t4", "out_on": "2026-01-12", "due": "2026-02-09"},
-    "l5": {"id": "l5", "member_id": "m4", "tool_id": "t1", "out_on": "2026-02-03", "due": "2026-02-24"},
+    "l1": {
+        "id": "l1",
+        "member_id": "m1",
+        "tool_id": "t1",
+        "out_on": "2026-02-01",
+        "due": "2026-02-20",
+    },
+    "l2": {
+        "id": "l2",
+        "member_id": "m3",
+        "tool_id": "t2",
+        "out_on": "2026-01-11",
+        "due": "2026-02-11",
+    },
+    "l3": {
+        "id": "l3",
+        "member_id": "m3",
+        "tool_id": "t3",
+        "out_on": "2026-02-21",
+        "due": "2026-03-21",
+    },
+    "l4": {
+        "id": "l4",
+        "member_id": "m3",
+        "tool_id": "t4",
+        "out_on": "2026-01-12",
+        "due": "2026-02-09",
+    },
+    "l5": {
+        "id": "l5",
+        "member_id": "m4",
+        "tool_id": "t1",
+        "out_on": "2026-02-03",
+        "due": "2026-02-24",
+    },
 }
 STATE: dict[str, Any] = {"members": MEMBERS, "tools": TOOLS, "loans": LOANS, "waits": {}}
 CHANGERS = frozenset({"return_tool", "lend_tool", "note_wait"})
 
 
-def play(words: str, *calls: Call, state: Mapping[str, Any] = STATE, told: Sequence[Any] = (), shunned: Sequence[Any] = ()) -> PathHardness:
+def play(
+    words: str,
+    *calls: Call,
+    state: Mapping[str, Any] = STATE,
+    told: Sequence[Any] = (),
+    shunned: Sequence[Any] = (),
+) -> PathHardness:
     made = [(name, arguments) for name, arguments, _ in calls]
     replies = [reply for _, _, reply in calls]
     return measure_path(PlayedScenario(state, state, words, made, replies, CHANGERS, shunned, told))
@@ -51,7 +117,12 @@ def bring(loan: str) -> Call:
     return "return_tool", {"loan_id": loan}, LOANS[loan] | {"back_on": "2026-03-02"}
 
 
-PARENT = play("This is Ines Roth. I brought the hammer drill back.", find("Ines Roth", "m4"), loans("m4", "l5"), bring("l5"))
+PARENT = play(
+    "This is Ines Roth. I brought the hammer drill back.",
+    find("Ines Roth", "m4"),
+    loans("m4", "l5"),
+    bring("l5"),
+)
 
 WAITS = {"id": "w1", "tool_id": "t4", "member_id": "m4", "since": "2026-02-02"}
 CHILDREN = {
@@ -64,10 +135,16 @@ CHILDREN = {
         state=STATE | {"waits": {"w1": WAITS}},
     ),
     "rule": play(
-        "Otto Berg brings back the thing that he has had longest.", find("Otto Berg", "m3"), loans("m3", "l2", "l3", "l4"), bring("l2")
+        "Otto Berg brings back the thing that he has had longest.",
+        find("Otto Berg", "m3"),
+        loans("m3", "l2", "l3", "l4"),
+        bring("l2"),
     ),
     "near_misses": play(
-        "This is Lena Vogt of Mill Lane. I brought the hammer drill back.", find("Lena Vogt", "m1", "m2"), loans("m1", "l1"), bring("l1")
+        "This is Lena Vogt of Mill Lane. I brought the hammer drill back.",
+        find("Lena Vogt", "m1", "m2"),
+        loans("m1", "l1"),
+        bring("l1"),
     ),
     "exception": play(
         "Please lend the belt sander to Otto Berg.",
@@ -108,13 +185,37 @@ def list_without_near(harder: PathHardness, easy: PathHardness) -> list[str]:
 
 def _repeat(count: int, rows: int) -> PathHardness:
     """A person each, named with the tool of the one loan that is meant, out of as many as `rows`."""
-    names = [f"Person {word}" for word in ("Abel", "Bibi", "Cato", "Dora", "Emil", "Fritz", "Gesa", "Hugo", "Ilse", "Jost")][:count]
-    members = {f"p{n}": {"id": f"p{n}", "name": name, "street": f"Lane {n}", "status": "active"} for n, name in enumerate(names)}
+    names = [
+        f"Person {word}"
+        for word in (
+            "Abel",
+            "Bibi",
+            "Cato",
+            "Dora",
+            "Emil",
+            "Fritz",
+            "Gesa",
+            "Hugo",
+            "Ilse",
+            "Jost",
+        )
+    ][:count]
+    members = {
+        f"p{n}": {"id": f"p{n}", "name": name, "street": f"Lane {n}", "status": "active"}
+        for n, name in enumerate(names)
+    }
     tools = {
-        f"k{n}{k}": {"id": f"k{n}{k}", "name": f"{kind} of model {n}", "state": "out"} for n in range(count) for k, kind in enumerate("XYZ")
+        f"k{n}{k}": {"id": f"k{n}{k}", "name": f"{kind} of model {n}", "state": "out"}
+        for n in range(count)
+        for k, kind in enumerate("XYZ")
     }
     held = {
-        f"o{n}{k}": {"id": f"o{n}{k}", "member_id": f"p{n}", "tool_id": f"k{n}{k}", "due": f"2026-02-1{k}"}
+        f"o{n}{k}": {
+            "id": f"o{n}{k}",
+            "member_id": f"p{n}",
+            "tool_id": f"k{n}{k}",
+            "due": f"2026-02-1{k}",
+        }
         for n in range(count)
         for k in range(rows)
     }
@@ -123,7 +224,9 @@ def _repeat(count: int, rows: int) -> PathHardness:
     calls = list[Call]()
     for n, name in enumerate(names):
         calls.append(("find_members", {"name": name}, [members[f"p{n}"]]))
-        calls.append(("list_loans", {"member_id": f"p{n}"}, [held[f"o{n}{k}"] for k in range(rows)]))
+        calls.append(
+            ("list_loans", {"member_id": f"p{n}"}, [held[f"o{n}{k}"] for k in range(rows)])
+        )
         calls.append(("return_tool", {"loan_id": f"o{n}0"}, held[f"o{n}0"]))
     return play(words, *calls, state=state)
 
@@ -165,14 +268,25 @@ def test_a_look_up_that_shows_nothing_of_use_is_none() -> None:
 
 def test_a_question_is_harder_where_its_answer_is_worked_out() -> None:
     rows = ("list_loans", {"member_id": "m3"}, [LOANS["l2"], LOANS["l3"], LOANS["l4"]])
-    simple = play("Since when has Otto Berg had the long ladder?", find("Otto Berg", "m3"), rows, told=["2026-01-11"])
-    counted = play("How many days was Otto Berg late in all?", find("Otto Berg", "m3"), rows, told=[40])
+    simple = play(
+        "Since when has Otto Berg had the long ladder?",
+        find("Otto Berg", "m3"),
+        rows,
+        told=["2026-01-11"],
+    )
+    counted = play(
+        "How many days was Otto Berg late in all?", find("Otto Berg", "m3"), rows, told=[40]
+    )
     assert {"rule", "several"} <= {*list_levers(counted, simple)}
     assert list_levers(simple, counted) != list_levers(counted, simple)
 
 
 def test_a_refusal_is_harder_where_what_forbids_it_is_further_off() -> None:
-    near = play("Lend me the belt sander, I am Otto Berg.", find("Otto Berg", "m3"), shunned=[("lend_tool", {"member_id": "m3"})])
+    near = play(
+        "Lend me the belt sander, I am Otto Berg.",
+        find("Otto Berg", "m3"),
+        shunned=[("lend_tool", {"member_id": "m3"})],
+    )
     far = play(
         "Lend me the belt sander, I am Otto Berg.",
         find("Otto Berg", "m3"),

@@ -5,8 +5,16 @@ from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, FromUser
 from tests.toolgraph.parcels import EFFECTS
 from tests.toolgraph.test_arguments import CHAIN
 
-MADE = ChainStep(id="s3", tool="create_parcel", arguments={"customer_id": FromNode(node="r1"), "service": FromUser()})
-USED = ChainStep(id="s4", tool="fill_parcel", arguments={"parcel_id": FromNode(node="s3", path="id"), "order_ids": FromUser()})
+MADE = ChainStep(
+    id="s3",
+    tool="create_parcel",
+    arguments={"customer_id": FromNode(node="r1"), "service": FromUser()},
+)
+USED = ChainStep(
+    id="s4",
+    tool="fill_parcel",
+    arguments={"parcel_id": FromNode(node="s3", path="id"), "order_ids": FromUser()},
+)
 FIND, PICK, *_ = CHAIN.nodes
 
 
@@ -24,10 +32,22 @@ def test_each_link_is_told_once() -> None:
 
 def test_what_is_worked_out_and_what_only_some_items_get() -> None:
     total = Reason(id="r2", rule="total", takes=[FromNode(node="s1", path="[].due")])
-    close = ChainStep(id="s5", tool="close_order", arguments={"order_id": FromItem(loop="each1", path="[].id")})
-    some = Branch(id="if1", left=FromItem(loop="each1", path="[].number"), op="above", right=11, then=[close])
+    close = ChainStep(
+        id="s5", tool="close_order", arguments={"order_id": FromItem(loop="each1", path="[].id")}
+    )
+    some = Branch(
+        id="if1", left=FromItem(loop="each1", path="[].number"), op="above", right=11, then=[close]
+    )
     pay = ChainStep(id="s6", tool="pay", arguments={"amount": FromNode(node="r2")})
-    chain = Chain(sampler="x", nodes=[FIND, total, Loop(id="each1", over=FromNode(node="s1", path="[]"), body=[some]), pay])
+    chain = Chain(
+        sampler="x",
+        nodes=[
+            FIND,
+            total,
+            Loop(id="each1", over=FromNode(node="s1", path="[]"), body=[some]),
+            pay,
+        ],
+    )
     assert describe_links(chain) == (
         "find_customers (some of `[].id`) → close_order.order_id; total of find_customers (all of `[].due`) → pay.amount"
     )
@@ -35,8 +55,17 @@ def test_what_is_worked_out_and_what_only_some_items_get() -> None:
 
 def test_kinds_of_links() -> None:
     assert list_link_kinds(CHAIN, EFFECTS) == ["list", "pick"]
-    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, USED]), EFFECTS) == ["pick", "result"]
+    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, USED]), EFFECTS) == [
+        "pick",
+        "result",
+    ]
     looked = {name: "query" for name in EFFECTS}
-    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, USED]), looked) == ["pick"], "a look-up makes nothing"
-    echoed = USED.model_copy(update={"arguments": {"parcel_id": FromNode(node="s3", path="service")}})
-    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, echoed]), EFFECTS) == ["pick"], "a word is no id"
+    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, USED]), looked) == [
+        "pick"
+    ], "a look-up makes nothing"
+    echoed = USED.model_copy(
+        update={"arguments": {"parcel_id": FromNode(node="s3", path="service")}}
+    )
+    assert list_link_kinds(Chain(sampler="x", nodes=[FIND, PICK, MADE, echoed]), EFFECTS) == [
+        "pick"
+    ], "a word is no id"

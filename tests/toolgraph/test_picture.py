@@ -40,8 +40,28 @@ def test_a_chain_is_drawn_with_the_way_of_each_value() -> None:
 def test_what_stands_in_a_loop_or_a_branch_hangs_on_it(line: str) -> None:
     item = {"kind": "item", "loop": "e1", "path": "orders[].id"}
     step = {"kind": "step", "id": "s2", "tool": "close", "arguments": {"order_id": item}}
-    branch = {"kind": "if", "id": "b1", "left": item | {"path": "orders[].state"}, "op": "equals", "right": '"late"', "then": [step]}
-    loop = {"kind": "each", "id": "e1", "over": {"kind": "node", "node": "s1", "path": "orders[]"}, "body": [branch]}
-    note = {"kind": "step", "id": "s3", "tool": "note", "arguments": {"text": {"kind": "record", "table": "texts", "column": "body"}}}
-    chain = {"sampler": "author", "nodes": [{"kind": "step", "id": "s1", "tool": "list"}, loop, note]}
+    branch = {
+        "kind": "if",
+        "id": "b1",
+        "left": item | {"path": "orders[].state"},
+        "op": "equals",
+        "right": '"late"',
+        "then": [step],
+    }
+    loop = {
+        "kind": "each",
+        "id": "e1",
+        "over": {"kind": "node", "node": "s1", "path": "orders[]"},
+        "body": [branch],
+    }
+    note = {
+        "kind": "step",
+        "id": "s3",
+        "tool": "note",
+        "arguments": {"text": {"kind": "record", "table": "texts", "column": "body"}},
+    }
+    chain = {
+        "sampler": "author",
+        "nodes": [{"kind": "step", "id": "s1", "tool": "list"}, loop, note],
+    }
     assert f"    {line}" in list(render_chain(Chain.model_validate(chain)))

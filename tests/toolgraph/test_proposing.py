@@ -36,8 +36,16 @@ def test_what_can_be_selected_is_a_table() -> None:
     tables = find_tables()
     assert set(tables) == {"orders", "customers", "messages", "products", "parcels"}
     orders = columns(tables["orders"])
-    assert (tables["orders"].key, orders["customer_id"].references, orders["total"].type) == (["id"], "customers.id", "real")
-    assert {name: orders[name].policy for name in ("id", "status", "note")} == {"id": "exempt", "status": "hard", "note": "semantic"}
+    assert (tables["orders"].key, orders["customer_id"].references, orders["total"].type) == (
+        ["id"],
+        "customers.id",
+        "real",
+    )
+    assert {name: orders[name].policy for name in ("id", "status", "note")} == {
+        "id": "exempt",
+        "status": "hard",
+        "note": "semantic",
+    }
     assert tables["products"].key == ["sku"]
     # What a customer is found by was not made by any tool here: it is given, and no tool takes it.
     assert set(columns(tables["customers"])) >= {"id", "email", "city", "name"}
@@ -57,7 +65,9 @@ def test_a_domain_is_proposed_whole() -> None:
     assert len(proposal.tools) >= 6
     assert all({*tool.reads, *tool.writes} <= names for tool in proposal.tools)
     assert all(bool(tool.writes) == (tool.effect != "query") for tool in proposal.tools)
-    graph = asyncio.run(weave([*proposal.tools], [NameEvidence(), TableEvidence()], proposal.tables))
+    graph = asyncio.run(
+        weave([*proposal.tools], [NameEvidence(), TableEvidence()], proposal.tables)
+    )
     assert len(proposal.walks) >= 10
     assert not [fault for chain in proposal.walks for fault in find_faults(graph, chain)]
 
@@ -68,7 +78,13 @@ def test_licences_are_joined_and_one_unknown_makes_all_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entity", "name"), [(("order",), "orders"), (("policy",), "policies"), (("key",), "keys"), (("order", "box"), "order_boxes")]
+    ("entity", "name"),
+    [
+        (("order",), "orders"),
+        (("policy",), "policies"),
+        (("key",), "keys"),
+        (("order", "box"), "order_boxes"),
+    ],
 )
 def test_tables_are_named_in_the_plural(entity: tuple[str, ...], name: str) -> None:
     assert name_table(entity) == name

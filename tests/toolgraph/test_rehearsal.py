@@ -57,7 +57,11 @@ class Office:
         return dict(entry)
 '''
 EFFECTS: Any = {"make_bill": "change", "list_bills": "query", "add_entry": "change"}
-PROGRAM = Program({"program.py": SOURCE}, "program:Office", KINDS["stateful"].derive_tools(SOURCE, "Office", EFFECTS))
+PROGRAM = Program(
+    {"program.py": SOURCE},
+    "program:Office",
+    KINDS["stateful"].derive_tools(SOURCE, "Office", EFFECTS),
+)
 MAKE = ChainStep(id="s1", tool="make_bill", arguments={"title": FromUser()})
 LIST = ChainStep(id="s1", tool="list_bills")
 SAID = {"make_bill": [Call(name="make_bill", arguments={"title": "Heating"})]}
@@ -65,12 +69,19 @@ SAID = {"make_bill": [Call(name="make_bill", arguments={"title": "Heating"})]}
 
 def make_bills(*paid: str | None) -> dict[str, Any]:
     ids = [f"bil_{number}" for number in range(len(paid))]
-    rows = {id: {"id": id, "title": "Rent", "paid_on": day, "note": "", "tags": [], "cents": 5} for id, day in zip(ids, paid, strict=True)}
+    rows = {
+        id: {"id": id, "title": "Rent", "paid_on": day, "note": "", "tags": [], "cents": 5}
+        for id, day in zip(ids, paid, strict=True)
+    }
     return {"bills": rows, "entries": {}}
 
 
-async def rehearse(jail: Sandbox, *nodes: Node, states: tuple[dict[str, Any], ...] = (make_bills(),)) -> RehearsedChain | tuple[str, str]:
-    return await rehearse_chain(Chain(sampler="author", nodes=list(nodes)), PROGRAM, Experience(states, SAID), jail, "1")
+async def rehearse(
+    jail: Sandbox, *nodes: Node, states: tuple[dict[str, Any], ...] = (make_bills(),)
+) -> RehearsedChain | tuple[str, str]:
+    return await rehearse_chain(
+        Chain(sampler="author", nodes=list(nodes)), PROGRAM, Experience(states, SAID), jail, "1"
+    )
 
 
 def enter(argument: str, source: FromNode | FromItem) -> ChainStep:
@@ -91,16 +102,33 @@ async def test_what_is_filled_is_carried_a_nought_as_well(jail: Sandbox, field: 
 
 
 async def test_a_text_that_is_composed_of_nothing_is_not_carried(jail: Sandbox) -> None:
-    chain = [MAKE, Reason(id="r1", rule="compose", takes=[FromNode(node="s1", path="title"), FromNode(node="s1", path="paid_on")])]
+    chain = [
+        MAKE,
+        Reason(
+            id="r1",
+            rule="compose",
+            takes=[FromNode(node="s1", path="title"), FromNode(node="s1", path="paid_on")],
+        ),
+    ]
     found = await rehearse(jail, *chain, enter("note", FromNode(node="r1")))
     assert isinstance(found, tuple)
     assert found[0] == "empty_value"
-    chain[1] = Reason(id="r1", rule="compose", takes=[FromNode(node="s1", path="title"), FromNode(node="s1", path="id")])
-    assert isinstance(await rehearse(jail, *chain, enter("note", FromNode(node="r1"))), RehearsedChain)
+    chain[1] = Reason(
+        id="r1",
+        rule="compose",
+        takes=[FromNode(node="s1", path="title"), FromNode(node="s1", path="id")],
+    )
+    assert isinstance(
+        await rehearse(jail, *chain, enter("note", FromNode(node="r1"))), RehearsedChain
+    )
 
 
 async def test_some_items_may_lack_it_and_all_may_not(jail: Sandbox) -> None:
-    each = Loop(id="each1", over=FromNode(node="s1", path="[]"), body=[enter("paid_on", FromItem(loop="each1", path="[].paid_on"))])
+    each = Loop(
+        id="each1",
+        over=FromNode(node="s1", path="[]"),
+        body=[enter("paid_on", FromItem(loop="each1", path="[].paid_on"))],
+    )
     some = await rehearse(jail, LIST, each, states=(make_bills("2026-02-01", None),))
     assert isinstance(some, RehearsedChain), some
     none = await rehearse(jail, LIST, each, states=(make_bills(None, None),))
@@ -108,8 +136,12 @@ async def test_some_items_may_lack_it_and_all_may_not(jail: Sandbox) -> None:
     assert none[0] == "empty_value"
 
 
-async def test_another_state_is_tried_where_it_is_empty_and_an_empty_one_is_never_chosen(jail: Sandbox) -> None:
-    pick = Reason(id="r1", rule="choose", takes=[FromNode(node="s1", path="[].paid_on"), FromUser()])
+async def test_another_state_is_tried_where_it_is_empty_and_an_empty_one_is_never_chosen(
+    jail: Sandbox,
+) -> None:
+    pick = Reason(
+        id="r1", rule="choose", takes=[FromNode(node="s1", path="[].paid_on"), FromUser()]
+    )
     states = (make_bills(None, ""), make_bills("", "2026-02-01", None))
     found = await rehearse(jail, LIST, pick, enter("paid_on", FromNode(node="r1")), states=states)
     assert isinstance(found, RehearsedChain), found
@@ -117,13 +149,30 @@ async def test_another_state_is_tried_where_it_is_empty_and_an_empty_one_is_neve
 
 
 @pytest.mark.parametrize(("day", "offered"), [("None", False), ('"2026-03-02"', True)])
-async def test_such_a_chain_is_counted_and_one_that_carries_a_day_is_offered(jail: Sandbox, day: str, offered: bool) -> None:
+async def test_such_a_chain_is_counted_and_one_that_carries_a_day_is_offered(
+    jail: Sandbox, day: str, offered: bool
+) -> None:
     """Bills that stand there already have a day of payment, so that the graph knows one; the new bill has one or not."""
     source = SOURCE.replace('"paid_on": None', f'"paid_on": {day}')
     place = make_environment(source, entry="program:Office", tools=PROGRAM.tools, tables=[])
     there = {"environment": place.id, "initial_state": make_bills("2026-02-01", "2026-02-03")}
-    tests = [make_test("make_bill", title="Heating"), make_test("list_bills"), make_test("add_entry", paid_on="2026-02-01", note="Paid")]
-    offers = await find_offers(place, [one.model_copy(update=there) for one in tests], {}, ("weighted", "backward"), jail, results=True)
-    carrying = [one for one in offers.chains if any(call.arguments.get("paid_on") == "2026-03-02" for call in one.calls)]
+    tests = [
+        make_test("make_bill", title="Heating"),
+        make_test("list_bills"),
+        make_test("add_entry", paid_on="2026-02-01", note="Paid"),
+    ]
+    offers = await find_offers(
+        place,
+        [one.model_copy(update=there) for one in tests],
+        {},
+        ("weighted", "backward"),
+        jail,
+        results=True,
+    )
+    carrying = [
+        one
+        for one in offers.chains
+        if any(call.arguments.get("paid_on") == "2026-03-02" for call in one.calls)
+    ]
     assert (bool(carrying), offers.refused.get("empty_value", 0) > 0) == (offered, not offered)
     assert offers.chains

@@ -21,12 +21,18 @@ async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) ->
     folder, replies = load("hotel"), dict[str, list[Any]]()
     for scenario in folder.scenarios:
         for deed in (await play_oracle(jail, folder, scenario)).deeds:
-            replies.setdefault(deed.call.name, []).extend(part["value"] for part in deed.parts if part["type"] == "json")
+            replies.setdefault(deed.call.name, []).extend(
+                part["value"] for part in deed.parts if part["type"] == "json"
+            )
     sketches = sketch_environment(folder.environment, replies)
     assert any(sketch.outputs for sketch in sketches)
     graph = await weave(sketches, [NameEvidence(), TableEvidence()], folder.environment.tables)
     assert audit_graph(graph).unsuppliable == ()
-    assert any(graph.parameters.all[link.giver].side == "output" for found in graph.links.values() for link in found)
+    assert any(
+        graph.parameters.all[link.giver].side == "output"
+        for found in graph.links.values()
+        for link in found
+    )
     assert len(sample_chains(graph, SAMPLERS["backward"], 20).chains) == 20
 
 
@@ -41,7 +47,11 @@ async def test_a_sample_is_walked_by_what_it_was_seen_to_reply(jail: Sandbox) ->
         ([[1], []], {"type": "array", "items": {"type": "integer"}}),
         (
             [{"a": 1}, {"a": 2, "b": None}],
-            {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "integer"}, "b": {}},
+                "required": ["a"],
+            },
         ),
     ],
 )
@@ -50,22 +60,45 @@ def test_a_schema_is_what_all_values_are(values: list[Any], schema: dict[str, An
 
 
 def describe(name: str, *ids: str, reads: tuple[str, ...] = ()) -> Tool:
-    parameters = {"type": "object", "properties": {each: {"type": "string"} for each in ids}, "required": list(ids)}
-    return Tool(name=name, description="", parameters=parameters, effect="change", reads=list(reads), writes=[])
+    parameters = {
+        "type": "object",
+        "properties": {each: {"type": "string"} for each in ids},
+        "required": list(ids),
+    }
+    return Tool(
+        name=name,
+        description="",
+        parameters=parameters,
+        effect="change",
+        reads=list(reads),
+        writes=[],
+    )
 
 
 async def test_an_id_under_another_name_is_known_by_columns_or_by_the_only_table() -> None:
     """Of a reviewer who stands in `staff`; of the account that another one pays to. Between two tables nobody knows."""
     staff = Table(name="staff", key=["id"], columns=[Column(name="id"), Column(name="name")])
-    tasks = Table(name="tasks", key=["id"], columns=[Column(name="id"), Column(name="reviewer_id", references="staff.id")])
+    tasks = Table(
+        name="tasks",
+        key=["id"],
+        columns=[Column(name="id"), Column(name="reviewer_id", references="staff.id")],
+    )
     tools = [
         describe("review_task", "task_id", "reviewer_id", reads=("staff", "tasks")),
         describe("stand_in", "staff_id", "target_id", reads=("staff",)),
         describe("hand_over", "owner_id", reads=("staff", "tasks")),
     ]
-    environment = load("hotel").environment.model_copy(update={"tables": [staff, tasks], "tools": tools})
-    graph = await weave(sketch_environment(environment, {}), [NameEvidence(), TableEvidence()], environment.tables)
-    meant = {f"{tools[one.owner].name}.{one.path}": one.words for side in graph.parameters.inputs for one in side}
+    environment = load("hotel").environment.model_copy(
+        update={"tables": [staff, tasks], "tools": tools}
+    )
+    graph = await weave(
+        sketch_environment(environment, {}), [NameEvidence(), TableEvidence()], environment.tables
+    )
+    meant = {
+        f"{tools[one.owner].name}.{one.path}": one.words
+        for side in graph.parameters.inputs
+        for one in side
+    }
     assert meant["review_task.reviewer_id"] == ("staff", "id")
     assert meant["stand_in.target_id"] == ("staff", "id")
     assert meant["review_task.task_id"] == ("task", "id")

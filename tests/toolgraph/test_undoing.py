@@ -117,13 +117,35 @@ class Rooms:
         return True
 '''
 QUERIES = ("get_visit", "count_rooms")
-CHANGES = ("book_visit", "delete_visit", "cancel_visit", "note_visit", "move_visit", "lock_room", "unlock_room")
+CHANGES = (
+    "book_visit",
+    "delete_visit",
+    "cancel_visit",
+    "note_visit",
+    "move_visit",
+    "lock_room",
+    "unlock_room",
+)
 EFFECTS: Any = dict.fromkeys(QUERIES, "query") | dict.fromkeys(CHANGES, "change")
-PROGRAM = Program({"program.py": SOURCE}, "program:Rooms", KINDS["stateful"].derive_tools(SOURCE, "Rooms", EFFECTS))
+PROGRAM = Program(
+    {"program.py": SOURCE},
+    "program:Rooms",
+    KINDS["stateful"].derive_tools(SOURCE, "Rooms", EFFECTS),
+)
 STATE: dict[str, Any] = {
     "rooms": {
-        "roo_a": {"id": "roo_a", "free": True, "seen": "2026-01-05T08:00:00+00:00", "locked": False},
-        "roo_b": {"id": "roo_b", "free": True, "seen": "2026-01-06T08:00:00+00:00", "locked": False},
+        "roo_a": {
+            "id": "roo_a",
+            "free": True,
+            "seen": "2026-01-05T08:00:00+00:00",
+            "locked": False,
+        },
+        "roo_b": {
+            "id": "roo_b",
+            "free": True,
+            "seen": "2026-01-06T08:00:00+00:00",
+            "locked": False,
+        },
     },
     "visits": {},
     "next_number": 12,
@@ -139,16 +161,29 @@ def draw(*tools: str) -> Chain:
             ChainStep(
                 id=f"s{place}",
                 tool=tool,
-                arguments={name: FromNode(node="s1", path="id") if name == "visit_id" else FromUser() for name in effects[tool]},
+                arguments={
+                    name: FromNode(node="s1", path="id") if name == "visit_id" else FromUser()
+                    for name in effects[tool]
+                },
             )
             for place, tool in enumerate(tools, 1)
         ],
     )
 
 
-async def rehearse(jail: Sandbox, *tools: str, program: Program = PROGRAM) -> RehearsedChain | tuple[str, str]:
-    rooms = {"book_visit": "roo_a", "move_visit": "roo_b", "lock_room": "roo_a", "unlock_room": "roo_a"}
-    said = {tool: [Call(name=tool, arguments={"room_id": room, "visit_id": "", "note": "Blue"})] for tool, room in rooms.items()}
+async def rehearse(
+    jail: Sandbox, *tools: str, program: Program = PROGRAM
+) -> RehearsedChain | tuple[str, str]:
+    rooms = {
+        "book_visit": "roo_a",
+        "move_visit": "roo_b",
+        "lock_room": "roo_a",
+        "unlock_room": "roo_a",
+    }
+    said = {
+        tool: [Call(name=tool, arguments={"room_id": room, "visit_id": "", "note": "Blue"})]
+        for tool, room in rooms.items()
+    }
     said["note_visit"] = [Call(name="note_visit", arguments={"visit_id": "", "note": "Blue"})]
     return await rehearse_chain(draw(*tools), program, Experience((STATE,), said), jail, "1")
 
@@ -157,9 +192,14 @@ async def rehearse(jail: Sandbox, *tools: str, program: Program = PROGRAM) -> Re
     "tools",
     [
         pytest.param(("book_visit", "delete_visit"), id="made and deleted"),
-        pytest.param(("book_visit", "delete_visit", "lock_room"), id="made and deleted beside an honest change"),
+        pytest.param(
+            ("book_visit", "delete_visit", "lock_room"),
+            id="made and deleted beside an honest change",
+        ),
         pytest.param(("lock_room", "unlock_room"), id="there and back"),
-        pytest.param(("count_rooms", "lock_room", "unlock_room"), id="a look-up that tells nothing of it"),
+        pytest.param(
+            ("count_rooms", "lock_room", "unlock_room"), id="a look-up that tells nothing of it"
+        ),
     ],
 )
 async def test_a_chain_that_only_undoes_is_no_offer(jail: Sandbox, tools: tuple[str, ...]) -> None:
@@ -175,11 +215,15 @@ async def test_a_chain_that_only_undoes_is_no_offer(jail: Sandbox, tools: tuple[
         pytest.param(("book_visit",), "", id="made"),
         pytest.param(("book_visit", "note_visit"), "", id="made and noted"),
         pytest.param(("book_visit", "move_visit"), "", id="there and then elsewhere"),
-        pytest.param(("book_visit", "get_visit", "delete_visit"), "", id="what it tells can be asked for"),
+        pytest.param(
+            ("book_visit", "get_visit", "delete_visit"), "", id="what it tells can be asked for"
+        ),
         pytest.param(("book_visit", "cancel_visit"), "s2", id="a record of it is left"),
     ],
 )
-async def test_an_honest_chain_is_an_offer(jail: Sandbox, tools: tuple[str, ...], undoing: str) -> None:
+async def test_an_honest_chain_is_an_offer(
+    jail: Sandbox, tools: tuple[str, ...], undoing: str
+) -> None:
     """A record that is left may be wanted, as of a trip that is over: such a chain is offered after all others."""
     found = await rehearse(jail, *tools)
     assert isinstance(found, RehearsedChain), found
@@ -195,13 +239,24 @@ AFTER: dict[str, Any] = {"stock": {"i": {"left": 10, "at": "2026-01-01"}}, "deli
     [
         pytest.param(BEFORE, "none", id="nothing is left"),
         pytest.param(AFTER, "all", id="ten more are left, though a record held a ten"),
-        pytest.param({"stock": {"i": {"left": 0, "at": CLOCK}}, "deliveries": {}}, "none", id="a time moved"),
-        pytest.param({"stock": {"i": {"left": 0, "at": ""}}, "deliveries": {}}, "all", id="a time was taken away"),
+        pytest.param(
+            {"stock": {"i": {"left": 0, "at": CLOCK}}, "deliveries": {}}, "none", id="a time moved"
+        ),
+        pytest.param(
+            {"stock": {"i": {"left": 0, "at": ""}}, "deliveries": {}},
+            "all",
+            id="a time was taken away",
+        ),
     ],
 )
 def test_what_two_changes_leave_is_told_by_their_ends(after: dict[str, Any], left: str) -> None:
     made = AFTER | {"deliveries": {"d": {"id": "d", "count": 10}}}
-    assert judge_remainder(PlayedCalls([BEFORE, made, after], [1, 2]), PlayedCalls([BEFORE], []), 0, ()) == left
+    assert (
+        judge_remainder(
+            PlayedCalls([BEFORE, made, after], [1, 2]), PlayedCalls([BEFORE], []), 0, ()
+        )
+        == left
+    )
 
 
 def test_a_column_that_need_not_be_equal_leaves_nothing() -> None:

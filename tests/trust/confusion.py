@@ -105,7 +105,9 @@ def add(rows: dict[str, Row], kind: str, where: str, drops: Sequence[Finding] | 
         row.note(where, drops)
 
 
-async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
+async def follow_environments(
+    count: int, seed: int, kinds: Sequence[str] = ()
+) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
     """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
     review, kinds = REVIEW in kinds, [kind for kind in kinds if kind != REVIEW]
     async with Sandbox.open(Settings.read({})) as sandbox, open_readers(seed) as readers:
@@ -115,9 +117,15 @@ async def follow_environments(count: int, seed: int, kinds: Sequence[str] = ()) 
             if _is_wanted("none", kinds):
                 yield "none", where, await _judge(_build(*place, seed), means)
             for prompt, kind in PLANTED:
-                if _is_wanted(kind, kinds) and (fault := author.plant(prompt, kind, pose(prompt, *place), seed, 0)):
+                if _is_wanted(kind, kinds) and (
+                    fault := author.plant(prompt, kind, pose(prompt, *place), seed, 0)
+                ):
                     shows = fault.words or await find_witness(fault.pairs, sandbox)
-                    spoilt = _build(*place, seed, program=fault) if prompt == "program" else _build(*place, seed, tests=fault)
+                    spoilt = (
+                        _build(*place, seed, program=fault)
+                        if prompt == "program"
+                        else _build(*place, seed, tests=fault)
+                    )
                     yield kind, where, await _judge(spoilt, means) if shows else None
             if _is_wanted("ast", kinds):
                 async for found in _follow_mutants(place, seed, means):
@@ -134,7 +142,9 @@ def _list_places(count: int, seed: int) -> Iterator[Place]:
         yield themes[(number + seed) % len(themes)], number // len(themes)
 
 
-async def _follow_mutants(place: Place, seed: int, means: GateContext) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
+async def _follow_mutants(
+    place: Place, seed: int, means: GateContext
+) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
     reply = ProgramReply.model_validate_json(_answer("program", *place, seed))
     built = _build(*place, seed)
     assert isinstance(built, EnvironmentCase)
@@ -145,9 +155,15 @@ async def _follow_mutants(place: Place, seed: int, means: GateContext) -> AsyncI
     for mutant in sample_mutants(reply.source, MUTANTS, random.Random(f"{place}/{seed}")):
         faulty = PlannedProgram(mutant.source, reply.class_name, effects)
         traces = sample_traces(tried, seed, mutant.function)
-        shows = await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), means.sandbox)
+        shows = await find_witness(
+            ((Play(clean, one), Play(faulty, one)) for one in traces), means.sandbox
+        )
         told = f"{place[0]}/{place[1]}: {mutant.operator} in {mutant.function}"
-        yield f"ast {mutant.operator}", told, await _judge(_swap(built, mutant), means) if shows else None
+        yield (
+            f"ast {mutant.operator}",
+            told,
+            await _judge(_swap(built, mutant), means) if shows else None,
+        )
 
 
 def _swap(built: EnvironmentCase, mutant: ProgramMutant) -> EnvironmentCase:
@@ -164,7 +180,11 @@ async def _judge(built: EnvironmentCase | str, means: GateContext) -> list[Findi
         await means.sandbox.inspect(Program.of(built.environment))
     except BuildError as error:
         return [Finding("build", "dropped", "does_not_load", error.message)]
-    found = [await gate.check(built, means) for gate in ENVIRONMENT_GATES if means.models or gate.name not in UNASKED]
+    found = [
+        await gate.check(built, means)
+        for gate in ENVIRONMENT_GATES
+        if means.models or gate.name not in UNASKED
+    ]
     return [one for one in found if one.outcome in ("dropped", "error")]
 
 
@@ -186,9 +206,15 @@ def _build(
     """The environment as the factory makes it of the replies; text says why it cannot."""
     plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number, seed, size))
     try:
-        written = ProgramReply.model_validate_json(program.text if program else _answer("program", theme, number, seed, size))
-        tested = TestsReply.model_validate_json(tests.text if tests else _answer("tests", theme, number, seed, size))
-        tools = derive_tools(written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools})
+        written = ProgramReply.model_validate_json(
+            program.text if program else _answer("program", theme, number, seed, size)
+        )
+        tested = TestsReply.model_validate_json(
+            tests.text if tests else _answer("tests", theme, number, seed, size)
+        )
+        tools = derive_tools(
+            written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools}
+        )
     except (BuildError, ValueError) as error:
         return str(error)[:200]
     environment = Environment(
@@ -208,7 +234,9 @@ def _build(
     return EnvironmentCase(environment, tuple(_store(environment, tested)))
 
 
-def _answer(prompt: str, theme: str, number: int, seed: int, size: Mapping[str, int] = UNSIZED) -> str:
+def _answer(
+    prompt: str, theme: str, number: int, seed: int, size: Mapping[str, int] = UNSIZED
+) -> str:
     inputs = pose(prompt, theme, number)
     return author.answer(prompt, inputs | {"brief": inputs["brief"] | size}, seed, 0, 0.0)
 
@@ -238,7 +266,11 @@ async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
     rows: dict[str, Row] = {}
     async for kind, where, drops in follow_environments(count, seed, kinds):
         add(rows, kind, where, drops)
-        told = "silent" if drops is None else [[one.gate, one.reason, one.detail[:200]] for one in drops]
+        told = (
+            "silent"
+            if drops is None
+            else [[one.gate, one.reason, one.detail[:200]] for one in drops]
+        )
         sys.stderr.write(json.dumps([kind, where, told]) + "\n")
     sys.stdout.write(HEAD + "".join(map(spell_row, rows.values())))
     for row in rows.values():

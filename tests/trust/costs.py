@@ -30,7 +30,9 @@ def measure_environment_gates() -> tuple[float, float]:
 async def _measure() -> tuple[float, float]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         warm, *timed = [build_sized(theme, TOOLS) for theme in ("energy_meters", *THEMES)]
-        await _spend(warm, sandbox)  # the drivers' own start is paid once a run, not once an environment
+        await _spend(
+            warm, sandbox
+        )  # the drivers' own start is paid once a run, not once an environment
         spent = [await _spend(built, sandbox) for built in timed]
     return median(here + there for here, there in spent), median(there for _, there in spent)
 
@@ -42,10 +44,16 @@ def measure_scenario_gates() -> tuple[float, float]:
 
 async def _measure_scenarios() -> tuple[float, float]:
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        posed = [await pose_at(spot, "", sandbox) for polarity in ANYTHING for spot in pick(EACH, 3, polarity)]
+        posed = [
+            await pose_at(spot, "", sandbox)
+            for polarity in ANYTHING
+            for spot in pick(EACH, 3, polarity)
+        ]
     found = [one for one in posed if isinstance(one, ScenarioCase)]
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
-        await _pass(found[0], GateContext(sandbox, seed=1))  # both jails' own start is paid once a run
+        await _pass(
+            found[0], GateContext(sandbox, seed=1)
+        )  # both jails' own start is paid once a run
         here, there = time.process_time(), read_children()
         for one in found:
             await _pass(one, GateContext(sandbox))

@@ -22,7 +22,11 @@ class Expected(Contract):
 def read_expected() -> dict[tuple[str, str], Expected]:
     """(prompt, kind) → names."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    return {(prompt, kind): Expected.model_validate(each) for prompt, kinds in table.items() for kind, each in kinds.items()}
+    return {
+        (prompt, kind): Expected.model_validate(each)
+        for prompt, kinds in table.items()
+        for kind, each in kinds.items()
+    }
 
 
 def is_right(prompt: str, kind: str, gate: str, reason: str, detail: str) -> bool:

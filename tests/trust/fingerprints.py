@@ -11,7 +11,10 @@ from tests.architecture.imports import Imports, read_imports
 
 Part = Literal["environments", "review", "scenarios", "tables"]
 
-_ENVIRONMENTS = ("tests.trust.making", *(f"envmill.gates.w{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13)))
+_ENVIRONMENTS = (
+    "tests.trust.making",
+    *(f"envmill.gates.w{number}" for number in (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13)),
+)
 _SCENARIOS = (
     "tests.trust.posing",
     "tests.trust.kept",
@@ -23,7 +26,13 @@ ROOTS: dict[Part, tuple[str, ...]] = {
     "environments": _ENVIRONMENTS,
     "review": (*_ENVIRONMENTS, "tests.trust.readers", "envmill.gates.w4"),
     "scenarios": _SCENARIOS,
-    "tables": (*_ENVIRONMENTS, *_SCENARIOS, "tests.trust.readers", "envmill.gates.w4", "tests.trust.tabled"),
+    "tables": (
+        *_ENVIRONMENTS,
+        *_SCENARIOS,
+        "tests.trust.readers",
+        "envmill.gates.w4",
+        "tests.trust.tabled",
+    ),
 }
 """Modules that a candidate goes through; what they import counts as well."""
 _UNUSED: dict[Part, tuple[str, ...]] = {
@@ -40,7 +49,10 @@ _ORDER = ("tests.trust.jobs", "envmill.gates")
 @cache
 def take_fingerprint(part: Part) -> str:
     told = hashlib.sha256()
-    paths = [*map(_find_path, sorted({*_reach(part), *_ORDER})), *sorted((ROOT / "data/seeds").rglob("*.toml"))]
+    paths = [
+        *map(_find_path, sorted({*_reach(part), *_ORDER})),
+        *sorted((ROOT / "data/seeds").rglob("*.toml")),
+    ]
     for path in paths:
         told.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return told.hexdigest()[:16]
@@ -51,7 +63,9 @@ def _reach(part: Part) -> set[str]:
     imports, found, ahead = _read(), set[str](), set(ROOTS[part])
     while ahead:
         found |= ahead
-        ahead = set(chain.from_iterable(imports.get(module, ()) for module in ahead)) & imports.keys() - found - {*_ORDER, *_UNUSED[part]}
+        ahead = set(
+            chain.from_iterable(imports.get(module, ()) for module in ahead)
+        ) & imports.keys() - found - {*_ORDER, *_UNUSED[part]}
     return found
 
 

@@ -68,7 +68,20 @@ class Job:
     @property
     def key(self) -> str:
         whose = () if self.recipe == "envscaler" else (self.recipe,)
-        return "/".join(map(str, (*whose, self.prompt, self.kind, self.theme, self.number, self.place, self.polarity)))
+        return "/".join(
+            map(
+                str,
+                (
+                    *whose,
+                    self.prompt,
+                    self.kind,
+                    self.theme,
+                    self.number,
+                    self.place,
+                    self.polarity,
+                ),
+            )
+        )
 
     @property
     def is_scenario(self) -> bool:
@@ -122,7 +135,10 @@ class Outcome(Contract):
     @property
     def is_proved(self) -> bool:
         """Whether it is dropped without a judge: by a step, or by a gate that saw it happen."""
-        return any(gate not in GATES or GATES[gate].classify(reason) != "suspicion" for gate, reason, _ in self.drops)
+        return any(
+            gate not in GATES or GATES[gate].classify(reason) != "suspicion"
+            for gate, reason, _ in self.drops
+        )
 
     confirmed: int = 0
     """Suspicions among them that the embedded judge confirms: a count that shows the plumbing, and nothing of a real judge."""
@@ -173,7 +189,13 @@ async def do(job: Job, sandbox: Sandbox) -> Outcome:
         try:
             outcome = await _try(job, sandbox, again)
         except EnvMillError as error:
-            outcome = Outcome(key=job.key, recipe=job.recipe, prompt=job.prompt, kind=job.kind, outage=error.message[:300])
+            outcome = Outcome(
+                key=job.key,
+                recipe=job.recipe,
+                prompt=job.prompt,
+                kind=job.kind,
+                outage=error.message[:300],
+            )
         outcome = outcome.model_copy(update={"again": again})
         if not outcome.outage and not any(_LOAD.search(detail) for _, _, detail in outcome.drops):
             break
@@ -187,7 +209,11 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
         if isinstance(made, ScenarioCase) and again:
             # Gates keep what they played of a scenario: another try begins anew.
             made = ScenarioCase(
-                made.scenario.model_copy(update={"features": {**made.scenario.features, "again": again}}), made.environment, made.siblings
+                made.scenario.model_copy(
+                    update={"features": {**made.scenario.features, "again": again}}
+                ),
+                made.environment,
+                made.siblings,
             )
     elif job.kind == MUTANT:
         found = await _mutate(job, sandbox)
@@ -195,7 +221,9 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
     else:
         made = await _make(job, sandbox)
     prompt = MUTANT if job.kind == MUTANT else job.prompt
-    outcome = Outcome(key=job.key, recipe=job.recipe, prompt=prompt, kind=named.kind, made=made is not None)
+    outcome = Outcome(
+        key=job.key, recipe=job.recipe, prompt=prompt, kind=named.kind, made=made is not None
+    )
     if isinstance(made, str):
         step, (reason, _, words) = "draft" if job.is_scenario else "build", made.partition(": ")
         return outcome.model_copy(update={"drops": ((step, reason, words[:300]),)})
@@ -205,17 +233,28 @@ async def _try(job: Job, sandbox: Sandbox, again: int) -> Outcome:
 
 
 async def _pose(job: Job, sandbox: Sandbox) -> ScenarioCase | str | None:
-    spot, kind = Spot(job.theme, job.number, job.place, job.polarity), "" if job.kind in ANYTHING else job.kind
+    spot, kind = (
+        Spot(job.theme, job.number, job.place, job.polarity),
+        "" if job.kind in ANYTHING else job.kind,
+    )
     if job.recipe == "envscaler":
         return await pose_at(spot, kind, sandbox)
-    return await tabled.pose_at(job.recipe, spot, job.prompt, kind.removeprefix("checks") if kind == "checks" else kind, sandbox)
+    return await tabled.pose_at(
+        job.recipe,
+        spot,
+        job.prompt,
+        kind.removeprefix("checks") if kind == "checks" else kind,
+        sandbox,
+    )
 
 
 async def _make(job: Job, sandbox: Sandbox) -> EnvironmentCase | str | None:
     if job.recipe != "envscaler":
         if job.is_clean:
             return await tabled.make(job.recipe, job.theme, job.number, tabled.Planted(), sandbox)
-        return await tabled.make_faulty(job.recipe, job.theme, job.number, job.prompt, job.kind, sandbox)
+        return await tabled.make_faulty(
+            job.recipe, job.theme, job.number, job.prompt, job.kind, sandbox
+        )
     if job.is_clean:
         return await make_clean(job.theme, job.number, sandbox)
     return await make_faulty(job.theme, job.number, job.prompt, job.kind, sandbox)
@@ -227,14 +266,20 @@ async def _mutate(job: Job, sandbox: Sandbox) -> tuple[str, EnvironmentCase | No
     return await tabled.make_mutant(job.recipe, job.theme, job.number, job.place, sandbox)
 
 
-async def _judge_environment(job: Job, outcome: Outcome, built: EnvironmentCase, means: GateContext) -> Outcome:
+async def _judge_environment(
+    job: Job, outcome: Outcome, built: EnvironmentCase, means: GateContext
+) -> Outcome:
     if not job.is_reviewed:
-        return await _judge(outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means)
+        return await _judge(
+            outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means
+        )
     async with open_readers(means.seed) as models:
         return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, models=models))
 
 
-async def _judge_scenario(job: Job, outcome: Outcome, posed: ScenarioCase, means: GateContext) -> Outcome:
+async def _judge_scenario(
+    job: Job, outcome: Outcome, posed: ScenarioCase, means: GateContext
+) -> Outcome:
     """The search attacker looks at a sample of clean work; what is kept is attacked by outsiders."""
     searched = job.is_clean and (job.number * 7 + job.place + len(job.theme)) % SEARCHED == 0
     gates = [gate for gate in SCENARIO_GATES if gate.name != "S13" or searched]
@@ -246,7 +291,9 @@ async def _judge_scenario(job: Job, outcome: Outcome, posed: ScenarioCase, means
     told = {
         "nothing": idle,
         "best": max(attack.reward for attack in attacks),
-        "won": tuple(sorted({attack.name for attack in attacks if attack.trial.verdict.outcome == "pass"})),
+        "won": tuple(
+            sorted({attack.name for attack in attacks if attack.trial.verdict.outcome == "pass"})
+        ),
         "attacks": len(attacks),
     }
     return outcome.model_copy(update=told | await _measure_truth(posed, means))
@@ -255,16 +302,27 @@ async def _judge_scenario(job: Job, outcome: Outcome, posed: ScenarioCase, means
 async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, tuple[int, int]]:
     """Ends by what the domain's truth says of them, where it says anything, with the verifier's errors."""
     truth = find_truth(posed.scenario, posed.environment, means.seed)
-    if isinstance(truth, str) or any(check.op == "generated" for check in posed.scenario.verifier.goals):
+    if isinstance(truth, str) or any(
+        check.op == "generated" for check in posed.scenario.verifier.goals
+    ):
         return {}
     judged = [(truth(ending.final), accepted) for ending, accepted in await list_ends(posed, means)]
-    wrong, right = [accepted for sound, accepted in judged if not sound], [accepted for sound, accepted in judged if sound]
+    wrong, right = (
+        [accepted for sound, accepted in judged if not sound],
+        [accepted for sound, accepted in judged if sound],
+    )
     return {"wrong": (len(wrong), sum(wrong)), "right": (len(right), len(right) - sum(right))}
 
 
-async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext) -> Outcome:
+async def _judge(
+    outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext
+) -> Outcome:
     """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
-    drops, corrected, suspected = list[tuple[str, str, str]](), list[tuple[str, str, str]](), list[Finding]()
+    drops, corrected, suspected = (
+        list[tuple[str, str, str]](),
+        list[tuple[str, str, str]](),
+        list[Finding](),
+    )
     unmeasured = list[str]()
     known = outcome.recipe == "envscaler" and outcome.kind in KINDS.get(outcome.prompt, {})
     for gate in gates:
@@ -272,7 +330,9 @@ async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, mea
         found = [settle(gate, one) for one in (await look(subject, means)).spread()]
         for finding in found:
             if finding.outcome == "error" and not drops:
-                return outcome.model_copy(update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]})
+                return outcome.model_copy(
+                    update={"outage": f"{gate.name} {finding.reason}: {finding.detail}"[:300]}
+                )
             if finding.outcome == "not_measured":
                 unmeasured.append(f"{gate.name} {finding.reason}")
             if finding.outcome in ("dropped", "suspected", "corrected"):
@@ -285,7 +345,12 @@ async def _judge(outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, mea
         ):
             break
     confirmed = await _count_confirmed(suspected, subject, means)
-    ended = {"drops": tuple(drops), "corrected": tuple(corrected), "unmeasured": tuple(unmeasured), "confirmed": confirmed}
+    ended = {
+        "drops": tuple(drops),
+        "corrected": tuple(corrected),
+        "unmeasured": tuple(unmeasured),
+        "confirmed": confirmed,
+    }
     return outcome.model_copy(update=ended)
 
 
@@ -294,5 +359,7 @@ async def _count_confirmed(suspected: Sequence[Finding], subject: Any, means: Ga
     if not suspected:
         return 0
     async with open_readers(means.seed) as models:
-        ruled = await rule_on_suspicions(suspected, subject, models, list(read_calibrations(ROOT / "data/calibration")))
+        ruled = await rule_on_suspicions(
+            suspected, subject, models, list(read_calibrations(ROOT / "data/calibration"))
+        )
     return sum(one.outcome == "dropped" for one in ruled)

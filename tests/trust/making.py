@@ -19,7 +19,14 @@ from schemas.prompts import BlueprintReply, ProgramReply, TestsReply
 from schemas.seed import Brief
 from tests.offline.questions import SEED, THEMES, pose
 
-ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
+ORIGIN = Origin(
+    recipe="envscaler",
+    seed="seed_x",
+    provider="offline",
+    model="m",
+    prompt="program",
+    prompt_hash="h",
+)
 MUTANTS = 4
 """Operators' mutants drawn of one program; each place tries one of them."""
 
@@ -29,19 +36,31 @@ async def make_clean(theme: str, number: int, sandbox: Sandbox) -> EnvironmentCa
     return await _build(theme, number, "", sandbox)
 
 
-async def make_faulty(theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox) -> EnvironmentCase | str | None:
+async def make_faulty(
+    theme: str, number: int, prompt: str, kind: str, sandbox: Sandbox
+) -> EnvironmentCase | str | None:
     """The same with a fault; None where it has no place, or shows nowhere."""
     fault: PlantedFault | None = author.plant(prompt, kind, pose(prompt, theme, number), SEED, 0)
     if fault is None or not (fault.words or await find_witness(fault.pairs, sandbox)):
         return None
-    return await _build(theme, number, fault.text if prompt == "program" else "", sandbox, fault.text if prompt == "tests" else "")
+    return await _build(
+        theme,
+        number,
+        fault.text if prompt == "program" else "",
+        sandbox,
+        fault.text if prompt == "tests" else "",
+    )
 
 
-async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> tuple[str, EnvironmentCase | None] | None:
+async def make_mutant(
+    theme: str, number: int, which: int, sandbox: Sandbox
+) -> tuple[str, EnvironmentCase | None] | None:
     """(operator, environment) of one mutant of the code; no environment where nothing shows it."""
     built = await make_clean(theme, number, sandbox)
     mutants: list[ProgramMutant] = (
-        sample_mutants(built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
+        sample_mutants(
+            built.environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}")
+        )
         if isinstance(built, EnvironmentCase)
         else []
     )
@@ -52,19 +71,28 @@ async def make_mutant(theme: str, number: int, which: int, sandbox: Sandbox) -> 
     class_name = environment.entry.partition(":")[2]
     domain = compose_domain(Brief(theme=theme, text="", number=number), SEED)
     traces = sample_traces(try_operations(domain, SEED), SEED, mutant.function)
-    clean, faulty = (PlannedProgram(source, class_name, effects) for source in (environment.files["program.py"], mutant.source))
+    clean, faulty = (
+        PlannedProgram(source, class_name, effects)
+        for source in (environment.files["program.py"], mutant.source)
+    )
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutant.operator, None
     spoilt = environment.model_copy(update={"files": {"program.py": mutant.source}})
-    return mutant.operator, EnvironmentCase(Environment.model_validate(spoilt.model_dump(exclude={"id"})), built.tests)
+    return mutant.operator, EnvironmentCase(
+        Environment.model_validate(spoilt.model_dump(exclude={"id"})), built.tests
+    )
 
 
-async def _build(theme: str, number: int, program: str, sandbox: Sandbox, tests: str = "") -> EnvironmentCase | str:
+async def _build(
+    theme: str, number: int, program: str, sandbox: Sandbox, tests: str = ""
+) -> EnvironmentCase | str:
     plan = BlueprintReply.model_validate_json(_answer("blueprint", theme, number))
     try:
         written = ProgramReply.model_validate_json(program or _answer("program", theme, number))
         tested = TestsReply.model_validate_json(tests or _answer("tests", theme, number))
-        tools = derive_tools(written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools})
+        tools = derive_tools(
+            written.source, written.class_name, {tool.name: tool.effect for tool in plan.tools}
+        )
     except (BuildError, ValueError) as error:
         return f"does_not_load: {error}"
     if strange := {tool.name for tool in tools} ^ {tool.name for tool in plan.tools}:
@@ -96,5 +124,9 @@ def _answer(prompt: str, theme: str, number: int) -> str:
 
 def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
     for one in reply.tests:
-        fields = {"environment": environment.id, "initial_state": reply.initial_state, "origin": ORIGIN}
+        fields = {
+            "environment": environment.id,
+            "initial_state": reply.initial_state,
+            "origin": ORIGIN,
+        }
         yield Test.model_validate(fields | dict(one))

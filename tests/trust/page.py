@@ -10,7 +10,12 @@ from tests.trust.posing import ANYTHING
 
 ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
 """How much of everything a full table looks at."""
-FAULTY = (("program", "programs"), ("tests", "stored tests"), ("scenario", "scenarios"), ("checks", "written checks"))
+FAULTY = (
+    ("program", "programs"),
+    ("tests", "stored tests"),
+    ("scenario", "scenarios"),
+    ("checks", "written checks"),
+)
 """Prompts whose replies are spoilt, and what they bring forth."""
 COUNTED = (
     "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
@@ -42,7 +47,10 @@ def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    outages, again = sum(bool(one.outage) for one in outcomes), sum(one.again > 0 for one in outcomes)
+    outages, again = (
+        sum(bool(one.outage) for one in outcomes),
+        sum(one.again > 0 for one in outcomes),
+    )
     yield "# Confusion table\n"
     yield (
         "Work of the offline author put to the gates: honest work must be kept, planted faults be caught and called by a right name. "
@@ -84,7 +92,10 @@ def write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
     attempts, searched = sum(one.attacks for one in kept), sum(one.searched for one in kept)
     yield f"- {len(kept)} scenarios, {attempts} attempts; {searched} had passed the search attacker."
     yield f"- Doing nothing earned exactly 0 in {sum(one.nothing == 0 for one in kept)}."
-    by = ", ".join(f"{name} {times}" for name, times in Counter(name for one in won for name in one.won).most_common())
+    by = ", ".join(
+        f"{name} {times}"
+        for name, times in Counter(name for one in won for name in one.won).most_common()
+    )
     yield f"- Passed in {len(won)}{f' ({by})' if by else ''}."
     yield f"- Best reward at most 0.25 in {low} of {len(kept)}: {share(low, len(kept)).replace(' | ', ', at least ')}.\n"
 
@@ -106,7 +117,9 @@ def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterat
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in KINDS[prompt]:
-        of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
+        of_kind = [
+            one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage
+        ]
         every += of_kind
         yield f"| {kind} | {_spell_row(of_kind)} | {name_drops(of_kind)} |"
     yield f"| *all* | {_spell_row(every)} | |\n"
@@ -114,7 +127,11 @@ def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterat
 
 def _spell_row(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
-    n, named, later = len(made), sum(one.is_named for one in made), sum(one.is_named_later for one in made)
+    n, named, later = (
+        len(made),
+        sum(one.is_named for one in made),
+        sum(one.is_named_later for one in made),
+    )
     return f"{n} | {len(outcomes) - n} | {spell_caught(made)} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
 
 
@@ -128,7 +145,9 @@ def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Operators on the syntax tree\n"
     yield "Mutants of the code, whatever they amount to: most of them break no rule that anybody wrote down.\n"
     yield "| operator | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
-    found = [one for one in outcomes if one.prompt == MUTANT and not one.outage and one.kind != MUTANT]
+    found = [
+        one for one in outcomes if one.prompt == MUTANT and not one.outage and one.kind != MUTANT
+    ]
     for operator in [*sorted({one.kind for one in found}), ""]:
         of_kind = [one for one in found if operator in (one.kind, "")]
         made = [one for one in of_kind if one.made]
@@ -147,11 +166,19 @@ def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Too little was looked at."""
     clean = sum((one.prompt, one.kind) == ("program", CLEAN) for one in outcomes)
     posed = sum(one.kind in ANYTHING for one in outcomes)
-    for found, wanted, what in ((clean, ENVIRONMENTS, "honest environments"), (posed, SCENARIOS, "honest scenarios")):
+    for found, wanted, what in (
+        (clean, ENVIRONMENTS, "honest environments"),
+        (posed, SCENARIOS, "honest scenarios"),
+    ):
         if found < wanted:
             yield f"{found} {what} of {wanted} were looked at."
     counts = Counter((one.prompt, one.kind) for one in outcomes)
-    few = [f"{kind} {counts[prompt, kind]}" for prompt, _ in FAULTY for kind in KINDS[prompt] if counts[prompt, kind] < FAULTS]
+    few = [
+        f"{kind} {counts[prompt, kind]}"
+        for prompt, _ in FAULTY
+        for kind in KINDS[prompt]
+        if counts[prompt, kind] < FAULTS
+    ]
     if few:
         yield f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: {', '.join(few)}."
 
@@ -184,7 +211,11 @@ def share(hits: int, tried: int) -> str:
 def name_drops(outcomes: Sequence[Outcome]) -> str:
     """First drops, most frequent first; what is corrected instead is called so."""
     names = Counter(f"{one.drops[0][0]} {one.drops[0][1]}".strip() for one in outcomes if one.drops)
-    names += Counter(f"{one.corrected[0][0]} {one.corrected[0][1]}, corrected" for one in outcomes if one.is_reported and not one.drops)
+    names += Counter(
+        f"{one.corrected[0][0]} {one.corrected[0][1]}, corrected"
+        for one in outcomes
+        if one.is_reported and not one.drops
+    )
     more = len(names) - _MOST
     told = ", ".join(f"{name} {times}" for name, times in names.most_common(_MOST))
     return f"{told}{f', {more} more' if more > 0 else ''}"

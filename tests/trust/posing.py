@@ -27,9 +27,24 @@ from schemas.prompts import ChecksReply, ScenarioReply
 from schemas.run import RunConfig
 from schemas.scenario import Check, Draft, Polarity, Scenario, Verifier
 from schemas.seed import Brief
-from tests.offline.questions import SEED, THEMES, ask_blueprint, ask_program, pose, pose_checks, read_tools
+from tests.offline.questions import (
+    SEED,
+    THEMES,
+    ask_blueprint,
+    ask_program,
+    pose,
+    pose_checks,
+    read_tools,
+)
 
-ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="scenario", prompt_hash="h")
+ORIGIN = Origin(
+    recipe="envscaler",
+    seed="seed_x",
+    provider="offline",
+    model="m",
+    prompt="scenario",
+    prompt_hash="h",
+)
 NEGATIVE: tuple[Polarity, ...] = ("answer", "refuse", "escalate", "clarify")
 ANYTHING: tuple[Polarity, ...] = ("achieve", *NEGATIVE)
 SIBLINGS = 3
@@ -95,15 +110,28 @@ def make_environment(theme: str, number: int) -> Environment:
     )
 
 
-async def build(spot: Spot, reply: ScenarioReply, sandbox: Sandbox, **settings: Any) -> Scenario | str:
+async def build(
+    spot: Spot, reply: ScenarioReply, sandbox: Sandbox, **settings: Any
+) -> Scenario | str:
     """The scenario, or `reason: words` of the step that stopped it."""
     environment, script = make_environment(spot.theme, spot.number), cast(Any, Script(reply))
-    context = RunContext("r", RunConfig.model_validate({"seed": SEED} | settings), cast(Any, None), script, cast(Any, None), sandbox)
-    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, script)
+    context = RunContext(
+        "r",
+        RunConfig.model_validate({"seed": SEED} | settings),
+        cast(Any, None),
+        script,
+        cast(Any, None),
+        sandbox,
+    )
+    generated = await generate_draft(
+        Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, script
+    )
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
-    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, script)
+    built = await build_scenario(
+        Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, script
+    )
     scenario = next((one for one in built.records if isinstance(one, Scenario)), None)
     return scenario or _tell(built)
 
@@ -118,8 +146,12 @@ async def find_clean(spot: Spot, sandbox: Sandbox) -> Scenario | str | None:
     if len(_CLEAN) > _REMEMBERED:
         _CLEAN.clear()
     if spot not in _CLEAN:
-        reply = ScenarioReply.model_validate_json(author.answer("scenario", spot.ask(), SEED, 0, 0.0))
-        _CLEAN[spot] = await build(spot, reply, sandbox) if reply.polarity == spot.polarity else None
+        reply = ScenarioReply.model_validate_json(
+            author.answer("scenario", spot.ask(), SEED, 0, 0.0)
+        )
+        _CLEAN[spot] = (
+            await build(spot, reply, sandbox) if reply.polarity == spot.polarity else None
+        )
     return _CLEAN[spot]
 
 
@@ -145,19 +177,28 @@ async def plant_checks(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | st
     clean = await find_clean(spot, sandbox)
     if not isinstance(clean, Scenario):
         return None
-    return await judge_by_checks(clean, pose_checks(spot.theme, spot.number, spot.place), kind, sandbox)
+    return await judge_by_checks(
+        clean, pose_checks(spot.theme, spot.number, spot.place), kind, sandbox
+    )
 
 
-async def judge_by_checks(clean: Scenario, asked: dict[str, Any], kind: str, sandbox: Sandbox) -> Scenario | str | None:
+async def judge_by_checks(
+    clean: Scenario, asked: dict[str, Any], kind: str, sandbox: Sandbox
+) -> Scenario | str | None:
     """The scenario, judged by what is written when this is asked."""
     fault = author.plant("checks", kind, asked, SEED, 0) if kind else None
     if kind and (fault is None or not await counts(fault, sandbox)):
         return None
     try:
-        reply = ChecksReply.model_validate_json(fault.text if fault else author.answer("checks", asked, SEED, 0, 0.0))
+        reply = ChecksReply.model_validate_json(
+            fault.text if fault else author.answer("checks", asked, SEED, 0, 0.0)
+        )
     except ValidationError as error:
         return f"bad_reply: {error}"
-    written = [Check(name=check.name, op="generated", path=[], source=check.source) for check in reply.checks]
+    written = [
+        Check(name=check.name, op="generated", path=[], source=check.source)
+        for check in reply.checks
+    ]
     try:
         goals, guards = await sort_checks(sandbox, written, clean.initial_state, clean.clock)
     except BuildError as error:
@@ -187,12 +228,16 @@ async def list_siblings(spot: Spot, sandbox: Sandbox) -> Sequence[Scenario]:
 async def pose_at(spot: Spot, kind: str, sandbox: Sandbox) -> ScenarioCase | str | None:
     """What the gates are shown; text says why it came to no scenario."""
     if kind in KINDS["checks"] or kind == "checks":
-        made = await plant_checks(spot, kind.removeprefix("checks") if kind == "checks" else kind, sandbox)
+        made = await plant_checks(
+            spot, kind.removeprefix("checks") if kind == "checks" else kind, sandbox
+        )
     else:
         made = await (plant(spot, kind, sandbox) if kind else find_clean(spot, sandbox))
     if not isinstance(made, Scenario):
         return made
-    return ScenarioCase(made, make_environment(spot.theme, spot.number), tuple(await list_siblings(spot, sandbox)))
+    return ScenarioCase(
+        made, make_environment(spot.theme, spot.number), tuple(await list_siblings(spot, sandbox))
+    )
 
 
 def choose_polarities(kind: str) -> tuple[Polarity, ...]:

@@ -32,7 +32,9 @@ _WHATS = {
 }  # fmt: skip
 
 
-def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: Sequence[Outcome] = ()) -> Iterator[str]:
+def write_recipe_page(
+    recipe: RecipeName, outcomes: Sequence[Outcome], others: Sequence[Outcome] = ()
+) -> Iterator[str]:
     """Verifiers of all recipes over tables are derived alike, so that their errors are bounded together with those of other recipes."""
     outcomes = [one for one in outcomes if one.recipe == recipe]
     counted = [one for one in outcomes if one.made and not one.outage]
@@ -51,7 +53,10 @@ def write_recipe_page(recipe: RecipeName, outcomes: Sequence[Outcome], others: S
     yield from write_honest(counted)
     yield from write_outsiders([one for one in counted if one.attacks])
     yield from write_truth(counted)
-    pooled = [*counted, *(one for one in others if one.recipe != recipe and one.made and not one.outage)]
+    pooled = [
+        *counted,
+        *(one for one in others if one.recipe != recipe and one.made and not one.outage),
+    ]
     if len(pooled) > len(counted):
         yield from _pool_truth(pooled)
     for prompt in LINES[recipe].prompts:
@@ -67,7 +72,9 @@ def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) 
     yield "|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in (kind for asked, kind in list_kinds(recipe) if asked == prompt):
-        of_kind = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage]
+        of_kind = [
+            one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage
+        ]
         every += of_kind
         yield f"| {kind} | {_spell(of_kind)} | {name_drops(of_kind)} |"
     yield f"| *all* | {_spell(every)} | |\n"
@@ -79,30 +86,50 @@ def _spell(outcomes: Sequence[Outcome]) -> str:
 
 
 def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:
-    found = [f"{what}: {n} errors in {ends} ends, at most {limit_share(n, ends):.3%}" for what, ends, n in _list_errors(pooled)]
+    found = [
+        f"{what}: {n} errors in {ends} ends, at most {limit_share(n, ends):.3%}"
+        for what, ends, n in _list_errors(pooled)
+    ]
     yield f"With {', '.join(sorted({one.recipe for one in pooled}))} together, whose verifiers are derived alike: {'; '.join(found)}.\n"
 
 
 def _list_errors(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:
     """What kind of error, ends that were judged, errors."""
-    for what, errors in (("ρ0", [one.wrong for one in outcomes]), ("ρ1", [one.right for one in outcomes])):
+    for what, errors in (
+        ("ρ0", [one.wrong for one in outcomes]),
+        ("ρ1", [one.right for one in outcomes]),
+    ):
         yield what, sum(n for n, _ in errors), sum(n for _, n in errors)
 
 
-def _find_weak(recipe: RecipeName, outcomes: Sequence[Outcome], pooled: Sequence[Outcome]) -> Iterator[str]:
+def _find_weak(
+    recipe: RecipeName, outcomes: Sequence[Outcome], pooled: Sequence[Outcome]
+) -> Iterator[str]:
     """Promised and not met, by what was looked at."""
     for kind in (CLEAN, REVIEWED, *ANYTHING, "checks"):
         found = [one for one in outcomes if one.kind == kind]
         if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
             yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
-    few = [kind for prompt, kind in list_kinds(recipe) if not any((one.prompt, one.kind) == (prompt, kind) for one in outcomes)]
+    few = [
+        kind
+        for prompt, kind in list_kinds(recipe)
+        if not any((one.prompt, one.kind) == (prompt, kind) for one in outcomes)
+    ]
     if few:
         yield f"Kinds of fault that were not shown once: {', '.join(few)}."
     planted = [one for one in outcomes if (one.prompt, one.kind) in set(list_kinds(recipe))]
     yield from _find_missed("The catalogue of faults", planted, CAUGHT)
     for prompt, kind in list_kinds(recipe):
-        yield from _find_missed(f"{kind} ({prompt})", [one for one in planted if (one.prompt, one.kind) == (prompt, kind)], CAUGHT)
-    yield from _find_missed("Operators on the syntax tree", [one for one in outcomes if one.prompt == MUTANT], MUTANTS_CAUGHT)
+        yield from _find_missed(
+            f"{kind} ({prompt})",
+            [one for one in planted if (one.prompt, one.kind) == (prompt, kind)],
+            CAUGHT,
+        )
+    yield from _find_missed(
+        "Operators on the syntax tree",
+        [one for one in outcomes if one.prompt == MUTANT],
+        MUTANTS_CAUGHT,
+    )
     for (what, tried, wrong), most in zip(_list_errors(pooled), (0.001, 0.02), strict=True):
         if limit_share(wrong, tried) > most:
             yield f"{what}: {wrong} errors in {tried} ends bound it by {limit_share(wrong, tried):.2%}, {most:.1%} promised."

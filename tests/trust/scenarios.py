@@ -47,7 +47,11 @@ class Row:
     @property
     def caught(self) -> list[str]:
         """Gates that reported it, with their reason: those that only suspect it too."""
-        return [f"{gate}:{found}" for gate, found in self.findings.items() if found not in ("kept", "not_applicable", "not_measured")]
+        return [
+            f"{gate}:{found}"
+            for gate, found in self.findings.items()
+            if found not in ("kept", "not_applicable", "not_measured")
+        ]
 
 
 async def measure(spot: Spot, kind: str, sandbox: Sandbox, *, every: bool = False) -> Row | None:
@@ -69,7 +73,9 @@ async def judge(row: Row, sandbox: Sandbox, *, every: bool) -> Row:
         start = time.process_time()
         finding = await gate.check(row.posed, GateContext(sandbox))
         row.seconds[gate.name] = time.process_time() - start
-        row.findings[gate.name] = finding.reason if finding.outcome in ("dropped", "error") else finding.outcome
+        row.findings[gate.name] = (
+            finding.reason if finding.outcome in ("dropped", "error") else finding.outcome
+        )
         finding = settle(gate, finding)
         if finding.outcome in ("dropped", "suspected", "error"):
             details.append(f"{gate.name} {finding.reason}: {finding.detail}")
@@ -83,11 +89,16 @@ def pick(count: int, seed: int, kind: str) -> Iterator[Spot]:
     dice, themes = random.Random(seed), sorted(THEMES)
     polarities = (kind,) if kind in ANYTHING else choose_polarities(kind)
     for number in range(count):
-        theme, polarity = themes[(number + seed) % len(themes)], polarities[number % len(polarities)]
+        theme, polarity = (
+            themes[(number + seed) % len(themes)],
+            polarities[number % len(polarities)],
+        )
         yield Spot(theme, dice.randrange(6), dice.randrange(4), polarity)
 
 
-async def follow(count: int, seed: int, kinds: Sequence[str], sandbox: Sandbox, *, every: bool = False) -> AsyncIterator[list[Row]]:
+async def follow(
+    count: int, seed: int, kinds: Sequence[str], sandbox: Sandbox, *, every: bool = False
+) -> AsyncIterator[list[Row]]:
     """So many scenarios of each kind, a kind at a time."""
     for kind in kinds:
         rows = [await measure(spot, kind, sandbox, every=every) for spot in pick(count, seed, kind)]
@@ -147,12 +158,27 @@ async def main(count: int, kinds: Sequence[str], seed: int, *, every: bool, miss
                     sys.stdout.write(f"    {row.spot}: {row.detail[:500]}\n")
             sys.stdout.flush()
     costs = ", ".join(f"{gate} {1000 * spent[gate] / max(1, judged):.1f}" for gate in spent)
-    sys.stdout.write(f"ms of CPU in this process, per scenario: {1000 * here / max(1, judged):.1f}: {costs}\n")
+    sys.stdout.write(
+        f"ms of CPU in this process, per scenario: {1000 * here / max(1, judged):.1f}: {costs}\n"
+    )
 
 
 if __name__ == "__main__":
     numbers = [int(one) for one in sys.argv[1:] if one.isdigit()]
     tried, first = [*numbers, *(30, 1)[len(numbers) :]][:2]
-    named = [kind for one in sys.argv[1:] if not one.isdigit() and one not in ("every", "missed") for kind in one.split(",")]
+    named = [
+        kind
+        for one in sys.argv[1:]
+        if not one.isdigit() and one not in ("every", "missed")
+        for kind in one.split(",")
+    ]
     everything = [*ANYTHING, *KINDS["scenario"], "checks", *KINDS["checks"]]
-    asyncio.run(main(tried, named or everything, first, every="every" in sys.argv, missed="missed" in sys.argv))
+    asyncio.run(
+        main(
+            tried,
+            named or everything,
+            first,
+            every="every" in sys.argv,
+            missed="missed" in sys.argv,
+        )
+    )

@@ -56,7 +56,9 @@ class Plan:
 
     @classmethod
     def of(cls, recipe: RecipeName, kinds: tuple[str, ...] = ()) -> "Plan":
-        return cls(kinds=kinds) if recipe == "envscaler" else cls(*SIZES, kinds=kinds, recipe=recipe)
+        return (
+            cls(kinds=kinds) if recipe == "envscaler" else cls(*SIZES, kinds=kinds, recipe=recipe)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,12 @@ def list_series(plan: Plan) -> Iterator[Series]:
     """Everything, faults first: they are many small series. Where kinds are named, these alone."""
     for prompt, kind in _list_faults(plan.recipe):
         if _is_wanted(kind, plan):
-            yield Series(plan.faults, _list_jobs(prompt, kind, max(plan.faults * PATIENCE, len(list_themes(plan.recipe))), plan))
+            yield Series(
+                plan.faults,
+                _list_jobs(
+                    prompt, kind, max(plan.faults * PATIENCE, len(list_themes(plan.recipe))), plan
+                ),
+            )
     for prompt, kind, wanted in (
         ("program", MUTANT, plan.mutants),
         ("program", CLEAN, plan.environments),
@@ -91,7 +98,11 @@ def list_series(plan: Plan) -> Iterator[Series]:
 def _list_faults(recipe: RecipeName) -> list[tuple[str, str]]:
     if recipe != "envscaler":
         return list_kinds(recipe)
-    return [(prompt, kind) for prompt in ("program", "tests", "scenario", "checks") for kind in KINDS[prompt]]
+    return [
+        (prompt, kind)
+        for prompt in ("program", "tests", "scenario", "checks")
+        for kind in KINDS[prompt]
+    ]
 
 
 def _is_wanted(kind: str, plan: Plan) -> bool:
@@ -103,28 +114,46 @@ def _list_jobs(prompt: str, kind: str, most: int, plan: Plan) -> list[Job]:
     dice, themes = random.Random(f"{prompt}/{kind}/{plan.seed}"), list_themes(plan.recipe)
     dice.shuffle(themes)
     scenarios = prompt in SCENARIO_PROMPTS
-    polarities = ((kind,) if kind in ANYTHING else choose_polarities(kind)) if scenarios else ("achieve",)
+    polarities = (
+        ((kind,) if kind in ANYTHING else choose_polarities(kind)) if scenarios else ("achieve",)
+    )
     jobs: dict[str, Job] = {}
     for turn in range(most):
         number = dice.randrange(VARIATIONS) if scenarios else turn // len(themes)
         place = dice.randrange(4) if scenarios or kind == MUTANT else 0
-        job = Job(prompt, kind, themes[turn % len(themes)], number, place, dice.choice(polarities), plan.recipe)
+        job = Job(
+            prompt,
+            kind,
+            themes[turn % len(themes)],
+            number,
+            place,
+            dice.choice(polarities),
+            plan.recipe,
+        )
         jobs.setdefault(job.key, job)
     return list(jobs.values())
 
 
 async def work(plan: Plan, folder: Path, share: int, shares: int, sandbox: Sandbox) -> None:
     """One process's part: whole series of faults, and every so manieth job of the long ones."""
-    codes: dict[Part, str] = {part: take_fingerprint(part) for part in ROOTS}  # before anything of it is changed on disk
+    codes: dict[Part, str] = {
+        part: take_fingerprint(part) for part in ROOTS
+    }  # before anything of it is changed on disk
     done = {outcome.key: outcome for outcome in read_outcomes(folder) if not outcome.outage}
     with (folder / f"outcomes-{share}.jsonl").open("a", encoding="utf-8") as lines:
         lines.write("\n")  # ends a line that was cut off
         for place, series in enumerate(list_series(plan)):
-            jobs, wanted = (series.jobs[share::shares], -(-series.wanted // shares)) if series.split else (series.jobs, series.wanted)
+            jobs, wanted = (
+                (series.jobs[share::shares], -(-series.wanted // shares))
+                if series.split
+                else (series.jobs, series.wanted)
+            )
             left = iter(jobs if series.split or place % shares == share else ())
             while wanted > 0 and (job := next(left, None)):
                 if job.key not in done:
-                    done[job.key] = (await do(job, sandbox)).model_copy(update={"code": codes[job.part]})
+                    done[job.key] = (await do(job, sandbox)).model_copy(
+                        update={"code": codes[job.part]}
+                    )
                     lines.write(done[job.key].model_dump_json() + "\n")
                     lines.flush()
                 wanted -= done[job.key].made and not done[job.key].outage
@@ -138,9 +167,19 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
 
 def read_outcomes(folder: Path) -> list[Outcome]:
     """What is done by the code as it is; a line that was cut off is as if it had never been. No folder, no outcomes."""
-    lines = [line for path in sorted(folder.glob("outcomes-*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
-    found = [outcome for line in lines if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint(outcome.part)]
-    return list({outcome.key: outcome for outcome in sorted(found, key=lambda one: not one.outage)}.values())
+    lines = [
+        line
+        for path in sorted(folder.glob("outcomes-*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    found = [
+        outcome
+        for line in lines
+        if (outcome := _read_outcome(line)) and outcome.code == take_fingerprint(outcome.part)
+    ]
+    return list(
+        {outcome.key: outcome for outcome in sorted(found, key=lambda one: not one.outage)}.values()
+    )
 
 
 def _read_outcome(line: str) -> Outcome | None:
@@ -150,13 +189,20 @@ def _read_outcome(line: str) -> Outcome | None:
         return None
 
 
-def run(folder: Path, kinds: Sequence[str] = (), shares: int = 2, recipe: RecipeName = "envscaler") -> list[Outcome]:
+def run(
+    folder: Path, kinds: Sequence[str] = (), shares: int = 2, recipe: RecipeName = "envscaler"
+) -> list[Outcome]:
     """All shares at once, each in a process of its own; outcomes of another call in the same folder are taken over."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tests.trust.table", str(folder)]
-    parts = [subprocess.Popen([*command, f"{share}/{shares}", f"recipe={recipe}", *kinds], cwd=ROOT) for share in range(shares)]
+    parts = [
+        subprocess.Popen([*command, f"{share}/{shares}", f"recipe={recipe}", *kinds], cwd=ROOT)
+        for share in range(shares)
+    ]
     if failed := [part.returncode for part in parts if part.wait()]:
-        raise RuntimeError(f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes on where it stopped.")
+        raise RuntimeError(
+            f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes on where it stopped."
+        )
     return read_outcomes(folder)
 
 
@@ -172,10 +218,20 @@ def main(arguments: Sequence[str]) -> None:
         return
     outcomes = read_outcomes(folder) if kinds == ["page"] else run(folder, kinds, recipe=recipe)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    sys.stdout.write(f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n")
+    sys.stdout.write(
+        f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n"
+    )
     page = PAGE if recipe == "envscaler" else PAGE.with_stem(f"confusion-{recipe}")
-    others = [one for name in LINES for one in read_outcomes(folder.parent / name)] if recipe != "envscaler" else []
-    lines = write_page(outcomes) if recipe == "envscaler" else write_recipe_page(recipe, outcomes, others)
+    others = (
+        [one for name in LINES for one in read_outcomes(folder.parent / name)]
+        if recipe != "envscaler"
+        else []
+    )
+    lines = (
+        write_page(outcomes)
+        if recipe == "envscaler"
+        else write_recipe_page(recipe, outcomes, others)
+    )
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -69,7 +69,9 @@ class Line:
     @property
     def prompts(self) -> tuple[str, ...]:
         """All whose replies are spoilt. What only a scenario's prompt can get wrong is tried on every recipe."""
-        return tuple(dict.fromkeys((*self.plans, self.code, self.tests, self.scenario, "scenario", "checks")))
+        return tuple(
+            dict.fromkeys((*self.plans, self.code, self.tests, self.scenario, "scenario", "checks"))
+        )
 
 
 LINES: dict[RecipeName, Line] = {
@@ -86,7 +88,12 @@ UNTOLD = {("toolset", "changed_limit")}
 
 def list_kinds(recipe: RecipeName) -> list[tuple[str, str]]:
     """(prompt, kind) of the catalogue."""
-    return [(prompt, kind) for prompt in LINES[recipe].prompts for kind in KINDS[ALIKE.get(prompt, prompt)] if (prompt, kind) not in UNTOLD]
+    return [
+        (prompt, kind)
+        for prompt in LINES[recipe].prompts
+        for kind in KINDS[ALIKE.get(prompt, prompt)]
+        if (prompt, kind) not in UNTOLD
+    ]
 
 
 @dataclass
@@ -113,7 +120,9 @@ class Planted:
 
     async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> Any:
         asked = inputs.model_dump(mode="json")
-        return reply.model_validate_json(self._plant(prompt.name, asked) or author.answer(prompt.name, asked, SEED, 0, 0.0))
+        return reply.model_validate_json(
+            self._plant(prompt.name, asked) or author.answer(prompt.name, asked, SEED, 0, 0.0)
+        )
 
     def _plant(self, prompt: str, asked: Json) -> str:
         told = prompt + canonical_json(asked)
@@ -143,7 +152,9 @@ def _chain(text: str, asked: Json, *, as_graph: bool) -> str:
     domain = replace(compose_domain(Brief.model_validate(asked["brief"]), SEED), kind="sql")
     try:
         told = write_chain(ScenarioReply.model_validate_json(text), domain)
-        return (describe_graph(merge_twins(told, domain), domain) if as_graph else told).model_dump_json()
+        return (
+            describe_graph(merge_twins(told, domain), domain) if as_graph else told
+        ).model_dump_json()
     except (ValidationError, LookupError):
         return ""
 
@@ -165,8 +176,16 @@ async def _part_documents() -> dict[str, Seed]:
     config = RunConfig(recipe="agentscaler", environments=_PARTS, documents=_DOCUMENTS, seed=SEED)
     (text,) = recipe.pick_texts(config)
     found = await recipe.grow(text, cast(ModelSession, Planted()))
-    seeds = {one.theme: recipe.make_seed(one, "unknown", "", config) for one in found if one.usefulness > 1}
-    return {theme: seed for theme, seed in seeds.items() if _is_writable(compose_domain(seed.brief, SEED))}
+    seeds = {
+        one.theme: recipe.make_seed(one, "unknown", "", config)
+        for one in found
+        if one.usefulness > 1
+    }
+    return {
+        theme: seed
+        for theme, seed in seeds.items()
+        if _is_writable(compose_domain(seed.brief, SEED))
+    }
 
 
 def _is_writable(domain: Domain) -> bool:
@@ -180,19 +199,32 @@ def _find_seed(recipe: RecipeName, theme: str, number: int) -> Seed:
     if recipe in DOCUMENTED:
         seed = _grow()[theme]
         return Seed.model_validate(
-            seed.model_dump() | {"id": "", "recipe": recipe, "brief": seed.brief.model_copy(update={"number": number})}
+            seed.model_dump()
+            | {
+                "id": "",
+                "recipe": recipe,
+                "brief": seed.brief.model_copy(update={"number": number}),
+            }
         )
-    return Seed(recipe=recipe, brief=Brief(theme=theme, text=THEMES[theme], number=number), licence="Apache-2.0")
+    return Seed(
+        recipe=recipe,
+        brief=Brief(theme=theme, text=THEMES[theme], number=number),
+        licence="Apache-2.0",
+    )
 
 
-async def make(recipe: RecipeName, theme: str, number: int, models: Planted, sandbox: Sandbox) -> EnvironmentCase | str:
+async def make(
+    recipe: RecipeName, theme: str, number: int, models: Planted, sandbox: Sandbox
+) -> EnvironmentCase | str:
     """The environment; text says which step could not make it, and why."""
     line, asking = RECIPES[recipe](read_themes()), cast(ModelSession, models)
     try:
         plan = await line.think_up(_find_seed(recipe, theme, number), FIRST, asking)
         if faults := [*find_plan_faults(plan), *await find_database_faults(plan, sandbox)]:
             return f"plan: {faults[0]}"
-        environment = assemble_environment(plan, await line.write_program(plan, None, FIRST, asking), asking)
+        environment = assemble_environment(
+            plan, await line.write_program(plan, None, FIRST, asking), asking
+        )
         tests = await line.write_tests(environment, None, FIRST, asking, cast(Json, plan.rows))
         await sandbox.inspect(Program.of(environment))
     except (BuildError, ValueError) as error:
@@ -217,7 +249,9 @@ async def make_mutant(
     if not isinstance(built, EnvironmentCase):
         return None
     environment = built.environment
-    mutants = sample_mutants(environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}"))
+    mutants = sample_mutants(
+        environment.files["program.py"], MUTANTS, random.Random(f"{theme}/{number}")
+    )
     if which >= len(mutants):
         return None
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in environment.tools}
@@ -227,12 +261,16 @@ async def make_mutant(
     traces = sample_traces(try_brief(environment.brief, SEED), SEED, mutants[which].function)
     if not await find_witness(((Play(clean, one), Play(faulty, one)) for one in traces), sandbox):
         return mutants[which].operator, None
-    spoilt = environment.model_copy(update={"files": {**environment.files, "program.py": mutants[which].source}})
+    spoilt = environment.model_copy(
+        update={"files": {**environment.files, "program.py": mutants[which].source}}
+    )
     spoilt = Environment.model_validate(spoilt.model_dump(exclude={"id"}))
     return mutants[which].operator, EnvironmentCase(spoilt, built.tests)
 
 
-async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbox: Sandbox) -> ScenarioCase | str | None:
+async def pose_at(
+    recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbox: Sandbox
+) -> ScenarioCase | str | None:
     """What the gates are shown; text says why it came to no scenario. A kind of `` leaves it right."""
     environment = await _find_environment(recipe, spot.theme, spot.number, sandbox)
     if isinstance(environment, str):
@@ -246,27 +284,40 @@ async def pose_at(recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbo
     else:
         made = await _find_clean(recipe, spot, environment, sandbox)
     return (
-        ScenarioCase(made, environment, tuple(await _list_siblings(recipe, spot, environment, sandbox)))
+        ScenarioCase(
+            made, environment, tuple(await _list_siblings(recipe, spot, environment, sandbox))
+        )
         if isinstance(made, Scenario)
         else made
     )
 
 
-async def _pose(recipe: RecipeName, spot: Spot, environment: Environment, models: Planted, sandbox: Sandbox) -> Scenario | str | None:
+async def _pose(
+    recipe: RecipeName, spot: Spot, environment: Environment, models: Planted, sandbox: Sandbox
+) -> Scenario | str | None:
     """As the line's stages do it. None where the author makes another polarity of it."""
     nothing: Any = None
     line = RECIPES[recipe](read_themes())
     if models.kind:
-        line = replace(line, operators=())  # whoever finds other words for what was spoilt says it rightly
+        line = replace(
+            line, operators=()
+        )  # whoever finds other words for what was spoilt says it rightly
     config = RunConfig(recipe=recipe, seed=SEED, polarities={spot.polarity: 1})
-    context, asking = RunContext("r", config, nothing, line, nothing, sandbox), cast(ModelSession, models)
-    generated = await generate_draft(Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, asking)
+    context, asking = (
+        RunContext("r", config, nothing, line, nothing, sandbox),
+        cast(ModelSession, models),
+    )
+    generated = await generate_draft(
+        Subject("x", "y", spot.theme, ScenarioSlot(environment, spot.place)), context, asking
+    )
     draft = next((one for one in generated.records if isinstance(one, Draft)), None)
     if draft is None:
         return _tell(generated)
     if draft.polarity != spot.polarity and not models.fault:
         return None
-    built = await build_scenario(Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, asking)
+    built = await build_scenario(
+        Subject("x", "y", spot.theme, PlacedScenario(draft, environment)), context, asking
+    )
     return next((one for one in built.records if isinstance(one, Scenario)), None) or _tell(built)
 
 
@@ -275,31 +326,51 @@ def _tell(result: Result) -> str:
     return f"{finding.reason}: {finding.detail}"
 
 
-async def _write_checks(recipe: RecipeName, spot: Spot, environment: Environment, kind: str, sandbox: Sandbox) -> Scenario | str | None:
+async def _write_checks(
+    recipe: RecipeName, spot: Spot, environment: Environment, kind: str, sandbox: Sandbox
+) -> Scenario | str | None:
     clean = await _find_clean(recipe, spot, environment, sandbox)
     if not isinstance(clean, Scenario):
         return None
-    told = json.loads(environment.model_dump_json(include={"brief", "name", "summary", "rules", "tools"}))
-    scenario = json.loads(clean.model_dump_json(include={"number", "request", "initial_state", "clock"}))
-    return await judge_by_checks(clean, told | scenario | {"changes": await _list_changes(clean, environment, sandbox)}, kind, sandbox)
+    told = json.loads(
+        environment.model_dump_json(include={"brief", "name", "summary", "rules", "tools"})
+    )
+    scenario = json.loads(
+        clean.model_dump_json(include={"number", "request", "initial_state", "clock"})
+    )
+    return await judge_by_checks(
+        clean,
+        told | scenario | {"changes": await _list_changes(clean, environment, sandbox)},
+        kind,
+        sandbox,
+    )
 
 
 async def _list_changes(clean: Scenario, environment: Environment, sandbox: Sandbox) -> list[Json]:
     reset = Reset(clean.initial_state, clean.clock, clean.seed)
-    *_, end = await sandbox.play(Program.of(environment), [reset, *map(Invoke, clean.oracle), Look()])
+    *_, end = await sandbox.play(
+        Program.of(environment), [reset, *map(Invoke, clean.oracle), Look()]
+    )
     return [one.model_dump(mode="json") for one in diff_states(clean.initial_state, end.state)]
 
 
-async def _list_siblings(recipe: RecipeName, spot: Spot, environment: Environment, sandbox: Sandbox) -> Sequence[Scenario]:
+async def _list_siblings(
+    recipe: RecipeName, spot: Spot, environment: Environment, sandbox: Sandbox
+) -> Sequence[Scenario]:
     """Clean scenarios of the same environment, of several polarities."""
     places = [place for place in range(SIBLINGS + 1) if place != spot.place][:SIBLINGS]
     turn: list[Polarity] = [ANYTHING[(place + spot.place) % len(ANYTHING)] for place in places]
-    others = [replace(spot, place=place, polarity=polarity) for place, polarity in zip(places, turn, strict=True)]
+    others = [
+        replace(spot, place=place, polarity=polarity)
+        for place, polarity in zip(places, turn, strict=True)
+    ]
     built = [await _find_clean(recipe, other, environment, sandbox) for other in others]
     return [one for one in built if isinstance(one, Scenario)]
 
 
-async def _find_environment(recipe: RecipeName, theme: str, number: int, sandbox: Sandbox) -> Environment | str:
+async def _find_environment(
+    recipe: RecipeName, theme: str, number: int, sandbox: Sandbox
+) -> Environment | str:
     key = (recipe, theme, number)
     if key not in _ENVIRONMENTS:
         made = await make(recipe, theme, number, Planted(), sandbox)
@@ -307,7 +378,9 @@ async def _find_environment(recipe: RecipeName, theme: str, number: int, sandbox
     return _ENVIRONMENTS[key]
 
 
-async def _find_clean(recipe: RecipeName, spot: Spot, environment: Environment, sandbox: Sandbox) -> Scenario | str | None:
+async def _find_clean(
+    recipe: RecipeName, spot: Spot, environment: Environment, sandbox: Sandbox
+) -> Scenario | str | None:
     if len(_CLEAN) > _REMEMBERED:
         _CLEAN.clear()
     key = (recipe, spot)

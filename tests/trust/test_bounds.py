@@ -25,18 +25,37 @@ async def measure_all() -> dict[str, Finding]:
         scenario = await find_clean(Spot(theme, 0, 0), sandbox)
         assert isinstance(scenario, Scenario)
         verifier = scenario.verifier
-        loose = verifier.model_copy(update={"goals": verifier.goals[:1], "frame": [[name] for name in scenario.initial_state]})
+        loose = verifier.model_copy(
+            update={
+                "goals": verifier.goals[:1],
+                "frame": [[name] for name in scenario.initial_state],
+            }
+        )
         never = Check(name="never", op="equals", path=["nowhere"], value=1)
-        cases = {"derived": verifier, "loose": loose, "strict": verifier.model_copy(update={"goals": [*verifier.goals, never]})}
+        cases = {
+            "derived": verifier,
+            "loose": loose,
+            "strict": verifier.model_copy(update={"goals": [*verifier.goals, never]}),
+        }
         means = GateContext(sandbox, seed=SEED, find_truth=find_truth)
         found = {
-            name: await measure_bounds(ScenarioCase(scenario.model_copy(update={"verifier": one, "id": f"scn_{name}"}), environment), means)
+            name: await measure_bounds(
+                ScenarioCase(
+                    scenario.model_copy(update={"verifier": one, "id": f"scn_{name}"}), environment
+                ),
+                means,
+            )
             for name, one in cases.items()
         }
-        seeded = [GateContext(sandbox, seed=seed, find_truth=find_truth) for seed in range(SEED + 1, SEED + 9)]
+        seeded = [
+            GateContext(sandbox, seed=seed, find_truth=find_truth)
+            for seed in range(SEED + 1, SEED + 9)
+        ]
         others = [await measure_bounds(ScenarioCase(scenario, environment), one) for one in seeded]
         found["other seed"] = next(one for one in others if one.outcome == "not_measured")
-        found["nobody knows"] = await measure_bounds(ScenarioCase(scenario, environment), GateContext(sandbox, seed=SEED))
+        found["nobody knows"] = await measure_bounds(
+            ScenarioCase(scenario, environment), GateContext(sandbox, seed=SEED)
+        )
         return found | {"studio": await measure_bounds(pose_studio(request="Anything."), means)}
 
 
@@ -64,4 +83,7 @@ def test_one_that_nothing_satisfies_rejects_every_right_end(found: dict[str, Fin
 def test_where_no_truth_is_known_nothing_is_measured(found: dict[str, Finding]) -> None:
     assert (found["studio"].outcome, found["studio"].reason) == ("not_measured", "no_truth")
     assert "this is another" in found["other seed"].detail
-    assert (found["nobody knows"].outcome, found["nobody knows"].reason) == ("not_measured", "no_truth")
+    assert (found["nobody knows"].outcome, found["nobody knows"].reason) == (
+        "not_measured",
+        "no_truth",
+    )

@@ -15,6 +15,12 @@ async def test_a_refusal_is_told_from_a_recital(sandbox: Sandbox) -> None:
     assert row
     assert not row.caught, row.detail
     facts = [fact.model_copy(update={"rivals": []}) for fact in posed.scenario.verifier.facts]
-    bare = posed.scenario.model_copy(update={"verifier": posed.scenario.verifier.model_copy(update={"facts": facts})})
-    earned = [attack.name async for attack in measure_kept(ScenarioCase(bare, posed.environment), sandbox) if attack.reward]
+    bare = posed.scenario.model_copy(
+        update={"verifier": posed.scenario.verifier.model_copy(update={"facts": facts})}
+    )
+    earned = [
+        attack.name
+        async for attack in measure_kept(ScenarioCase(bare, posed.environment), sandbox)
+        if attack.reward
+    ]
     assert "read_everything" in earned

@@ -34,7 +34,12 @@ async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None
         outcomes = run(ROOT / "data/trust")
     else:
         dice = random.Random("/".join(SAMPLE))
-        plan = Plan(faults=2, scenarios=10, kinds=(dice.choice(SURE), dice.choice(ANYTHING)), seed=dice.randrange(1000))
+        plan = Plan(
+            faults=2,
+            scenarios=10,
+            kinds=(dice.choice(SURE), dice.choice(ANYTHING)),
+            seed=dice.randrange(1000),
+        )
         await work(plan, tmp_path, 0, 1, sandbox)
         outcomes = read_outcomes(tmp_path)
     (tmp_path / "confusion.md").write_text("\n".join(write_page(outcomes)), encoding="utf-8")
@@ -55,10 +60,18 @@ def check_honest(outcomes: Sequence[Outcome]) -> None:
 def check_faults(outcomes: Sequence[Outcome]) -> None:
     """Caught and rightly named, kind by kind; a few are caught at least."""
     for prompt, kind in read_expected():
-        found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and one.made and not one.outage]
+        found = [
+            one
+            for one in outcomes
+            if (one.prompt, one.kind) == (prompt, kind) and one.made and not one.outage
+        ]
         missed = [one.key for one in found if not one.drops]
         unnamed = [(one.key, one.drops) for one in found if one.drops and not one.is_named_later]
-        assert len(missed) + len(unnamed) <= count(len(found) // 2, 0) + 0.05 * len(found), (kind, missed, unnamed)
+        assert len(missed) + len(unnamed) <= count(len(found) // 2, 0) + 0.05 * len(found), (
+            kind,
+            missed,
+            unnamed,
+        )
     mutants = [one for one in outcomes if one.prompt == MUTANT and one.made and not one.outage]
     assert sum(bool(one.drops) for one in mutants) >= 0.85 * len(mutants)
 
@@ -81,17 +94,33 @@ def check_truth(kept: Sequence[Outcome]) -> None:
 def test_every_planted_kind_has_names_that_some_step_or_gate_can_give() -> None:
     assert set(read_expected()) == {(prompt, kind) for prompt in PROMPTS for kind in KINDS[prompt]}
     names = {name.partition(": ")[0] for each in read_expected().values() for name in each.names}
-    pages = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs/gates").glob("*.md")}
-    codes = {f"{gate} {code}" for gate, text in pages.items() for code in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
+    pages = {
+        page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs/gates").glob("*.md")
+    }
+    codes = {
+        f"{gate} {code}"
+        for gate, text in pages.items()
+        for code in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    }
     assert {name for name in names if name.split()[0] not in STEPS} <= codes
 
 
 def test_a_name_may_ask_for_words_besides_the_code() -> None:
-    assert is_right("scenario", "tell_in_the_request", "draft", "no_verifier", "the date: it stands in the request")
-    assert not is_right("scenario", "tell_in_the_request", "draft", "no_verifier", "the date: it hangs on chance")
+    assert is_right(
+        "scenario",
+        "tell_in_the_request",
+        "draft",
+        "no_verifier",
+        "the date: it stands in the request",
+    )
+    assert not is_right(
+        "scenario", "tell_in_the_request", "draft", "no_verifier", "the date: it hangs on chance"
+    )
 
 
-async def test_a_run_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, sandbox: Sandbox) -> None:
+async def test_a_run_that_was_cut_off_goes_on_where_it_stopped(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     plan = Plan(faults=2, kinds=("syntax_error",))
     await work(plan, tmp_path, 0, 1, sandbox)
     path = tmp_path / "outcomes-0.jsonl"

@@ -13,7 +13,9 @@ QUESTION = "Shall I close line L1 for good?"
 
 
 def close(after: int = 1, outcome: str = "ok", **arguments: str) -> CompletedCall:
-    return CompletedCall(Call(name="close", arguments=arguments or {"line": "L1"}), outcome, after=after)  # pyright: ignore[reportArgumentType]
+    return CompletedCall(
+        Call(name="close", arguments=arguments or {"line": "L1"}), outcome, after=after
+    )  # pyright: ignore[reportArgumentType]
 
 
 def end(said: list[str], answers: list[str] | None, *deeds: CompletedCall) -> Ending:
@@ -24,19 +26,33 @@ def end(said: list[str], answers: list[str] | None, *deeds: CompletedCall) -> En
     ("ending", "agreed"),
     [
         pytest.param(end([QUESTION], ["Yes, please."]), True, id="asked and agreed"),
-        pytest.param(end([QUESTION, "One moment."], ["Sure", "ok"]), True, id="something said between"),
-        pytest.param(end(["I will close l1. Do you agree?"], ["go ahead"]), True, id="in other words"),
+        pytest.param(
+            end([QUESTION, "One moment."], ["Sure", "ok"]), True, id="something said between"
+        ),
+        pytest.param(
+            end(["I will close l1. Do you agree?"], ["go ahead"]), True, id="in other words"
+        ),
         pytest.param(end([QUESTION], ["Yes"], close(0)), False, id="done before it was asked"),
         pytest.param(end([QUESTION], []), False, id="no answer yet"),
         pytest.param(end([QUESTION], ["No, not that one."]), False, id="refused"),
-        pytest.param(end([QUESTION, QUESTION], ["Yes", "Wait, rather not."]), False, id="taken back"),
+        pytest.param(
+            end([QUESTION, QUESTION], ["Yes", "Wait, rather not."]), False, id="taken back"
+        ),
         pytest.param(end([QUESTION], ["It is 4711."]), False, id="an answer to something else"),
         pytest.param(end(["Shall I go on?"], ["Yes"]), False, id="does not name it"),
         pytest.param(end(["Shall I close line L2?"], ["Yes"]), False, id="another line"),
         pytest.param(end(["I close line L1 now."], ["ok"]), False, id="told, not asked"),
         pytest.param(end([f"{QUESTION} {'All the rules. ' * 60}"], ["Yes"]), False, id="a recital"),
-        pytest.param(end([QUESTION], ["Yes"], close(1), close(1, line="L2")), False, id="a second one unasked"),
-        pytest.param(end(["Shall I close L1 and L2?"], ["Yes"], close(1), close(1, line="L2")), True, id="both named"),
+        pytest.param(
+            end([QUESTION], ["Yes"], close(1), close(1, line="L2")),
+            False,
+            id="a second one unasked",
+        ),
+        pytest.param(
+            end(["Shall I close L1 and L2?"], ["Yes"], close(1), close(1, line="L2")),
+            True,
+            id="both named",
+        ),
         pytest.param(end([], [], close(0, "rejection")), True, id="refused by the program"),
         pytest.param(end([], []), False, id="nothing was said"),
     ],
@@ -59,7 +75,13 @@ def test_what_agrees(answer: str, yes: bool) -> None:
 
 def test_answers_that_nobody_recorded_are_no_verdict() -> None:
     """Three-valued: what is not known is no failure of the agent's."""
-    verifier = Verifier(goals=[], guards=[], frame=[], procedure=[CONFIRM], facts=[Fact(name="done", kind="text", value="closed")])
+    verifier = Verifier(
+        goals=[],
+        guards=[],
+        frame=[],
+        procedure=[CONFIRM],
+        facts=[Fact(name="done", kind="text", value="closed")],
+    )
     said = [QUESTION, "It is closed."]
     assert judge(verifier, end(said, ["Yes"], close(1))).outcome == "pass"
     assert judge(verifier, end(said, ["No"], close(1))).outcome == "fail"
@@ -69,7 +91,9 @@ def test_answers_that_nobody_recorded_are_no_verdict() -> None:
 
 def test_a_reference_path_asks_and_is_answered() -> None:
     asked = CompletedCall(Call(name="close", arguments={"line": "L1"}, asks=QUESTION), "ok")
-    deeds, said, answers = Ending.ask_along([CompletedCall(Call(name="look"), "ok"), asked], ["Done."])
+    deeds, said, answers = Ending.ask_along(
+        [CompletedCall(Call(name="look"), "ok"), asked], ["Done."]
+    )
     assert [deed.after for deed in deeds] == [0, 1]
     assert (said, answers) == ([QUESTION, "Done."], [AGREED])
     assert is_yes(AGREED)

@@ -29,13 +29,24 @@ async def sandbox() -> AsyncGenerator[Sandbox]:
 
 
 def ask(name: str, body: str, weight: float = 1.0) -> Check:
-    return Check(name=name, op="generated", path=[], weight=weight, source=f"def check(initial, final):\n    {body}\n")
+    return Check(
+        name=name,
+        op="generated",
+        path=[],
+        weight=weight,
+        source=f"def check(initial, final):\n    {body}\n",
+    )
 
 
-LENT = ask("the drill is lent", "return initial['items']['i1']['free'] and not final['items']['i1']['free']")
+LENT = ask(
+    "the drill is lent",
+    "return initial['items']['i1']['free'] and not final['items']['i1']['free']",
+)
 KEPT = ask("the saw stays", "return final['items']['i2']['free'] is True")
 ONE = ask("one loan", "return len(final['loans']) == 1")
-MIXED = Verifier(goals=[*VERIFIER.goals, LENT, ONE], guards=[*VERIFIER.guards, KEPT], frame=VERIFIER.frame)
+MIXED = Verifier(
+    goals=[*VERIFIER.goals, LENT, ONE], guards=[*VERIFIER.guards, KEPT], frame=VERIFIER.frame
+)
 
 
 @SHARED
@@ -45,11 +56,17 @@ MIXED = Verifier(goals=[*VERIFIER.goals, LENT, ONE], guards=[*VERIFIER.guards, K
         pytest.param(GOLD, "pass", 1.0, id="the oracle"),
         pytest.param(START, "fail", 0.0, id="nothing done"),
         pytest.param(play("loan_z", "23:59"), "pass", 1.0, id="by chance another"),
-        pytest.param(with_change(GOLD, "items", "i2", "free", to=False), "fail", 0.0, id="a guard broken"),
-        pytest.param(with_change(GOLD, "items", "i1", "free", to=True), "fail", 0.0, id="a goal missed"),
+        pytest.param(
+            with_change(GOLD, "items", "i2", "free", to=False), "fail", 0.0, id="a guard broken"
+        ),
+        pytest.param(
+            with_change(GOLD, "items", "i1", "free", to=True), "fail", 0.0, id="a goal missed"
+        ),
     ],
 )
-async def test_generated_and_declarative_checks_make_one_verdict(sandbox: Sandbox, end: Any, outcome: str, reward: float) -> None:
+async def test_generated_and_declarative_checks_make_one_verdict(
+    sandbox: Sandbox, end: Any, outcome: str, reward: float
+) -> None:
     verdict = await decide(sandbox, MIXED, Ending(START, end), CLOCK)
     assert (verdict.outcome, verdict.reward) == (outcome, reward), verdict
 
@@ -65,9 +82,16 @@ async def test_generated_goals_pay_in_part_by_their_weight(sandbox: Sandbox) -> 
 @pytest.mark.parametrize("place", ["goals", "guards"])
 @pytest.mark.parametrize(
     ("body", "code"),
-    [("raise KeyError('x')", "crash"), ("return final.pop('log') == []", "mutates"), ("return 1", "bad_verdict"), ("return (", "build")],
+    [
+        ("raise KeyError('x')", "crash"),
+        ("return final.pop('log') == []", "mutates"),
+        ("return 1", "bad_verdict"),
+        ("return (", "build"),
+    ],
 )
-async def test_a_check_that_says_neither_is_an_error_and_never_a_reward(sandbox: Sandbox, place: str, body: str, code: str) -> None:
+async def test_a_check_that_says_neither_is_an_error_and_never_a_reward(
+    sandbox: Sandbox, place: str, body: str, code: str
+) -> None:
     mute = ask("mute", body)
     checks: dict[str, Any] = {"goals": [LENT], "guards": [KEPT]}
     verifier = Verifier(**{**checks, place: [*checks[place], mute]}, frame=[[]])

@@ -13,10 +13,31 @@ def fact(kind: Any, value: Any, **more: Any) -> Fact:
     return Fact(name="it", kind=kind, value=value, **more)
 
 
-PRICE, DAY, PLACE = fact("number", 1200.5), fact("date", "2026-03-14"), fact("text", "Oak Street Library")
+PRICE, DAY, PLACE = (
+    fact("number", 1200.5),
+    fact("date", "2026-03-14"),
+    fact("text", "Oak Street Library"),
+)
 
-PRICES = ("1,200.50", "1200.5", "$1 200.50", "€1.200,50", "**1,200.50**", "1 200,50 EUR", "1'200.50")
-TWELVES = ("12", "twelve of them", "12.0", "Twelve!", "(12)", "12kg", "12, not 13", "a 12-month plan")
+PRICES = (
+    "1,200.50",
+    "1200.5",
+    "$1 200.50",
+    "€1.200,50",
+    "**1,200.50**",
+    "1 200,50 EUR",
+    "1'200.50",
+)
+TWELVES = (
+    "12",
+    "twelve of them",
+    "12.0",
+    "Twelve!",
+    "(12)",
+    "12kg",
+    "12, not 13",
+    "a 12-month plan",
+)
 DAYS = (
     "2026-03-14",
     "14 March 2026",
@@ -49,8 +70,23 @@ NO_TWELVES = (
     "-12",
     "512,12",
 )
-OTHER_DAYS = ("2025-03-14", "14 April", "13 March 2026", "14", "March 2026", "2026-03-140", "114 March", "04/14/2026", "99.99.2026")
-OTHER_PLACES = ("Oak Street", "Oak Streets Library", "the library in Oak Street", "roak street library")
+OTHER_DAYS = (
+    "2025-03-14",
+    "14 April",
+    "13 March 2026",
+    "14",
+    "March 2026",
+    "2026-03-140",
+    "114 March",
+    "04/14/2026",
+    "99.99.2026",
+)
+OTHER_PLACES = (
+    "Oak Street",
+    "Oak Streets Library",
+    "the library in Oak Street",
+    "roak street library",
+)
 
 
 NORAD = fact("number", 41290, rivals=[39512, 42077, 47708, 52649, "ephemeris_0fb653"])
@@ -186,14 +222,40 @@ def test_a_fact_nobody_could_judge_is_refused(one: Fact) -> None:
 
 
 def test_only_the_last_words_count_unless_any_may() -> None:
-    assert find_shortfall(PRICE, ["It costs 1200.50.", "Anything else?"]) == {"found": "Anything else?"}
-    assert find_shortfall(PRICE.model_copy(update={"where": "any"}), ["It costs 1200.50.", "Anything else?"]) is None
+    assert find_shortfall(PRICE, ["It costs 1200.50.", "Anything else?"]) == {
+        "found": "Anything else?"
+    }
+    assert (
+        find_shortfall(
+            PRICE.model_copy(update={"where": "any"}), ["It costs 1200.50.", "Anything else?"]
+        )
+        is None
+    )
     assert find_shortfall(PRICE, []) == {"found": "nothing was said"}
 
 
-@pytest.mark.parametrize("message", ["\ud800 12", "\x00", "\udfff" * 9, "١٢", "0000-00-00", "9" * 3999, "00/00/0000", "-", "% 12 %"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "\ud800 12",
+        "\x00",
+        "\udfff" * 9,
+        "١٢",
+        "0000-00-00",
+        "9" * 3999,
+        "00/00/0000",
+        "-",
+        "% 12 %",
+    ],
+)
 def test_no_message_keeps_a_verdict_from_being_reached(message: str) -> None:
-    for one in (fact("number", 77, rivals=[3]), DAY, PLACE, fact("pattern", "x{2}", rivals=["y"]), fact("number", 1 / 3)):
+    for one in (
+        fact("number", 77, rivals=[3]),
+        DAY,
+        PLACE,
+        fact("pattern", "x{2}", rivals=["y"]),
+        fact("number", 1 / 3),
+    ):
         assert find_shortfall(one, [message]) is not None
 
 
@@ -211,7 +273,12 @@ def test_no_message_keeps_a_verdict_from_being_reached(message: str) -> None:
     ],
 )
 def test_no_message_takes_long(message: str) -> None:
-    for one in (fact("number", 77, rivals=[3]), DAY, fact("text", "a a a a a b"), fact("pattern", "(a+)+$")):
+    for one in (
+        fact("number", 77, rivals=[3]),
+        DAY,
+        fact("text", "a a a a a b"),
+        fact("pattern", "(a+)+$"),
+    ):
         assert find_shortfall(one, [message[:LONGEST]]) is not None
 
 

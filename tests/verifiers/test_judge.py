@@ -27,7 +27,9 @@ def play(loan_id: str, when: str) -> dict[str, Any]:
 
 
 GOLD = play("loan_a", "09:00")
-VERIFIER = derive_verifier(START, diff_states(START, GOLD), diff_states(START, play("loan_b", "09:07")))
+VERIFIER = derive_verifier(
+    START, diff_states(START, GOLD), diff_states(START, play("loan_b", "09:07"))
+)
 
 
 def with_change(state: dict[str, Any], *path: str, to: Any) -> dict[str, Any]:
@@ -57,7 +59,15 @@ def test_chance_is_not_asked_for() -> None:
         ("a goal missed", with_change(GOLD, "items", "i1", "free", to=True)),
         ("collateral change", with_change(GOLD, "items", "i2", "free", to=False)),
         ("wrong value in the new row", with_change(GOLD, "loans", "loan_a", "member", to="m2")),
-        ("a second new row", with_change(GOLD, "loans", "loan_x", to={"id": "loan_x", "item": "i1", "member": "m1", "at": "x"})),
+        (
+            "a second new row",
+            with_change(
+                GOLD,
+                "loans",
+                "loan_x",
+                to={"id": "loan_x", "item": "i1", "member": "m1", "at": "x"},
+            ),
+        ),
         ("a row removed", with_change(GOLD, "items", "i2", to=None)),
         ("an undeclared list changed", with_change(GOLD, "log", to=["x"])),
         ("a collection gone", with_change(GOLD, "loans", to=None)),
@@ -75,7 +85,10 @@ def test_partial_reward_pays_goals_but_never_through_a_broken_frame() -> None:
     partial = VERIFIER.model_copy(update={"partial": True})
     half = with_change(GOLD, "items", "i1", "free", to=True)
     assert 0 < (judge(partial, Ending(START, half)).reward or 0) < 1
-    assert judge(partial, Ending(START, with_change(half, "items", "i2", "free", to=False))).reward == 0.0
+    assert (
+        judge(partial, Ending(START, with_change(half, "items", "i2", "free", to=False))).reward
+        == 0.0
+    )
 
 
 def test_a_change_that_is_all_chance_asks_for_nothing() -> None:
@@ -92,7 +105,11 @@ def derived(first: Any, second: Any, start: Any = None) -> tuple[Verifier, Any]:
 
 
 def order(key: str, line: str, **changes: Any) -> dict[str, Any]:
-    row = {"customer": "c1", "lines": [{"id": line, "sku": "A", "qty": 2}], "ship": {"to": "Berlin", "ref": line}} | changes
+    row = {
+        "customer": "c1",
+        "lines": [{"id": line, "sku": "A", "qty": 2}],
+        "ship": {"to": "Berlin", "ref": line},
+    } | changes
     return START | {"loans": {key: row}}
 
 
@@ -133,20 +150,34 @@ def lend_twice(one: str, other: str) -> dict[str, Any]:
 def test_two_goals_need_two_rows() -> None:
     verifier, start = derived(lend_twice("a", "b"), lend_twice("c", "d"))
     assert judge(verifier, Ending(start, lend_twice("x", "y"))).outcome == "pass"
-    assert judge(verifier, Ending(start, START | {"loans": {"x": {"item": "i1", "member": "m1"}}})).outcome == "fail"
+    assert (
+        judge(
+            verifier, Ending(start, START | {"loans": {"x": {"item": "i1", "member": "m1"}}})
+        ).outcome
+        == "fail"
+    )
 
 
 def test_which_key_a_row_got_decides_nothing() -> None:
     plain, urgent = {"item": "i1"}, {"item": "i1", "note": "urgent"}
-    verifier, start = derived(START | {"loans": {"a": plain, "b": urgent}}, START | {"loans": {"c": plain, "d": urgent}})
-    assert judge(verifier, Ending(start, START | {"loans": {"x": urgent, "y": plain}})).outcome == "pass"
+    verifier, start = derived(
+        START | {"loans": {"a": plain, "b": urgent}}, START | {"loans": {"c": plain, "d": urgent}}
+    )
+    assert (
+        judge(verifier, Ending(start, START | {"loans": {"x": urgent, "y": plain}})).outcome
+        == "pass"
+    )
 
 
 def test_an_older_row_that_looks_the_same_is_no_excuse_and_no_guard() -> None:
     row = {"item": "i1", "member": "m1"}
     start = START | {"loans": {"old": row}}
-    verifier, _ = derived(START | {"loans": {"old": row, "a": row}}, START | {"loans": {"old": row, "b": row}}, start)
-    assert judge(verifier, Ending(start, START | {"loans": {"old": row, "z": row}})).outcome == "pass"
+    verifier, _ = derived(
+        START | {"loans": {"old": row, "a": row}}, START | {"loans": {"old": row, "b": row}}, start
+    )
+    assert (
+        judge(verifier, Ending(start, START | {"loans": {"old": row, "z": row}})).outcome == "pass"
+    )
     assert judge(verifier, Ending(start, start)).reward == 0.0
 
 
@@ -162,7 +193,9 @@ def seat(booking: Any, key: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("booking", "outcome"), [("z", "pass"), ("stranger", "fail"), (5, "fail")])
-def test_a_generated_key_used_elsewhere_must_point_at_the_new_row(booking: Any, outcome: str) -> None:
+def test_a_generated_key_used_elsewhere_must_point_at_the_new_row(
+    booking: Any, outcome: str
+) -> None:
     verifier, start = derived(seat("a", "a"), seat("b", "b"))
     assert judge(verifier, Ending(start, seat(booking, "z"))).outcome == outcome
 
@@ -174,11 +207,15 @@ def test_runs_that_cannot_be_laid_beside_each_other_give_no_verifier() -> None:
 
 def test_a_state_that_spells_a_hole_gives_no_verifier() -> None:
     with pytest.raises(BuildError, match="reserve"):
-        derived(START | {"loans": {"a": {"$any": "string"}}}, START | {"loans": {"a": {"$any": "string"}}})
+        derived(
+            START | {"loans": {"a": {"$any": "string"}}},
+            START | {"loans": {"a": {"$any": "string"}}},
+        )
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "equal"), [(1, 1.0, True), (True, 1, False), ("1", 1, False), ([1], [1.0], True), ({}, [], False)]
+    ("left", "right", "equal"),
+    [(1, 1.0, True), (True, 1, False), ("1", 1, False), ([1], [1.0], True), ({}, [], False)],
 )
 def test_json_equality(left: Any, right: Any, equal: bool) -> None:
     assert same(left, right) is equal

@@ -21,7 +21,19 @@ PARAMETERS: Any = {
     "required": ["words"],
 }
 FIND = Tool(name="find", description="Finds.", parameters=PARAMETERS, effect="query")
-MASKED = mask_call(Call(name="find", arguments={"words": "Road tube", "status": "open", "shelf": 3, "limit": 5, "with_old": False}), FIND)
+MASKED = mask_call(
+    Call(
+        name="find",
+        arguments={
+            "words": "Road tube",
+            "status": "open",
+            "shelf": 3,
+            "limit": 5,
+            "with_old": False,
+        },
+    ),
+    FIND,
+)
 RIGHT: dict[str, Any] = {"words": "Road tube", "status": "open", "shelf": 3}
 
 
@@ -38,4 +50,6 @@ RIGHT: dict[str, Any] = {"words": "Road tube", "status": "open", "shelf": 3}
     ],
 )
 def test_a_masked_call(arguments: Any, meant: bool) -> None:
-    assert is_meant(MASKED, CompletedCall(Call(name="find", arguments=arguments), "ok"), {}) is meant
+    assert (
+        is_meant(MASKED, CompletedCall(Call(name="find", arguments=arguments), "ok"), {}) is meant
+    )

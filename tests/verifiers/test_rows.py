@@ -45,7 +45,10 @@ def try_all(goals: Sequence[Check], added: Sequence[Change], final: Any) -> Mapp
     for taken in list_assignments(0, {}):
         keys = {number: change.path[-1] for number, change in taken.items()}
         if all(fits(change.after, goals[number].value, keys) for number, change in taken.items()):
-            reached = (len(keys), sum(fits(find_value(final, goal.path), goal.value, keys) for goal in linked))
+            reached = (
+                len(keys),
+                sum(fits(find_value(final, goal.path), goal.value, keys) for goal in linked),
+            )
             if reached > score:
                 best, score = keys, reached
     return best
@@ -58,18 +61,50 @@ def draw(seed: int) -> tuple[list[Check], list[Change], dict[str, Any]]:
     for _ in range(dice.randint(1, 5)):
         parents = [place for place, goal in enumerate(goals) if goal.path == ["orders"]]
         if parents and dice.random() < 0.6:
-            goals.append(ask_row("lines", order={"$row": dice.choice(parents)}, item=dice.choice(["nut", TEXT])))
+            goals.append(
+                ask_row(
+                    "lines", order={"$row": dice.choice(parents)}, item=dice.choice(["nut", TEXT])
+                )
+            )
         else:
-            goals.append(ask_row("orders", name=dice.choice(["Ada", "Ben", TEXT]), note=dice.choice(["", {"$exempt": True}])))
+            goals.append(
+                ask_row(
+                    "orders",
+                    name=dice.choice(["Ada", "Ben", TEXT]),
+                    note=dice.choice(["", {"$exempt": True}]),
+                )
+            )
     added: list[Change] = []
     for number in range(dice.randint(0, 5)):
         key = f"k{number}"
         if dice.random() < 0.5:
-            added.append(add("orders", key, name=dice.choice(["Ada", "Ben", "Cy"]), note=dice.choice(["", "x"])))
+            added.append(
+                add(
+                    "orders",
+                    key,
+                    name=dice.choice(["Ada", "Ben", "Cy"]),
+                    note=dice.choice(["", "x"]),
+                )
+            )
         else:
-            added.append(add("lines", key, order=dice.choice(["k0", "k1", "k2", "k9"]), item=dice.choice(["nut", "bolt"])))
-    final = {"seats": {f"s{number}": {"holder": dice.choice(["k0", "k1", "k2", "k3", None, 7])} for number in range(3)}}
-    goals += [refer(["seats", f"s{number}", "holder"], dice.randrange(len(goals))) for number in range(dice.randint(0, 3))]
+            added.append(
+                add(
+                    "lines",
+                    key,
+                    order=dice.choice(["k0", "k1", "k2", "k9"]),
+                    item=dice.choice(["nut", "bolt"]),
+                )
+            )
+    final = {
+        "seats": {
+            f"s{number}": {"holder": dice.choice(["k0", "k1", "k2", "k3", None, 7])}
+            for number in range(3)
+        }
+    }
+    goals += [
+        refer(["seats", f"s{number}", "holder"], dice.randrange(len(goals)))
+        for number in range(dice.randint(0, 3))
+    ]
     dice.shuffle(added)
     return goals, added, final
 
@@ -87,7 +122,9 @@ def test_the_matching_is_the_first_of_the_best_of_all_assignments(start: int) ->
 
 @pytest.mark.parametrize("size", [12, 48])
 @pytest.mark.parametrize("alike", [False, True])
-def test_a_missing_row_costs_few_steps(size: int, alike: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_row_costs_few_steps(
+    size: int, alike: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rows, "_TRIES", 4 * size)
     names = ["Ada" if alike else f"name {number}" for number in range(size)]
     goals = [ask_row("orders", name=name) for name in names]
@@ -102,9 +139,15 @@ def test_a_missing_row_costs_few_steps(size: int, alike: bool, monkeypatch: pyte
 
 def test_a_broad_goal_leaves_a_row_to_the_narrow_one() -> None:
     goals = [ask_row("orders", name=TEXT), ask_row("orders", name="Ada")]
-    assert match_rows(goals, [add("orders", "k1", name="Ada"), add("orders", "k2", name="Ben")]) == {0: "k2", 1: "k1"}
+    assert match_rows(
+        goals, [add("orders", "k1", name="Ada"), add("orders", "k2", name="Ben")]
+    ) == {0: "k2", 1: "k1"}
 
 
 def test_names_of_rows_are_found_at_any_depth() -> None:
-    pattern = {"a": [{"$row": 3}], "b": {"c": {"$row": 1}, "d": {"$any": "string"}}, "e": {"$row": "x"}}
+    pattern = {
+        "a": [{"$row": 3}],
+        "b": {"c": {"$row": 1}, "d": {"$any": "string"}},
+        "e": {"$row": "x"},
+    }
     assert list(list_named_rows(pattern)) == [3, 1]

@@ -38,8 +38,14 @@ START: State = {
     },
     "invoices": {"4": {"id": 4, "person_id": 2, "total": 9.5, "memo": "Old one", "made_at": "a"}},
     "lines": {"[4,1]": {"invoice_id": 4, "line": 1, "what": "tea"}},
-    "prices": {"TEA": {"sku": "TEA", "amount": 2, "tag": 1}, "PIE": {"sku": "PIE", "amount": 4.5, "tag": "x"}},
-    "visits": {"1": {"id": 1, "person_id": 1, "invoice_id": None}, "2": {"id": 2, "person_id": 2, "invoice_id": None}},
+    "prices": {
+        "TEA": {"sku": "TEA", "amount": 2, "tag": 1},
+        "PIE": {"sku": "PIE", "amount": 4.5, "tag": "x"},
+    },
+    "visits": {
+        "1": {"id": 1, "person_id": 1, "invoice_id": None},
+        "2": {"id": 2, "person_id": 2, "invoice_id": None},
+    },
 }
 
 
@@ -55,7 +61,9 @@ def change(state: State, **tables: dict[str, Any]) -> State:
     return end
 
 
-def invoice(key: int, person: Any = 1, total: Any = 30.0, memo: Any = "Two pies", made_at: Any = "b") -> dict[str, Any]:
+def invoice(
+    key: int, person: Any = 1, total: Any = 30.0, memo: Any = "Two pies", made_at: Any = "b"
+) -> dict[str, Any]:
     return {"id": key, "person_id": person, "total": total, "memo": memo, "made_at": made_at}
 
 
@@ -102,11 +110,20 @@ RENUMBERED = change(
     "end",
     [
         pytest.param(RENUMBERED, id="other keys, another order, within every policy"),
-        pytest.param(change(BILLED, people={"1": {"seen_at": "a"}}), id="an exempt column of a row that was to be changed, untouched"),
+        pytest.param(
+            change(BILLED, people={"1": {"seen_at": "a"}}),
+            id="an exempt column of a row that was to be changed, untouched",
+        ),
         pytest.param(change(BILLED, invoices={"5": {"made_at": None}}), id="exempt takes NULL"),
-        pytest.param(change(BILLED, invoices={"5": {"total": 29.9}}), id="just within the tolerance, as decimals"),
+        pytest.param(
+            change(BILLED, invoices={"5": {"total": 29.9}}),
+            id="just within the tolerance, as decimals",
+        ),
         pytest.param(change(BILLED, prices={"PIE": {"amount": 5.0}}), id="5.0 is 5"),
-        pytest.param(change(change(BILLED, prices={"TEA": None}), prices={"TEA": START["prices"]["TEA"]}), id="deleted and put back"),
+        pytest.param(
+            change(change(BILLED, prices={"TEA": None}), prices={"TEA": START["prices"]["TEA"]}),
+            id="deleted and put back",
+        ),
     ],
 )
 def test_right_ends_pass(end: State) -> None:
@@ -164,7 +181,11 @@ def test_wrong_ends_fail(end: State, component: str) -> None:
     assert component in {one["component"] for one in verdict.evidence}, verdict.evidence
 
 
-ALIKE = change(START, invoices={"5": invoice(5), "6": invoice(6)}, visits={"1": {"invoice_id": 5}, "2": {"invoice_id": 6}})
+ALIKE = change(
+    START,
+    invoices={"5": invoice(5), "6": invoice(6)},
+    visits={"1": {"invoice_id": 5}, "2": {"invoice_id": 6}},
+)
 
 
 def test_rows_that_are_alike_are_told_apart_by_who_refers_to_them() -> None:
@@ -174,9 +195,22 @@ def test_rows_that_are_alike_are_told_apart_by_who_refers_to_them() -> None:
     assert ask(verifier, crossed).outcome == "pass"
     assert ask(verifier, shared).outcome == "fail"
     assert (
-        ask(verifier, change(START, invoices={"5": invoice(5)}, visits={"1": {"invoice_id": 5}, "2": {"invoice_id": 5}})).outcome == "fail"
+        ask(
+            verifier,
+            change(
+                START,
+                invoices={"5": invoice(5)},
+                visits={"1": {"invoice_id": 5}, "2": {"invoice_id": 5}},
+            ),
+        ).outcome
+        == "fail"
     )
-    assert ask(verifier, change(ALIKE, invoices={"6": None}, visits={"2": {"invoice_id": None}})).reward == 0.0
+    assert (
+        ask(
+            verifier, change(ALIKE, invoices={"6": None}, visits={"2": {"invoice_id": None}})
+        ).reward
+        == 0.0
+    )
 
 
 def test_partial_pays_what_was_reached_unless_anything_else_was_touched() -> None:
@@ -188,14 +222,19 @@ def test_partial_pays_what_was_reached_unless_anything_else_was_touched() -> Non
 
 
 def test_what_chance_decides_in_a_hard_column_is_any_value_of_its_type() -> None:
-    verifier = expect(change(START, invoices={"5": invoice(5, memo="ref 11")}), change(START, invoices={"5": invoice(5, memo="ref 87")}))
+    verifier = expect(
+        change(START, invoices={"5": invoice(5, memo="ref 11")}),
+        change(START, invoices={"5": invoice(5, memo="ref 87")}),
+    )
     assert ask(verifier, change(START, invoices={"8": invoice(8, memo="ref 3")})).outcome == "pass"
     assert ask(verifier, change(START, invoices={"8": invoice(8, memo=None)})).outcome == "fail"
 
 
 def test_keys_drawn_by_chance_are_laid_beside_each_other() -> None:
     tables = derive_tables(
-        {"schema.sql": "create table a (id text primary key, of text); create table b (k text primary key, a text references a (id));"},
+        {
+            "schema.sql": "create table a (id text primary key, of text); create table b (k text primary key, a text references a (id));"
+        },
         {"a.id": "exempt"},
     )
     start: Any = {"a": {}, "b": {"k": {"k": "k", "a": None}}}
@@ -208,7 +247,17 @@ def test_keys_drawn_by_chance_are_laid_beside_each_other() -> None:
     assert judge(verifier, Ending(start, other)).outcome == "fail"
 
 
-@pytest.mark.parametrize("hole", [{"$near": 5}, {"$near": [5]}, {"$near": ["5", 1]}, {"$near": [5, None]}, {"$text": 5}, {"$any": "float"}])
+@pytest.mark.parametrize(
+    "hole",
+    [
+        {"$near": 5},
+        {"$near": [5]},
+        {"$near": ["5", 1]},
+        {"$near": [5, None]},
+        {"$text": 5},
+        {"$any": "float"},
+    ],
+)
 def test_a_hole_that_is_written_wrongly_is_filled_by_nothing(hole: Any) -> None:
     for value in (5, 5.0, "5", None):
         assert not fits(value, hole, {})
@@ -216,15 +265,25 @@ def test_a_hole_that_is_written_wrongly_is_filled_by_nothing(hole: Any) -> None:
 
 def test_where_state_is_json_nothing_is_typed() -> None:
     start, end = {"a": {"1": {"x": 1}}}, {"a": {"1": {"x": 2}}}
-    assert derive_end((), start, diff_states(start, end), diff_states(start, end)).frame == [["a", "1", "x"]]
+    assert derive_end((), start, diff_states(start, end), diff_states(start, end)).frame == [
+        ["a", "1", "x"]
+    ]
 
 
 @pytest.mark.parametrize(
     ("start", "said"),
     [
-        pytest.param({name: rows for name, rows in START.items() if name != "lines"}, "must name every table", id="a table left out"),
+        pytest.param(
+            {name: rows for name, rows in START.items() if name != "lines"},
+            "must name every table",
+            id="a table left out",
+        ),
         pytest.param(START | {"more": {}}, "must name every table", id="a table too many"),
-        pytest.param(START | {"people": {"1": {"id": 1, "name": "Ada"}}}, "all its columns", id="columns left out"),
+        pytest.param(
+            START | {"people": {"1": {"id": 1, "name": "Ada"}}},
+            "all its columns",
+            id="columns left out",
+        ),
     ],
 )
 def test_a_start_that_is_no_state_of_the_schema_is_refused(start: State, said: str) -> None:

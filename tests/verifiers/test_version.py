@@ -11,7 +11,11 @@ from envmill.verifiers.version import find_verifier_version, follow_imports, has
 
 def test_it_covers_what_judges_and_nothing_of_records() -> None:
     followed = {str(path.relative_to(ROOT)) for path in follow_imports(["envmill.verifiers.judge"])}
-    assert {"envmill/verifiers/facts.py", "envmill/language/numbers.py", "schemas/scenario.py"} <= followed
+    assert {
+        "envmill/verifiers/facts.py",
+        "envmill/language/numbers.py",
+        "schemas/scenario.py",
+    } <= followed
     assert not any(name.startswith(("envmill/runtime", "envmill/models")) for name in followed)
 
 
@@ -25,9 +29,13 @@ def test_it_covers_what_judges_and_nothing_of_records() -> None:
         ("schemas/rollout.py", False),
     ],
 )
-def test_a_changed_file_is_another_version(name: str, changes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_file_is_another_version(
+    name: str, changes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before, read = find_verifier_version(), Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda self: read(self) + (b"# x" if self == ROOT / name else b""))
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda self: read(self) + (b"# x" if self == ROOT / name else b"")
+    )
     assert (version.find_verifier_version.__wrapped__() != before) is changes
 
 

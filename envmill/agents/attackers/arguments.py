@@ -21,11 +21,18 @@ def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) ->
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     base = sample_call(tool, stock, random.Random(0))
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
-    texts = [name for name, schema in schemas.items() if first_type(schema) == "string" and not list_choices(schema)]
+    texts = [
+        name
+        for name, schema in schemas.items()
+        if first_type(schema) == "string" and not list_choices(schema)
+    ]
     if not texts:
         return [base]
     values = [value for value in _offer_texts(texts[0], stock) if isinstance(value, str)][:most]
-    return [base.model_copy(update={"arguments": base.arguments | {texts[0]: value}}) for value in values] or [base]
+    return [
+        base.model_copy(update={"arguments": base.arguments | {texts[0]: value}})
+        for value in values
+    ] or [base]
 
 
 def sample_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
@@ -33,9 +40,17 @@ def sample_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
-    chosen = {name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5}
+    chosen = {
+        name: schema for name, schema in schemas.items() if name in required or dice.random() < 0.5
+    }
     actor = "agent" if "agent" in tool.actors else tool.actors[0]
-    return Call(name=tool.name, arguments={name: sample_value(name, schema, stock, dice) for name, schema in chosen.items()}, actor=actor)
+    return Call(
+        name=tool.name,
+        arguments={
+            name: sample_value(name, schema, stock, dice) for name, schema in chosen.items()
+        },
+        actor=actor,
+    )
 
 
 def sample_value(name: str, schema: Schema, stock: StateIndex, dice: random.Random) -> Json:
@@ -47,9 +62,15 @@ def sample_value(name: str, schema: Schema, stock: StateIndex, dice: random.Rand
         return dice.choice(_offer_texts(name, stock) or ["x"])
     if kind == "array":
         items: Json = schema.get("items", {})
-        return [sample_value(name, items, stock, dice) for _ in range(max(1, int(schema.get("minItems", 1))))]
+        return [
+            sample_value(name, items, stock, dice)
+            for _ in range(max(1, int(schema.get("minItems", 1))))
+        ]
     if kind == "object":
-        return {part: sample_value(part, inner, stock, dice) for part, inner in schema.get("properties", {}).items()}
+        return {
+            part: sample_value(part, inner, stock, dice)
+            for part, inner in schema.get("properties", {}).items()
+        }
     if kind == "boolean":
         return dice.random() < 0.5
     return sample_number(name, schema, stock, dice) if kind in ("integer", "number") else None
@@ -61,7 +82,11 @@ def sample_number(name: str, schema: Schema, stock: StateIndex, dice: random.Ran
     whole = first_type(schema) == "integer"
     if whole and (home := stock.find_counted(name, 0)):
         return dice.choice(stock.offer_keys(home, schema))
-    known = [value for value in stock.namesakes(name) if isinstance(value, int if whole else int | float) and low <= value <= high]
+    known = [
+        value
+        for value in stock.namesakes(name)
+        if isinstance(value, int if whole else int | float) and low <= value <= high
+    ]
     if known and dice.random() < 0.5:
         return dice.choice(known)
     number = dice.randint(int(low), int(min(high, low + 50)))
@@ -74,7 +99,11 @@ def list_choices(schema: Schema) -> list[Json]:
         return list(schema["enum"])
     if "const" in schema:
         return [schema["const"]]
-    return list(_read_choices(str(schema.get("description", "")))) if first_type(schema) == "string" else []
+    return (
+        list(_read_choices(str(schema.get("description", ""))))
+        if first_type(schema) == "string"
+        else []
+    )
 
 
 def read_range(schema: Schema) -> tuple[float, float]:

@@ -32,7 +32,11 @@ class AttackerView:
     def after(self, final: Mapping[str, Json]) -> "AttackerView | None":
         """What lies about once something was made: of a collection that has new rows those alone, told in replies; None where none has."""
         made = {name: _list_new(self.state.get(name), value) for name, value in final.items()}
-        return replace(self, state=self.state | {name: rows for name, rows in made.items() if rows}) if any(made.values()) else None
+        return (
+            replace(self, state=self.state | {name: rows for name, rows in made.items() if rows})
+            if any(made.values())
+            else None
+        )
 
     @cached_property
     def stock(self) -> StateIndex:

@@ -8,7 +8,14 @@ from envmill.sandbox import Observation
 from schemas.base import Json
 from schemas.environment import Call, Tool
 
-_NOTHING: dict[str, Json] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+_NOTHING: dict[str, Json] = {
+    "string": "",
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "array": [],
+    "object": {},
+}
 
 
 class EmptyArgument:
@@ -27,7 +34,9 @@ class EmptyArgument:
 
 def _empty(tool: Tool) -> Call:
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
-    return Call(name=tool.name, arguments={name: _make_empty(schema) for name, schema in schemas.items()})
+    return Call(
+        name=tool.name, arguments={name: _make_empty(schema) for name, schema in schemas.items()}
+    )
 
 
 def _make_empty(schema: Mapping[str, Json]) -> Json:

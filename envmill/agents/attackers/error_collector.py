@@ -8,7 +8,14 @@ from envmill.sandbox import Observation
 from schemas.base import Json
 from schemas.environment import Call
 
-_WRONG: dict[str, Json] = {"string": "no-such-thing", "integer": -1, "number": -1.5, "boolean": True, "array": [], "object": {}}
+_WRONG: dict[str, Json] = {
+    "string": "no-such-thing",
+    "integer": -1,
+    "number": -1.5,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
 
 
 class ErrorCollector:
@@ -20,7 +27,13 @@ class ErrorCollector:
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:  # noqa: ARG002
         return [
-            Call(name=tool.name, arguments={name: _make_wrong(schema) for name, schema in tool.parameters.get("properties", {}).items()})
+            Call(
+                name=tool.name,
+                arguments={
+                    name: _make_wrong(schema)
+                    for name, schema in tool.parameters.get("properties", {}).items()
+                },
+            )
             for tool in view.tools
         ]
 

@@ -15,7 +15,9 @@ class OverDoer(Mute):
     """A verifier without a frame pays it: the right change is among all the changes."""
 
     name = "over_doer"
-    does = "calls every tool that changes something, on whatever it finds, and says that all is done"
+    does = (
+        "calls every tool that changes something, on whatever it finds, and says that all is done"
+    )
     random = True
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:

@@ -22,11 +22,20 @@ class Overwriter(Mute):
         dice.shuffle(setters)
         calls: list[Call] = []
         for tool in setters:
-            pointing = [(name, home) for name in tool.parameters.get("properties", {}) if (home := view.stock.find_pointed(name))]
+            pointing = [
+                (name, home)
+                for name in tool.parameters.get("properties", {})
+                if (home := view.stock.find_pointed(name))
+            ]
             for name, home in pointing[:1]:
                 drawn = sample_call(tool, view.stock, dice)
-                rows = view.stock.offer_keys(home, tool.parameters["properties"][name])[: _MOST - len(calls)]
-                calls += [Call(name=tool.name, arguments=drawn.arguments | {name: key}, actor=drawn.actor) for key in rows]
+                rows = view.stock.offer_keys(home, tool.parameters["properties"][name])[
+                    : _MOST - len(calls)
+                ]
+                calls += [
+                    Call(name=tool.name, arguments=drawn.arguments | {name: key}, actor=drawn.actor)
+                    for key in rows
+                ]
             if len(calls) >= _MOST:
                 break
         return calls

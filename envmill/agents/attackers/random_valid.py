@@ -18,4 +18,8 @@ class RandomValid(Mute):
 
     def plan(self, view: AttackerView, seed: int) -> list[Call]:
         dice = random.Random(seed)
-        return [sample_call(dice.choice(view.tools), view.stock, dice) for _ in range(_CALLS)] if view.tools else []
+        return (
+            [sample_call(dice.choice(view.tools), view.stock, dice) for _ in range(_CALLS)]
+            if view.tools
+            else []
+        )

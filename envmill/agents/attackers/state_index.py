@@ -67,7 +67,11 @@ class StateIndex:
 
     def find_counted(self, name: str, value: Json) -> str:
         """The collection of numbered rows that a number under this name is a key of, there or yet to come; empty for an amount."""
-        home = self.find_pointed(name) if name and isinstance(value, int) and not isinstance(value, bool) else ""
+        home = (
+            self.find_pointed(name)
+            if name and isinstance(value, int) and not isinstance(value, bool)
+            else ""
+        )
         return home if home and self._is_counted(home) else ""
 
     def offer_keys(self, home: str, schema: Mapping[str, Json]) -> list[Json]:
@@ -95,7 +99,11 @@ class StateIndex:
 
     def labels(self) -> list[str]:
         """What rows are called: texts with a letter that are no key and no status shared by many."""
-        named = [value for name in ("name", "title", "label", "full_name", "number") for value in self.fields.get(name, ())]
+        named = [
+            value
+            for name in ("name", "title", "label", "full_name", "number")
+            for value in self.fields.get(name, ())
+        ]
         return [value for value in named if isinstance(value, str)]
 
 
@@ -106,12 +114,18 @@ def read_rows(value: Json) -> dict[str, Json]:
     """A collection as key → row."""
     if is_object(value):
         return value if value and all(is_object(row) for row in value.values()) else {}
-    if is_array(value) and value and all(is_object(row) and isinstance(row.get("id"), str) for row in value):
+    if (
+        is_array(value)
+        and value
+        and all(is_object(row) and isinstance(row.get("id"), str) for row in value)
+    ):
         return {row["id"]: row for row in value}
     return {}
 
 
-def _list_plain(rows: Mapping[str, Mapping[str, Json]], state: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+def _list_plain(
+    rows: Mapping[str, Mapping[str, Json]], state: Mapping[str, Json]
+) -> Iterator[tuple[str, Json]]:
     for found in rows.values():
         for row in found.values():
             yield from ((name, value) for name, value in row.items() if _is_plain(value))
@@ -128,7 +142,14 @@ def _split(name: str) -> list[str]:
 
 def _singular(words: list[str]) -> str:
     text = "_".join(words)
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
         if text.endswith(ending) and not text.endswith("ss"):
             return text.removesuffix(ending) + instead
     return text

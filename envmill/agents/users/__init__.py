@@ -16,5 +16,7 @@ USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]]
 
 def _require(models: ModelSession | None) -> ModelSession:
     if models is None:
-        raise SettingsError("A model is to play the user, and there is nobody to ask: give play_scenario an account, or a scripted user.")
+        raise SettingsError(
+            "A model is to play the user, and there is nobody to ask: give play_scenario an account, or a scripted user."
+        )
     return models

@@ -16,8 +16,12 @@ from schemas.base import Json, is_object
 from schemas.environment import Call
 from schemas.scenario import Scenario, UserContract
 
-_BIDS = re.compile(r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b")
-_WONDERS = re.compile(r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b")
+_BIDS = re.compile(
+    r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b"
+)
+_WONDERS = re.compile(
+    r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b"
+)
 """A sentence that has to do with a deed, and asks for words."""
 _NUMBER = re.compile(r" (\d+)$")
 _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
@@ -37,7 +41,9 @@ class SeenReply(Protocol):
 
 def needs_user(scenario: Scenario) -> bool:
     """Whether a user has to be there: somebody else than the agent acts, is asked before a call, or makes one request after the other."""
-    return bool(scenario.user.later) or any(call.actor != "agent" or call.asks for call in scenario.oracle)
+    return bool(scenario.user.later) or any(
+        call.actor != "agent" or call.asks for call in scenario.oracle
+    )
 
 
 def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, Call]:
@@ -52,7 +58,9 @@ def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, C
 
 def find_deeds(message: str, deeds: Mapping[str, Call]) -> tuple[str, ...]:
     """What a message bids the user do. Of several by one tool all are meant, unless the sentence counts them."""
-    found = dict.fromkeys(name for words in _list_biddings(message) for name in deeds if _is_meant(name, words, deeds))
+    found = dict.fromkeys(
+        name for words in _list_biddings(message) for name in deeds if _is_meant(name, words, deeds)
+    )
     return tuple(found)
 
 
@@ -60,11 +68,16 @@ def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
     """A code that a bidding names and that is neither in a deed nor in what the user knows: another record than they mean."""
     mine = {
         code
-        for text in (known, *(str(value) for deed in deeds.values() for value in deed.arguments.values()))
+        for text in (
+            known,
+            *(str(value) for deed in deeds.values() for value in deed.arguments.values()),
+        )
         for code in _list_codes(text)
     }
     biddings = (sentence for sentence in list_sentences(message) if _bids(sentence))
-    return next((code for sentence in biddings for code in _list_codes(sentence) if code not in mine), "")
+    return next(
+        (code for sentence in biddings for code in _list_codes(sentence) if code not in mine), ""
+    )
 
 
 def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[str]) -> str:
@@ -72,14 +85,20 @@ def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[s
     plain = normalise("\n".join(told))
     needed = [one for one in contract.needs.get(name, ()) if one in call.arguments]
     lacking = [one for one in needed if not find_words(plain, render_leaf(call.arguments[one]))]
-    return f"I do not know which {' and '.join(lacking).replace('_', ' ')} I need to {name}." if lacking else ""
+    return (
+        f"I do not know which {' and '.join(lacking).replace('_', ' ')} I need to {name}."
+        if lacking
+        else ""
+    )
 
 
 def describe_reading(name: str, parts: Sequence[Json]) -> str:
     """What the user reads out of a reply to a call of their own. Exported folders spell it the same (`envrun/episode.py`)."""
     values = [part.get("value", part.get("text")) for part in parts]
     said = "; ".join(
-        ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items()) for value in values if is_object(value)
+        ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items())
+        for value in values
+        if is_object(value)
     )
     return f"I have done it: {name}. It says: {said}." if said else describe_outcome(name, True, "")
 
@@ -109,7 +128,9 @@ def bid(name: str, deeds: Mapping[str, Call], needs: Sequence[str] = ()) -> str:
     counted = f" for the {ORDINALS[place - 1]} time" if place and place <= len(ORDINALS) else ""
     values = [render_leaf(deeds[name].arguments[one]) for one in needs]
     named = f" with {' and '.join(values)}" if values else ""
-    return f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}{named}?"
+    return (
+        f"Only you can do this: could you please {_NUMBER.sub('', name)} yourself{counted}{named}?"
+    )
 
 
 def _word(value: Json) -> str:
@@ -132,7 +153,9 @@ def _list_codes(text: str) -> list[str]:
 
 def _is_meant(name: str, words: frozenset[str], deeds: Mapping[str, Call]) -> bool:
     counted, place = words & {str(one) for one in range(1, len(ORDINALS) + 1)}, _place(name, deeds)
-    return hold_all(_NUMBER.sub("", name), words) and (not counted or not place or str(place) in counted)
+    return hold_all(_NUMBER.sub("", name), words) and (
+        not counted or not place or str(place) in counted
+    )
 
 
 def _place(name: str, deeds: Mapping[str, Call]) -> int:

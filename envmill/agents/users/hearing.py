@@ -31,7 +31,9 @@ _SHORTEST = 3
 """Letters of a value that is not named by chance."""
 
 _SENTENCE = re.compile(r"(?<=[.?!:;])\s+")
-_CLAUSE = re.compile(r"[,;]? (?:and|or) (?=(?:(?:to|for|on|at|in|from|by|until) )?(?:which|what|who|whom|when|where|how)\b)")
+_CLAUSE = re.compile(
+    r"[,;]? (?:and|or) (?=(?:(?:to|for|on|at|in|from|by|until) )?(?:which|what|who|whom|when|where|how)\b)"
+)
 _ASKS = re.compile(
     r"\?|^(?:and |so |then |also )?(?:what|which|who|whom|when|where|how (?:many|much|long)|shall|should|may i|do you|can you|could you)\b|"
     r"\b(?:please (?:tell|give|provide|specify|share|send|confirm|name|state)|let me know (?!if)|need from you|"
@@ -47,10 +49,14 @@ _CONSENT = re.compile(
     r"\b(?:is|are|does|would) (?:that|this|it|these|those|everything) .*\b(?:right|correct|ok|okay|fine|good|work|suit)\b|"
     r"\bplease confirm\b|\bgo ahead\b|\bproceed\b|\bright\?|\bcorrect\?|\bok(?:ay)?\?"
 )
-_OPEN = re.compile(r"\b(?P<word>which|what|who|whom|when|where|how (?:many|much|long))\b(?P<rest>[^?]*)")
+_OPEN = re.compile(
+    r"\b(?P<word>which|what|who|whom|when|where|how (?:many|much|long))\b(?P<rest>[^?]*)"
+)
 """A question that a yes does not answer."""
 _CHOICE = re.compile(r"\bor\b")
-_OFFERS = re.compile(r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist|be of)|what (?:can|may) (?:i|we) do for)\b")
+_OFFERS = re.compile(
+    r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist|be of)|what (?:can|may) (?:i|we) do for)\b"
+)
 """Asks for the errand as a whole."""
 _VERBS = frozenset(
     (
@@ -73,7 +79,27 @@ _VERBS = frozenset(
             "might",
             "must",
         ),
-        *("has", "have", "had", "of", "the", "a", "an", "to", "for", "on", "in", "at", "by", "from", "with", "one", "i", "we", "you"),
+        *(
+            "has",
+            "have",
+            "had",
+            "of",
+            "the",
+            "a",
+            "an",
+            "to",
+            "for",
+            "on",
+            "in",
+            "at",
+            "by",
+            "from",
+            "with",
+            "one",
+            "i",
+            "we",
+            "you",
+        ),
         *("she", "he", "it", "they", "her", "his", "your", "my", "exactly"),
     )
 )
@@ -88,7 +114,9 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "person": frozenset({"who", "whom", "name", "person"}),
 }
 """Nouns that ask for the same."""
-_PROMISES = re.compile(r"^(?:let me|i will|i'll|i am going to|i'm going to|one moment|just a moment|please wait|hold on|working on)\b")
+_PROMISES = re.compile(
+    r"^(?:let me|i will|i'll|i am going to|i'm going to|one moment|just a moment|please wait|hold on|working on)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -141,12 +169,22 @@ class _Question:
 
 def understand(message: str, contract: UserContract) -> ParsedMessage:
     """Closing courtesies ask nothing. Each question is understood alone: a list may ask for several facts."""
-    worded = {name: asked for name, asked in contract.wordings.items() if name in contract.facts and is_worded(message, asked)}
-    questions, promise = _read(cut_worded(message, [one for asked in worded.values() for one in asked]))
+    worded = {
+        name: asked
+        for name, asked in contract.wordings.items()
+        if name in contract.facts and is_worded(message, asked)
+    }
+    questions, promise = _read(
+        cut_worded(message, [one for asked in worded.values() for one in asked])
+    )
     if not questions and not worded:
         return ParsedMessage(promise=promise)
     plain = normalise(message)
-    found, certain, unknown = dict[str, None].fromkeys(worded), dict[str, None].fromkeys(worded), list[str]()
+    found, certain, unknown = (
+        dict[str, None].fromkeys(worded),
+        dict[str, None].fromkeys(worded),
+        list[str](),
+    )
     for question in questions:
         exact = _find_exact(question, contract)
         likely = _find_likely(question, plain, contract, exact)
@@ -158,11 +196,15 @@ def understand(message: str, contract: UserContract) -> ParsedMessage:
         found.update(dict.fromkeys(names))
         if not names and not question.consents and not _OFFERS.search(question.text):
             unknown.append(question.text)
-    consent = any(question.consents for question in questions) and not any(question.opening for question in questions)
+    consent = any(question.consents for question in questions) and not any(
+        question.opening for question in questions
+    )
     anything = any(_ANYTHING.search(question.text) for question in questions)
     errand = any(_OFFERS.search(question.text) for question in questions)
     other = not (found or consent or anything or errand)
-    return ParsedMessage(tuple(found), tuple(certain), consent, anything, errand, other, unknown=" ".join(unknown))
+    return ParsedMessage(
+        tuple(found), tuple(certain), consent, anything, errand, other, unknown=" ".join(unknown)
+    )
 
 
 @lru_cache(256)
@@ -173,7 +215,9 @@ def _read(message: str) -> tuple[tuple[_Question, ...], bool]:
         for sentence in map(str.strip, map(normalise, _SENTENCE.split(line))):
             if _ASKS.search(sentence) and not _CLOSES.search(sentence):
                 questions += [_parse(clause, normalise(line)) for clause in _CLAUSE.split(sentence)]
-    return tuple(questions), bool(sentences) and not questions and all(_PROMISES.search(one) for one in sentences)
+    return tuple(questions), bool(sentences) and not questions and all(
+        _PROMISES.search(one) for one in sentences
+    )
 
 
 def _parse(clause: str, line: str) -> _Question:
@@ -193,31 +237,60 @@ def _find_exact(question: _Question, contract: UserContract) -> list[str]:
     words = question.words
     counted = words & set(PLACES.values())
     return [
-        name for name in contract.facts if hold_all(name, words) and (not counted or find_place(name, contract.facts) in {"", *counted})
+        name
+        for name in contract.facts
+        if hold_all(name, words)
+        and (not counted or find_place(name, contract.facts) in {"", *counted})
     ]
 
 
-def _find_likely(question: _Question, message: str, contract: UserContract, exact: Sequence[str]) -> list[str]:
+def _find_likely(
+    question: _Question, message: str, contract: UserContract, exact: Sequence[str]
+) -> list[str]:
     """Facts it asks for in other words: by the noun it asks for, by most of a stored wording, by the values it offers."""
-    if question.consents or (exact and (not question.noun or any(name in contract.hidden for name in exact))):
+    if question.consents or (
+        exact and (not question.noun or any(name in contract.hidden for name in exact))
+    ):
         return []
     facts, words = contract.facts, question.words
     counted = words & set(PLACES.values())
-    left = [name for name in facts if name not in exact and (not counted or find_place(name, facts) in {"", *counted})]
-    asked = set(question.noun) or ({question.opening} if question.opening not in ("", "which", "what") else words)
+    left = [
+        name
+        for name in facts
+        if name not in exact and (not counted or find_place(name, facts) in {"", *counted})
+    ]
+    asked = set(question.noun) or (
+        {question.opening} if question.opening not in ("", "which", "what") else words
+    )
     if named := [name for name in left if _is_of_kind(name, facts[name], asked)]:
         return _narrow(named, question, contract)
     if exact:
         return []
-    if alike := [name for name in left if any(is_alike(one, words) for one in contract.wordings.get(name, ()))]:
+    if alike := [
+        name
+        for name in left
+        if any(is_alike(one, words) for one in contract.wordings.get(name, ()))
+    ]:
         return alike
-    if offered := [name for name in contract.hidden if name in left and _is_offered(facts[name], question, message)]:
+    if offered := [
+        name
+        for name in contract.hidden
+        if name in left and _is_offered(facts[name], question, message)
+    ]:
         return offered
     if question.opening in ("which", "what") and not question.noun:
         # "Which one shall I book?": what it is about was said before.
-        return [name for name in contract.hidden if name in left and hold_all(name, set(split_stems(message)))]
+        return [
+            name
+            for name in contract.hidden
+            if name in left and hold_all(name, set(split_stems(message)))
+        ]
     if question.opening and not question.noun:
-        near = [name for name in left if count_shared(name, question.text) and not isinstance(facts[name], bool)]
+        near = [
+            name
+            for name in left
+            if count_shared(name, question.text) and not isinstance(facts[name], bool)
+        ]
         return _narrow(near, question, contract)
     return []
 
@@ -234,7 +307,10 @@ def _is_of_kind(name: str, value: Json, asked: Set[str]) -> bool:
 def _narrow(names: Sequence[str], question: _Question, contract: UserContract) -> list[str]:
     """Of several, those that share most words with the line of the question; where one is hidden, the known ones need not be told."""
     hidden = [name for name in names if name in contract.hidden] or list(names)
-    shared = {name: count_shared(name, question.text) * 2 + count_shared(name, question.line) for name in hidden}
+    shared = {
+        name: count_shared(name, question.text) * 2 + count_shared(name, question.line)
+        for name in hidden
+    }
     most = max(shared.values(), default=0)
     return [name for name in hidden if shared[name] == most]
 
@@ -243,15 +319,24 @@ def _is_offered(value: Json, question: _Question, message: str) -> bool:
     """Whether a question names the value among others to choose from."""
     if not isinstance(value, str) or len(value) < _SHORTEST:
         return False
-    chooses = bool(_CHOICE.search(question.text)) or (question.opening in ("which", "who") and not question.noun)
+    chooses = bool(_CHOICE.search(question.text)) or (
+        question.opening in ("which", "who") and not question.noun
+    )
     return chooses and bool(find_words(message, value))
 
 
 def list_sentences(message: str) -> list[str]:
     """Each as it is compared."""
-    return [normalise(one).strip() for line in message.splitlines() for one in _SENTENCE.split(line) if one.strip()]
+    return [
+        normalise(one).strip()
+        for line in message.splitlines()
+        for one in _SENTENCE.split(line)
+        if one.strip()
+    ]
 
 
 def touches(message: str, name: str) -> bool:
     """Whether a message has so much as a word of a fact's name, or asks for whatever there is: then telling it is no slip."""
-    return bool(set(name_words(name)) & set(split_stems(message))) or bool(_ANYTHING.search(normalise(message)))
+    return bool(set(name_words(name)) & set(split_stems(message))) or bool(
+        _ANYTHING.search(normalise(message))
+    )

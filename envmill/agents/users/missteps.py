@@ -38,7 +38,9 @@ _SAID_BEFORE, _LEAST_WORDS = 2, 4
 _STILL_GOING = 3
 
 
-def find_misstep(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> Misstep:
+def find_misstep(
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> Misstep:
     """The first fault of an answer to the dialogue's last line that is proven without reading language; empty where there is none."""
     if not answer.end and not answer.text.strip() and not answer.does:
         return "silent"
@@ -51,21 +53,31 @@ def finds_no_end(knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> boo
     """Whether the agent has long since asked for nothing, and the user goes on."""
     lately = [line.text for line in dialogue if line.who == "agent"][-_STILL_GOING:]
     heard = [understand(text, knowledge.contract) for text in lately]
-    return len(heard) == _STILL_GOING and all(text.strip() for text in lately) and not any(one.asks or one.promise for one in heard)
+    return (
+        len(heard) == _STILL_GOING
+        and all(text.strip() for text in lately)
+        and not any(one.asks or one.promise for one in heard)
+    )
 
 
-def list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> list[Misstep]:
+def list_suspicions(
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> list[Misstep]:
     """Faults that the words of an answer suggest. A question in other words than these checks know makes an honest answer look wrong."""
     return [*_list_suspicions(knowledge, dialogue, answer)]
 
 
-def _list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> Iterator[Misstep]:
+def _list_suspicions(
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> Iterator[Misstep]:
     if any(not _is_bidden(name, knowledge, dialogue) for name in answer.does):
         yield "oversteps"
     heard = understand(dialogue[-1].text, knowledge.contract)
     asked = [name for name in heard.certain if _is_plain(knowledge.contract.facts[name])]
     said = [*(line.text for line in dialogue if line.who == "user"), answer.text]
-    if answer.end and any(not states_value(knowledge.contract.facts[name], "\n".join(said)) for name in asked):
+    if answer.end and any(
+        not states_value(knowledge.contract.facts[name], "\n".join(said)) for name in asked
+    ):
         yield "stops_early"
     if any(_is_against(knowledge.contract.facts[name], answer.text) for name in asked):
         yield "contradicts"
@@ -79,12 +91,22 @@ def _list_suspicions(knowledge: UserKnowledge, dialogue: Sequence[Utterance], an
         yield "repeats"
 
 
-def _is_refuted(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
+def _is_refuted(
+    knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> bool:
     """Asked nothing but a stored question for a number, date or code, the user says nothing but another number, date or code."""
     contract, asked = knowledge.contract, split_words(dialogue[-1].text)
-    names = [name for name, stored in contract.wordings.items() if name in contract.facts and asked in map(split_words, stored)]
+    names = [
+        name
+        for name, stored in contract.wordings.items()
+        if name in contract.facts and asked in map(split_words, stored)
+    ]
     said = _sort_value(answer.text)
-    others = [_sort_value(contract.facts[name]) == said and not states_value(contract.facts[name], answer.text) for name in names]
+    others = [
+        _sort_value(contract.facts[name]) == said
+        and not states_value(contract.facts[name], answer.text)
+        for name in names
+    ]
     return bool(said and others) and all(others)
 
 
@@ -101,7 +123,9 @@ def _sort_value(value: Json) -> str:
 
 def _is_bidden(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> bool:
     """Whether it is theirs to do, and the agent has so much as touched it in words."""
-    return name in knowledge.deeds and any(line.who == "agent" and touches(line.text, name) for line in dialogue)
+    return name in knowledge.deeds and any(
+        line.who == "agent" and touches(line.text, name) for line in dialogue
+    )
 
 
 def states_value(value: Json, text: str) -> bool:
@@ -124,23 +148,42 @@ def _is_against(value: Json, text: str) -> bool:
     if states_value(value, text):
         return False
     plain, kind = normalise(text), _kind(value)
-    rivals = find_dates(plain) if kind == "date" else find_numbers(plain) if kind == "number" else ()
+    rivals = (
+        find_dates(plain) if kind == "date" else find_numbers(plain) if kind == "number" else ()
+    )
     return bool(rivals) or bool(_IGNORANT.search(plain))
 
 
-def _is_withheld(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
+def _is_withheld(
+    name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> bool:
     """Asked for something hidden and not told yet, by a question that was stored with it, the user says something else."""
     contract = knowledge.contract
-    if name not in contract.hidden or answer.does or not is_worded(dialogue[-1].text, contract.wordings.get(name, ())):
+    if (
+        name not in contract.hidden
+        or answer.does
+        or not is_worded(dialogue[-1].text, contract.wordings.get(name, ()))
+    ):
         return False
-    return not states_value(contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text]))
+    return not states_value(
+        contract.facts[name], "\n".join([*(line.text for line in dialogue), answer.text])
+    )
 
 
-def _is_revealed(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
+def _is_revealed(
+    name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
+) -> bool:
     value = knowledge.contract.facts.get(name)
-    if not _is_plain(value) or len(render_leaf(value)) < _SHORTEST or not states_value(value, answer.text):
+    if (
+        not _is_plain(value)
+        or len(render_leaf(value)) < _SHORTEST
+        or not states_value(value, answer.text)
+    ):
         return False
-    if any((line.who == "agent" and touches(line.text, name)) or states_value(value, line.text) for line in dialogue):
+    if any(
+        (line.who == "agent" and touches(line.text, name)) or states_value(value, line.text)
+        for line in dialogue
+    ):
         return False
     facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
     if any(line.who == "agent" and _asks_for(line.text, name, knowledge) for line in dialogue):
@@ -155,14 +198,31 @@ def _is_revealed(name: str, knowledge: UserKnowledge, dialogue: Sequence[Utteran
 
 def _asks_for(message: str, name: str, knowledge: UserKnowledge) -> bool:
     """In other words than its name's: by a stored question, or by what it asks for."""
-    return is_worded(message, knowledge.contract.wordings.get(name, ())) or name in understand(message, knowledge.contract).facts
+    return (
+        is_worded(message, knowledge.contract.wordings.get(name, ()))
+        or name in understand(message, knowledge.contract).facts
+    )
 
 
 def invents(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """A number, date or code that neither the contract nor the agent ever named."""
     contract = knowledge.contract
-    told = [contract.opening, contract.persona, contract.stop, *contract.goals, *contract.fallbacks.values(), *contract.fallbacks]
-    known = "\n".join([knowledge.request, *told, *map(render_leaf, list_leaves(contract.facts)), *(line.text for line in dialogue)])
+    told = [
+        contract.opening,
+        contract.persona,
+        contract.stop,
+        *contract.goals,
+        *contract.fallbacks.values(),
+        *contract.fallbacks,
+    ]
+    known = "\n".join(
+        [
+            knowledge.request,
+            *told,
+            *map(render_leaf, list_leaves(contract.facts)),
+            *(line.text for line in dialogue),
+        ]
+    )
     numbers, dates, codes = _particulars(known)
     said_numbers, said_dates, said_codes = _particulars(answer.text)
     new = {number for number in said_numbers - numbers if abs(number) > _SMALL}
@@ -182,17 +242,29 @@ def _render(day: tuple[int | None, int, int]) -> str:
     return date(*day).isoformat() if day[0] else ""  # pyright: ignore[reportArgumentType]  the year is there
 
 
-def _unknown_dates(said: set[tuple[int | None, int, int]], known: set[tuple[int | None, int, int]]) -> bool:
+def _unknown_dates(
+    said: set[tuple[int | None, int, int]], known: set[tuple[int | None, int, int]]
+) -> bool:
     """A year that either side leaves out is the one that is meant."""
     return any(
-        not any((year is None or other is None or year == other) and (month, day) == (m, d) for other, m, d in known)
+        not any(
+            (year is None or other is None or year == other) and (month, day) == (m, d)
+            for other, m, d in known
+        )
         for year, month, day in said
     )
 
 
 def repeats(knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer) -> bool:
     """The same long answer a third time, to agents' words that were not the same."""
-    if len(split_words(answer.text)) < _LEAST_WORDS or answer.text in knowledge.contract.fallbacks.values():
+    if (
+        len(split_words(answer.text)) < _LEAST_WORDS
+        or answer.text in knowledge.contract.fallbacks.values()
+    ):
         return False
-    before = [line.text for line, reply in pairwise(dialogue) if reply.who == "user" and normalise(reply.text) == normalise(answer.text)]
+    before = [
+        line.text
+        for line, reply in pairwise(dialogue)
+        if reply.who == "user" and normalise(reply.text) == normalise(answer.text)
+    ]
     return len(before) >= _SAID_BEFORE and dialogue[-1].text not in before

@@ -19,15 +19,23 @@ class ModelUser:
     listens = True
 
     def __init__(self, knowledge: UserKnowledge, models: ModelSession, attempt: int) -> None:
-        self._contract, self._request, self._deeds = knowledge.contract, knowledge.request, knowledge.deeds
+        self._contract, self._request, self._deeds = (
+            knowledge.contract,
+            knowledge.request,
+            knowledge.deeds,
+        )
         self._account, self._attempt = models, attempt
 
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
         try:
-            reply = await self._account.ask(PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt)
+            reply = await self._account.ask(
+                PROMPT, self._inputs(dialogue), UserReply, role="user", sample=self._attempt
+            )
         except BadReply:
             return UserAnswer("")
-        return UserAnswer(reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does)))
+        return UserAnswer(
+            reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does))
+        )
 
     def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:
         contract = self._contract
@@ -35,9 +43,15 @@ class ModelUser:
             persona=contract.persona,
             goals=contract.goals or [contract.opening],
             request=self._request,
-            known={name: value for name, value in contract.facts.items() if name not in contract.hidden},
-            hidden={name: contract.facts[name] for name in contract.hidden if name in contract.facts},
-            wordings={name: asked for name, asked in contract.wordings.items() if name in contract.hidden},
+            known={
+                name: value for name, value in contract.facts.items() if name not in contract.hidden
+            },
+            hidden={
+                name: contract.facts[name] for name in contract.hidden if name in contract.facts
+            },
+            wordings={
+                name: asked for name, asked in contract.wordings.items() if name in contract.hidden
+            },
             deeds=list(self._deeds),
             fallbacks=contract.fallbacks,
             stop=contract.stop or "the assistant says that it is done, or that it cannot do it",

@@ -9,20 +9,104 @@ from envmill.language.words import split_words
 from schemas.base import Json
 
 _LONGEST_DAY = 30
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 PLACES = {word: str(place) for place, word in enumerate(ORDINALS, start=1)}
 _NUMBERED = re.compile(r"(.*\S)[ _](\d+)")
 """Facts of one sort bear numbers from the second on: `shop`, `shop 2`."""
-_SMALL = frozenset({"the", "a", "an", "of", "to", "for", "in", "on", "at", "by", "with", "your", "their", "its", "and", "or"})
-_HEAD_ENDS = frozenset({"of", "for", "to", "on", "in", "at", "by", "with", "from", "that", "who", "which", "until"})
+_SMALL = frozenset(
+    {
+        "the",
+        "a",
+        "an",
+        "of",
+        "to",
+        "for",
+        "in",
+        "on",
+        "at",
+        "by",
+        "with",
+        "your",
+        "their",
+        "its",
+        "and",
+        "or",
+    }
+)
+_HEAD_ENDS = frozenset(
+    {"of", "for", "to", "on", "in", "at", "by", "with", "from", "that", "who", "which", "until"}
+)
 """Words before which the noun of a fact's name ends: `date of the arrival`."""
 _ALIKE = 0.6
 """Share of a stored wording's words that a question must hold to ask for the same."""
 _UNASKING = _SMALL | frozenset(
     (
-        *("what", "which", "who", "whom", "when", "where", "how", "is", "are", "was", "were", "do", "does", "did", "can", "could", "will"),
-        *("would", "shall", "should", "may", "i", "me", "my", "we", "you", "it", "that", "this", "tell", "give", "need", "know", "please"),
-        *("want", "like", "still", "before", "go", "have", "has", "many", "much", "long", "be", "exactly", "so", "far", "one"),
+        *(
+            "what",
+            "which",
+            "who",
+            "whom",
+            "when",
+            "where",
+            "how",
+            "is",
+            "are",
+            "was",
+            "were",
+            "do",
+            "does",
+            "did",
+            "can",
+            "could",
+            "will",
+        ),
+        *(
+            "would",
+            "shall",
+            "should",
+            "may",
+            "i",
+            "me",
+            "my",
+            "we",
+            "you",
+            "it",
+            "that",
+            "this",
+            "tell",
+            "give",
+            "need",
+            "know",
+            "please",
+        ),
+        *(
+            "want",
+            "like",
+            "still",
+            "before",
+            "go",
+            "have",
+            "has",
+            "many",
+            "much",
+            "long",
+            "be",
+            "exactly",
+            "so",
+            "far",
+            "one",
+        ),
     )
 )
 """Words that a question for anything may hold."""
@@ -60,7 +144,11 @@ def render_name(name: str, facts: Mapping[str, Json]) -> str:
     plain = (numbered[1] if numbered else name).replace("_", " ").strip()
     owned = plain.lower().startswith(("my ", "our ", "the "))
     bare = plain.partition(" ")[2] if owned else plain
-    counted = f"{ORDINALS[int(place) - 1]} {bare}" if place and int(place) <= len(ORDINALS) else f"{bare} {place}".strip()
+    counted = (
+        f"{ORDINALS[int(place) - 1]} {bare}"
+        if place and int(place) <= len(ORDINALS)
+        else f"{bare} {place}".strip()
+    )
     return f"{plain.partition(' ')[0].lower() if owned else 'the'} {counted}"
 
 
@@ -82,7 +170,9 @@ def find_head(name: str) -> str:
     """The noun of a fact's name: `date` of `new date of the arrival`."""
     numbered = _NUMBERED.fullmatch(name)
     words = split_stems((numbered[1] if numbered else name).replace("_", " "))
-    end = next((place for place, word in enumerate(words) if place and word in _HEAD_ENDS), len(words))
+    end = next(
+        (place for place, word in enumerate(words) if place and word in _HEAD_ENDS), len(words)
+    )
     return words[end - 1] if words else name
 
 
@@ -92,11 +182,16 @@ def is_day(value: str) -> bool:
 
 def is_alike(wording: str, words: Set[str]) -> bool:
     told = {find_root(word) for word in split_stems(wording)} - _UNASKING
-    return bool(told) and len(told & {find_root(word) for word in words}) >= max(_ALIKE * len(told), min(2, len(told)))
+    return bool(told) and len(told & {find_root(word) for word in words}) >= max(
+        _ALIKE * len(told), min(2, len(told))
+    )
 
 
 def count_shared(name: str, text: str) -> int:
-    return len({find_root(word) for word in name_words(name)} & {find_root(word) for word in split_stems(text)})
+    return len(
+        {find_root(word) for word in name_words(name)}
+        & {find_root(word) for word in split_stems(text)}
+    )
 
 
 def find_root(word: str) -> str:

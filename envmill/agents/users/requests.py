@@ -38,6 +38,13 @@ class RequestsInTurn:
 
     def _begin(self) -> Person:
         # Goals and the end of the whole scenario name later requests: a model that knows them asks too early, and then twice.
-        now: dict[str, Json] = {"opening": self._asked[-1], "later": [], "goals": [self._asked[-1]], "stop": _DONE}
+        now: dict[str, Json] = {
+            "opening": self._asked[-1],
+            "later": [],
+            "goals": [self._asked[-1]],
+            "stop": _DONE,
+        }
         contract = UserContract.model_validate(self._knowledge.contract.model_dump() | now)
-        return self._make(replace(self._knowledge, contract=contract, request="\n\n".join(self._asked)))
+        return self._make(
+            replace(self._knowledge, contract=contract, request="\n\n".join(self._asked))
+        )

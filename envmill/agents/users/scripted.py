@@ -21,7 +21,9 @@ _WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
-_TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
+_TALKATIVE = re.compile(
+    r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b"
+)
 """Personas that tell all they have when they are asked for whatever there is."""
 
 
@@ -31,7 +33,9 @@ class ScriptedUser:
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
         said = [render_value(value) for value in knowledge.contract.facts.values()]
-        self._known = "\n".join([knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said])
+        self._known = "\n".join(
+            [knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said]
+        )
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
@@ -45,7 +49,9 @@ class ScriptedUser:
             return self._turn_down(strange, heard, message)
         if does:
             self._idle = 0
-            return UserAnswer(self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does)
+            return UserAnswer(
+                self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does
+            )
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
         told = self._choose(heard)
@@ -58,7 +64,11 @@ class ScriptedUser:
         """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
         speaks of it, it may have asked in words that were not understood, and is asked back once."""
         plain = normalise(message)
-        left = [name for name in self._untold if not find_words(plain, render_value(self._contract.facts[name]))]
+        left = [
+            name
+            for name in self._untold
+            if not find_words(plain, render_value(self._contract.facts[name]))
+        ]
         if not left:
             return UserAnswer(_THANKS, "content")
         if self._nudged or not any(touches(message, name) for name in left):
@@ -92,12 +102,21 @@ class ScriptedUser:
             return self._contract.opening
         if not heard.asks:
             return _WAITS
-        return self._find_fallback(message) or (_WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN))
+        return self._find_fallback(message) or (
+            _WHAT if heard.anything else self._contract.fallbacks.get("", UNKNOWN)
+        )
 
     def _find_fallback(self, message: str) -> str:
         """By the first word of the contract that the question holds; empty where it holds none."""
         plain = normalise(message)
-        return next((said for word, said in self._contract.fallbacks.items() if word and find_words(plain, word)), "")
+        return next(
+            (
+                said
+                for word, said in self._contract.fallbacks.items()
+                if word and find_words(plain, word)
+            ),
+            "",
+        )
 
 
 def render_fact(name: str, facts: Mapping[str, Json]) -> str:
@@ -114,5 +133,7 @@ def render_value(value: Json) -> str:
         said = [render_value(one) for one in value]
         return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
     if is_object(value):
-        return ", ".join(f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items())
+        return ", ".join(
+            f"{name.replace('_', ' ')} {render_value(one)}" for name, one in value.items()
+        )
     return render_leaf(value)

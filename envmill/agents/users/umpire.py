@@ -19,7 +19,9 @@ from envmill.models.session import ModelSession
 from schemas.rollout import Misstep
 from schemas.turns import FaultInput, FaultReply
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "user_fault.md", FaultInput, FaultReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "user_fault.md", FaultInput, FaultReply
+)
 _SPEAKERS = {"user": "Person", "agent": "Assistant"}
 
 
@@ -67,10 +69,15 @@ async def find_user_fault(
     misstep, bears_out = _FAULTS[reply.fault]
     if not any(bears_out(claim) for claim in _list_claims(reply, knowledge, dialogue)):
         return None
-    return misstep, f"{reply.fact}: asked {reply.question!r}, answered {reply.answer!r}. {reply.reason}".rstrip()
+    return (
+        misstep,
+        f"{reply.fact}: asked {reply.question!r}, answered {reply.answer!r}. {reply.reason}".rstrip(),
+    )
 
 
-def _list_claims(reply: FaultReply, knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> list[_Claim]:
+def _list_claims(
+    reply: FaultReply, knowledge: UserKnowledge, dialogue: Sequence[Utterance]
+) -> list[_Claim]:
     """Every place where the quoted answer follows the quoted question at once."""
     return [
         _Claim(reply, knowledge, dialogue[:place], line.text, place == len(dialogue) - 1)
@@ -83,17 +90,27 @@ def _list_claims(reply: FaultReply, knowledge: UserKnowledge, dialogue: Sequence
 def _reveals_unasked(claim: _Claim) -> bool:
     """The answer is the first line that has the hidden value, and no stored question had asked for it."""
     contract, name = claim.knowledge.contract, claim.reply.fact
-    if name not in contract.hidden or name not in contract.facts or not states_value(contract.facts[name], claim.answer):
+    if (
+        name not in contract.hidden
+        or name not in contract.facts
+        or not states_value(contract.facts[name], claim.answer)
+    ):
         return False
     stored = contract.wordings.get(name, ())
     return not any(
-        states_value(contract.facts[name], line.text) or (line.who == "agent" and is_worded(line.text, stored)) for line in claim.before
+        states_value(contract.facts[name], line.text)
+        or (line.who == "agent" and is_worded(line.text, stored))
+        for line in claim.before
     )
 
 
 def _acts(claim: _Claim) -> bool:
     name = claim.reply.fact
-    told = (describe_outcome(name, True, ""), describe_outcome(name, False, ""), describe_again(name))
+    told = (
+        describe_outcome(name, True, ""),
+        describe_outcome(name, False, ""),
+        describe_again(name),
+    )
     return name in claim.knowledge.deeds and any(words in claim.answer for words in told)
 
 
@@ -102,10 +119,19 @@ _FAULTS: Mapping[str, tuple[Misstep, Callable[[_Claim], bool]]] = {
     "contradicted": ("contradicts", lambda claim: claim.lacks),
     "ended_early": ("stops_early", lambda claim: claim.lacks and claim.last),
     "told_unasked": ("reveals", _reveals_unasked),
-    "invented": ("invents", lambda claim: invents(claim.knowledge, claim.before, UserAnswer(claim.reply.answer))),
+    "invented": (
+        "invents",
+        lambda claim: invents(claim.knowledge, claim.before, UserAnswer(claim.reply.answer)),
+    ),
     "acted_unasked": ("oversteps", _acts),
-    "repeated": ("repeats", lambda claim: repeats(claim.knowledge, claim.before, UserAnswer(claim.answer))),
-    "went_on": ("never_stops", lambda claim: claim.last and finds_no_end(claim.knowledge, claim.before)),
+    "repeated": (
+        "repeats",
+        lambda claim: repeats(claim.knowledge, claim.before, UserAnswer(claim.answer)),
+    ),
+    "went_on": (
+        "never_stops",
+        lambda claim: claim.last and finds_no_end(claim.knowledge, claim.before),
+    ),
 }
 """What a judge may name → the misstep, and what the conversation itself has to show."""
 

@@ -17,7 +17,13 @@ _MADE = (
 
 def list_written(contract: UserContract, name: str) -> list[str]:
     """The author's questions, each once. One that names the value shows nothing: its answer may be a yes."""
-    return [*dict.fromkeys(one for one in contract.wordings.get(name, ()) if one.strip() and not states_value(contract.facts[name], one))]
+    return [
+        *dict.fromkeys(
+            one
+            for one in contract.wordings.get(name, ())
+            if one.strip() and not states_value(contract.facts[name], one)
+        )
+    ]
 
 
 def list_wordings(contract: UserContract, name: str) -> list[str]:

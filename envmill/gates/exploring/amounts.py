@@ -18,7 +18,9 @@ from schemas.base import Json, is_object
 from schemas.environment import Tool
 from schemas.scenario import Change
 
-_TWO = re.compile(r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE)
+_TWO = re.compile(
+    r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE
+)
 """Words of a tool by which twice an amount may be meant."""
 ONE = "one"
 """What a count goes by."""
@@ -48,14 +50,22 @@ class AmountChange:
         return self.change.path[1]
 
 
-def amounts_are_booked_once(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+def amounts_are_booked_once(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:
     """Where a number moves by twice an amount whatever the amount, and neither words nor program speak of two, it was booked two times."""
     for (name, column), bookings in group_bookings(tour).items():
         for source in _find_doubled(bookings)[:1]:
-            if not _is_sure(bookings, source) or _TWO.search(_read_words(tour.tools[name])) or holds_number(built.environment, name, 2):
+            if (
+                not _is_sure(bookings, source)
+                or _TWO.search(_read_words(tour.tools[name]))
+                or holds_number(built.environment, name, 2)
+            ):
                 continue
             words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
-            yield BrokenRelation("booked_twice", words, [_describe(one.stop, one.change) for one in bookings[:3]])
+            yield BrokenRelation(
+                "booked_twice", words, [_describe(one.stop, one.change) for one in bookings[:3]]
+            )
 
 
 def _is_sure(bookings: Sequence[AmountChange], source: str) -> bool:
@@ -80,7 +90,9 @@ def _find_doubled(bookings: Sequence[AmountChange]) -> list[str]:
     for one in others:
         doubled = [source for source in doubled if one.amount == 2 * one.sources.get(source, 0.0)]
     # Most groups end here, before anybody looked at more than one of them.
-    if not doubled or any(all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources):
+    if not doubled or any(
+        all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources
+    ):
         return []
     return sorted(doubled)
 
@@ -90,16 +102,29 @@ def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
     for stop, again in _list_repeats(tour):
         first, second = tour.diff(stop), tour.diff(again)
         moved = {tuple(change.path): change for change in second}
-        grown = {abs(_delta(one)) for one in first if (other := moved.get(tuple(one.path))) and _grows_alike(one, other)}
+        grown = {
+            abs(_delta(one))
+            for one in first
+            if (other := moved.get(tuple(one.path))) and _grows_alike(one, other)
+        }
         rows = _list_added(first) if _list_added(second) else []
-        booked = {abs(float(value)) for row in rows for value in row.values() if _is_number(value)} - _list_given(stop)
+        booked = {
+            abs(float(value)) for row in rows for value in row.values() if _is_number(value)
+        } - _list_given(stop)
         for change in first:
-            if tuple(change.path) not in moved and _is_set(change) and change.after and abs(change.after) in grown | booked:
+            if (
+                tuple(change.path) not in moved
+                and _is_set(change)
+                and change.after
+                and abs(change.after) in grown | booked
+            ):
                 words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the amount; made again, it leaves that as it is"
                 yield BrokenRelation("total_overwritten", words, _describe(stop, change))
 
 
-def numbers_stay_above_zero(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def numbers_stay_above_zero(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:  # noqa: ARG001
     """A number that no known row has below zero goes there, and the caller gave nothing below zero."""
     below = {
         f"{row.collection}.{name}"
@@ -113,8 +138,14 @@ def numbers_stay_above_zero(built: EnvironmentCase, tour: ExplorationRun) -> Ite
         if any(value < 0 for value in given):
             continue
         for change in tour.diff(stop):
-            if _is_set(change) and change.after < 0 <= change.before and _column(change) not in below:
-                words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+            if (
+                _is_set(change)
+                and change.after < 0 <= change.before
+                and _column(change) not in below
+            ):
+                words = (
+                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+                )
                 yield BrokenRelation("below_zero", words, _describe(stop, change))
 
 
@@ -126,26 +157,51 @@ def group_bookings(tour: ExplorationRun) -> dict[tuple[str, str], list[AmountCha
         for change in sets:
             column = _column(change)
             if sum(_column(one) == column for one in sets) == 1:
-                groups.setdefault((stop.call.name, column), []).append(AmountChange(tour, stop, change))
+                groups.setdefault((stop.call.name, column), []).append(
+                    AmountChange(tour, stop, change)
+                )
     return groups
 
 
 def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> dict[str, float]:
     """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments times these."""
     changes = tour.diff(stop)
-    given = {f"the argument {name}": abs(float(value)) for name, value in stop.call.arguments.items() if _is_number(value)}
-    others = {f"what it moves {_column(one)} by": abs(_delta(one)) for one in changes if _is_set(one) and _column(one) != _column(change)}
+    given = {
+        f"the argument {name}": abs(float(value))
+        for name, value in stop.call.arguments.items()
+        if _is_number(value)
+    }
+    others = {
+        f"what it moves {_column(one)} by": abs(_delta(one))
+        for one in changes
+        if _is_set(one) and _column(one) != _column(change)
+    }
     added = {
-        f"{name} of the new row": abs(float(value)) for row in _list_added(changes) for name, value in row.items() if _is_number(value)
+        f"{name} of the new row": abs(float(value))
+        for row in _list_added(changes)
+        for name, value in row.items()
+        if _is_number(value)
     }
     held = {
-        f"{name} of {column}": value for column, name, value in _list_held(tour, stop, changes) if f"{column}.{name}" != _column(change)
+        f"{name} of {column}": value
+        for column, name, value in _list_held(tour, stop, changes)
+        if f"{column}.{name}" != _column(change)
     }
-    products = {f"{one} times {other}": mine * value for one, mine in given.items() for other, value in held.items()}
-    return {name: value for name, value in ({ONE: 1.0} | given | others | added | held | products).items() if value}
+    products = {
+        f"{one} times {other}": mine * value
+        for one, mine in given.items()
+        for other, value in held.items()
+    }
+    return {
+        name: value
+        for name, value in ({ONE: 1.0} | given | others | added | held | products).items()
+        if value
+    }
 
 
-def _list_held(tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]) -> Iterator[tuple[str, str, float]]:
+def _list_held(
+    tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]
+) -> Iterator[tuple[str, str, float]]:
     """Numbers of the rows that were touched, and of those that they or the caller name; of two in one collection, neither."""
     rows = tour.rows(stop.before)
     named = {value for value in stop.call.arguments.values() if isinstance(value, str)} | {
@@ -159,7 +215,11 @@ def _list_held(tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Chang
             found.setdefault(row.collection, []).append(row.value)
     for collection, values in found.items():
         if len(values) == 1:
-            yield from ((collection, name, abs(float(value))) for name, value in values[0].items() if _is_number(value))
+            yield from (
+                (collection, name, abs(float(value)))
+                for name, value in values[0].items()
+                if _is_number(value)
+            )
 
 
 def _list_repeats(tour: ExplorationRun) -> Iterator[tuple[ObservedCall, ObservedCall]]:
@@ -167,7 +227,12 @@ def _list_repeats(tour: ExplorationRun) -> Iterator[tuple[ObservedCall, Observed
     for stops in tour.sessions:
         for one, other in pairwise(stops):
             moved = one.moved and other.moved and one.seen.outcome == other.seen.outcome == "ok"
-            if moved and one.call == other.call and tour.is_looked_at(one) and tour.is_looked_at(other):
+            if (
+                moved
+                and one.call == other.call
+                and tour.is_looked_at(one)
+                and tour.is_looked_at(other)
+            ):
                 yield one, other
 
 
@@ -176,7 +241,11 @@ def _grows_alike(one: Change, other: Change) -> bool:
 
 
 def _list_added(changes: Sequence[Change]) -> list[Mapping[str, Json]]:
-    return [change.after for change in changes if change.op == "add" and len(change.path) == 2 and is_object(change.after)]
+    return [
+        change.after
+        for change in changes
+        if change.op == "add" and len(change.path) == 2 and is_object(change.after)
+    ]
 
 
 def _list_given(stop: ObservedCall) -> set[float]:
@@ -184,7 +253,12 @@ def _list_given(stop: ObservedCall) -> set[float]:
 
 
 def _is_set(change: Change) -> bool:
-    return change.op == "set" and len(change.path) == 3 and _is_number(change.before) and _is_number(change.after)
+    return (
+        change.op == "set"
+        and len(change.path) == 3
+        and _is_number(change.before)
+        and _is_number(change.after)
+    )
 
 
 def _is_number(value: Json) -> bool:
@@ -200,9 +274,15 @@ def _column(change: Change) -> str:
 
 
 def _read_words(tool: Tool) -> str:
-    said = (schema.get("description", "") for schema in tool.parameters.get("properties", {}).values())
+    said = (
+        schema.get("description", "") for schema in tool.parameters.get("properties", {}).values()
+    )
     return " ".join([tool.description, *said])
 
 
 def _describe(stop: ObservedCall, change: Change) -> Json:
-    return {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "change": change.model_dump()}
+    return {
+        "call": stop.call.model_dump(),
+        "after": [one.model_dump() for one in stop.route],
+        "change": change.model_dump(),
+    }

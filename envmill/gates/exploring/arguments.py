@@ -20,14 +20,20 @@ from schemas.environment import Call, Tool
 NOBODY = "nobody_00000000"
 """An id that no state holds."""
 
-_RANGE = re.compile(r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE
+)
 _PLAIN_RANGE = re.compile(
-    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])", re.IGNORECASE
+    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])",
+    re.IGNORECASE,
 )
 """A range that a sentence, or the part after a comma, says alone."""
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
-_EXACT = re.compile(r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b", re.IGNORECASE)
+_EXACT = re.compile(
+    r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b",
+    re.IGNORECASE,
+)
 """Words of a parameter that is given whole, though its tool speaks of parts."""
 _PART_OF = re.compile(r"\bparts? of\b([^,.;:]*)", re.IGNORECASE)
 """What a tool's description says that a part of is enough for, up to the next comma: "by a part of the name, category or status"."""
@@ -38,7 +44,17 @@ _MOST = 24
 """Values kept per parameter."""
 
 _ODD: dict[str, tuple[Json, ...]] = {
-    "string": ("", "   ", "null", "x" * 4000, "O'Neill \"; --", "日本語 \u202e🚀\n", "-1", "../../etc/passwd", "%s{0}{x}"),
+    "string": (
+        "",
+        "   ",
+        "null",
+        "x" * 4000,
+        "O'Neill \"; --",
+        "日本語 \u202e🚀\n",
+        "-1",
+        "../../etc/passwd",
+        "%s{0}{x}",
+    ),
     "integer": (0, -1, 2**53 + 1, -(2**62)),
     "number": (0, -0.5, 1e308, 1e-300, -(10**15)),
     "array": ([], [""], [[]], [None] * 3),
@@ -97,11 +113,18 @@ class Offers:
     def push(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
         """Parameter, whether the interface says it is allowed, and the call with that argument at or beyond a limit."""
         for name, limit in self.limits(self._tools[base.name]).items():
-            inner, whole = (limit.low, limit.high), _first_type(_properties(self._tools[base.name])[name]) == "integer"
+            inner, whole = (
+                (limit.low, limit.high),
+                _first_type(_properties(self._tools[base.name])[name]) == "integer",
+            )
             for allowed, values in ((True, inner), (False, (limit.low - 1, limit.high + 1))):
                 for value in values:
                     settled = int(value) if whole else value
-                    yield name, allowed, base.model_copy(update={"arguments": base.arguments | {name: settled}})
+                    yield (
+                        name,
+                        allowed,
+                        base.model_copy(update={"arguments": base.arguments | {name: settled}}),
+                    )
 
     def limits(self, tool: Tool) -> dict[str, Limit]:
         """Parameters of which the interface says from where to where they go."""
@@ -109,7 +132,9 @@ class Offers:
         for name, schema in _properties(tool).items():
             told = _RANGE.search(schema.get("description", ""))
             if told and _first_type(schema) in ("integer", "number"):
-                found[name] = Limit(float(told[1]), float(told[2]), bool(_PLAIN_RANGE.search(schema["description"])))
+                found[name] = Limit(
+                    float(told[1]), float(told[2]), bool(_PLAIN_RANGE.search(schema["description"]))
+                )
         return found
 
     def points(self, tool: str, parameter: str) -> str:
@@ -121,9 +146,16 @@ class Offers:
         """Rows with the value by which the parameter names each: its key, or an attribute such as a name."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         rows = [row for row in self._list_rows(state) if row.collection == collection]
-        if not attribute and _first_type(_properties(self._tools[tool]).get(parameter, {})) == "integer":
+        if (
+            not attribute
+            and _first_type(_properties(self._tools[tool]).get(parameter, {})) == "integer"
+        ):
             return [(row, int(row.key)) for row in rows if row.key.isdecimal()]
-        return [(row, row.value.get(attribute) if attribute else row.key) for row in rows if not attribute or attribute in row.value]
+        return [
+            (row, row.value.get(attribute) if attribute else row.key)
+            for row in rows
+            if not attribute or attribute in row.value
+        ]
 
     def _list_rows(self, state: Json) -> Sequence[StateRow]:
         """Read once for the parameters of all tools; the last states are held, so that no other can have the place of one."""
@@ -139,13 +171,19 @@ class Offers:
         texts = {
             name: str(schema.get("description", ""))
             for name, schema in _properties(tool).items()
-            if _first_type(schema) == "string" and "enum" not in schema and not _read_options(schema)
+            if _first_type(schema) == "string"
+            and "enum" not in schema
+            and not _read_options(schema)
         }
         if any(map(_SEARCH.search, texts.values())) or not _SEARCH.search(tool.description):
             yield from (name for name in texts if self.takes_part(tool, name))
         else:
             meant = [name for name in texts if _is_part_of(name, tool.description)] or list(texts)
-            yield from (name for name in meant if not _EXACT.search(f"{name.replace('_', ' ')} {texts[name]}"))
+            yield from (
+                name
+                for name in meant
+                if not _EXACT.search(f"{name.replace('_', ' ')} {texts[name]}")
+            )
 
     def describe(self, tool: Tool, name: str) -> str:
         """A parameter's own words."""
@@ -159,7 +197,11 @@ class Offers:
     def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """Values a parameter is known to take: those the interface lists, or the column that its tests' values stand in."""
         schema = _properties(tool)[name]
-        return schema.get("enum") or _read_options(schema) or [value for _, value in self.find_column(tool.name, name, state)]
+        return (
+            schema.get("enum")
+            or _read_options(schema)
+            or [value for _, value in self.find_column(tool.name, name, state)]
+        )
 
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
         """What might be given for a parameter, likeliest first; never empty."""
@@ -171,7 +213,10 @@ class Offers:
         pointed = [value for _, value in self.find_column(tool.name, name, state)]
         if pointed and self.points(tool.name, name):
             return pointed
-        found = [*self._known.get((tool.name, name), ()), *(pointed or self._guess(name, schema, state))]
+        found = [
+            *self._known.get((tool.name, name), ()),
+            *(pointed or self._guess(name, schema, state)),
+        ]
         return list({canonical_json(value): value for value in found}.values())[:_MOST] or [None]
 
     def _guess(self, name: str, schema: Mapping[str, Any], state: Json) -> list[Json]:
@@ -183,11 +228,19 @@ class Offers:
             return [[value] for value in inner[:4]]
         if kind == "object":
             parts = schema.get("properties", {})
-            return [{part: (self._guess(part, inner, state) or [None])[0] for part, inner in parts.items()}]
+            return [
+                {
+                    part: (self._guess(part, inner, state) or [None])[0]
+                    for part, inner in parts.items()
+                }
+            ]
         told = _RANGE.search(schema.get("description", ""))
         if kind in ("integer", "number"):
             low, high = (float(told[1]), float(told[2])) if told else (1.0, 3.0)
-            return [int(value) if kind == "integer" else value for value in (low, (low + high) // 2, high)]
+            return [
+                int(value) if kind == "integer" else value
+                for value in (low, (low + high) // 2, high)
+            ]
         return [True, False] if kind == "boolean" else [None]
 
     def _odd(self, tool: Tool, name: str, state: Json) -> Iterator[Json]:
@@ -201,7 +254,9 @@ class Offers:
         if _first_type(schema) == "string":
             yield NOBODY
             pointed = self.points(tool.name, name)
-            others = [keys[0] for collection, keys in list_keys(state).items() if collection != pointed]
+            others = [
+                keys[0] for collection, keys in list_keys(state).items() if collection != pointed
+            ]
             yield from others[:2]
 
     @cached_property
@@ -227,7 +282,11 @@ class Offers:
                 continue
             for count, among in ((_count_whole, columns), (_count_parts, attributes)):
                 found = {column: count(texts, held) for column, held in among.items()}
-                best = max(found, key=lambda column: (found[column], not column[1], len(columns[column])), default=("", ""))
+                best = max(
+                    found,
+                    key=lambda column: (found[column], not column[1], len(columns[column])),
+                    default=("", ""),
+                )
                 if best[0] and 2 * found[best] >= len(values):
                     pointed[parameter] = best
                     break
@@ -238,7 +297,9 @@ class Offers:
         for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             stock = StateIndex.of(state)
             home = stock.find_counted(parameter, values[0])
-            if home and 2 * sum(bool(stock.find_home(value, parameter)) for value in values) >= len(values):
+            if home and 2 * sum(bool(stock.find_home(value, parameter)) for value in values) >= len(
+                values
+            ):
                 return home
         return ""
 
@@ -263,7 +324,11 @@ class Offers:
 def _sample(tool: Tool, choices: Mapping[str, Sequence[Json]], dice: random.Random) -> Call:
     required = set(tool.parameters.get("required", ()))
     chosen = [name for name in choices if name in required or dice.random() < 0.4]
-    return Call(name=tool.name, arguments={name: dice.choice(choices[name]) for name in chosen}, actor=tool.actors[0])
+    return Call(
+        name=tool.name,
+        arguments={name: dice.choice(choices[name]) for name in chosen},
+        actor=tool.actors[0],
+    )
 
 
 def _count_whole(values: Sequence[str], held: set[str]) -> int:
@@ -308,7 +373,9 @@ def _find_namesakes(name: str, state: Json) -> list[Json]:
     """Keys of collections the name seems to point into, and texts of attributes that bear it."""
     stem, found = name.removesuffix("_id").removesuffix("_name"), list[Json]()
     for row in list_rows(state):
-        if name.endswith("id") and row.collection.rstrip("s").endswith(stem.rstrip("s")[:-1] or stem):
+        if name.endswith("id") and row.collection.rstrip("s").endswith(
+            stem.rstrip("s")[:-1] or stem
+        ):
             found.append(row.key)
         elif isinstance(row.value.get(name), str):
             found.append(row.value[name])
@@ -317,5 +384,10 @@ def _find_namesakes(name: str, state: Json) -> list[Json]:
 
 def _find_words(state: Json) -> list[Json]:
     rows = list(list_rows(state))
-    names = [row.value[label] for row in rows for label in ("name", "title") if isinstance(row.value.get(label), str)]
+    names = [
+        row.value[label]
+        for row in rows
+        for label in ("name", "title")
+        if isinstance(row.value.get(label), str)
+    ]
     return [*names[:8], *(row.key for row in rows[:16])]

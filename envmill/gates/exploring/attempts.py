@@ -49,7 +49,9 @@ def misstate_questions(path: Sequence[Call], fact: Fact, instead: str) -> tuple[
     """A reference path whose questions say something else in the place of a fact."""
     value = render_leaf(fact.value)
     return tuple(
-        call.model_copy(update={"asks": call.asks.replace(value, instead)}) if call.asks and communicates(fact, call.asks) else call
+        call.model_copy(update={"asks": call.asks.replace(value, instead)})
+        if call.asks and communicates(fact, call.asks)
+        else call
         for call in path
     )
 
@@ -82,7 +84,11 @@ def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
 
 def _goes_on(before: Attempt, attempt: Attempt) -> bool:
     made = len(before.calls)
-    return before.reset is attempt.reset and made < len(attempt.calls) and attempt.calls[:made] == before.calls
+    return (
+        before.reset is attempt.reset
+        and made < len(attempt.calls)
+        and attempt.calls[:made] == before.calls
+    )
 
 
 def plan_chain(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:

@@ -28,14 +28,26 @@ async def play_plans(
     program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, *, in_place: bool = False
 ) -> list[list[Observation]]:
     """Observations per plan; each plan begins with a reset. `in_place` is for those who look around, as in `Sandbox.play`."""
-    return [seen for batch in _cut(plans) for seen in await _play(program, batch, sandbox, _AGAIN, in_place)]
+    return [
+        seen
+        for batch in _cut(plans)
+        for seen in await _play(program, batch, sandbox, _AGAIN, in_place)
+    ]
 
 
-async def _play(program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int, in_place: bool) -> list[list[Observation]]:
+async def _play(
+    program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int, in_place: bool
+) -> list[list[Observation]]:
     """In one message. What its time did not reach is played in another one: a call that never ends is not held against those behind it."""
-    seen = iter(await sandbox.play(program, [step for plan in plans for step in plan], in_place=in_place))
+    seen = iter(
+        await sandbox.play(program, [step for plan in plans for step in plan], in_place=in_place)
+    )
     played = [list(islice(seen, len(plan))) for plan in plans]
-    late = [place for place, one in enumerate(played) if any((step.outcome, step.code) == ("failure", PLAN_OVER) for step in one)]
+    late = [
+        place
+        for place, one in enumerate(played)
+        if any((step.outcome, step.code) == ("failure", PLAN_OVER) for step in one)
+    ]
     # A program that does not even start is asked no more.
     if late and again and any(one[0].outcome == "ok" for one in played):
         rest = await _play(program, [plans[place] for place in late], sandbox, again - 1, in_place)

@@ -50,18 +50,29 @@ class MovedCall:
     def beside(self) -> list[StateCall]:
         if not is_number(self.value):
             return []
-        return [StateCall(self._put(self.value + step), self.case.asked.call) for step in (1, -1) if self.value + step >= 0]
+        return [
+            StateCall(self._put(self.value + step), self.case.asked.call)
+            for step in (1, -1)
+            if self.value + step >= 0
+        ]
 
     def repeat(self, cases: Sequence[ReviewedCall]) -> "list[MovedCall]":
         """The same value in the same place of other calls' states."""
         collection, key, name = self.place
         rows = [(case, case.asked.state.get(collection)) for case in cases]
-        there = [case for case, held in rows if is_object(held) and is_object(held.get(key)) and name in held[key]]
+        there = [
+            case
+            for case, held in rows
+            if is_object(held) and is_object(held.get(key)) and name in held[key]
+        ]
         return [replace(self, case=case) for case in there]
 
     def _put(self, value: Json) -> dict[str, Json]:
         state, (collection, key, name) = self.case.asked.state, self.place
-        return {**state, collection: {**state[collection], key: {**state[collection][key], name: value}}}
+        return {
+            **state,
+            collection: {**state[collection], key: {**state[collection][key], name: value}},
+        }
 
 
 def is_number(value: Json) -> bool:
@@ -72,11 +83,19 @@ def list_near(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
     """Values of the rows that a call names, of those these name, and of those that name any of them."""
     asked, rows = case.asked, list(list_rows(case.asked.state))
     named = {value for value in asked.call.arguments.values() if isinstance(value, str)}
-    named |= {value for row in rows if row.key in named for value in row.value.values() if isinstance(value, str)}
+    named |= {
+        value
+        for row in rows
+        if row.key in named
+        for value in row.value.values()
+        if isinstance(value, str)
+    }
     for row in rows:
         pointed = any(isinstance(value, str) and value in named for value in row.value.values())
         if is_object(asked.state[row.collection]) and (row.key in named or pointed):
-            yield from (((row.collection, row.key, name), value) for name, value in row.value.items())
+            yield from (
+                ((row.collection, row.key, name), value) for name, value in row.value.items()
+            )
 
 
 def take_in_turn(queues: Sequence[Sequence[MovedCall]], most: int) -> list[MovedCall]:
@@ -97,11 +116,20 @@ def pick(moves: Sequence[MovedCall], most: int) -> list[StateCall]:
 def _find_distinct(moves: Sequence[MovedCall]) -> list[MovedCall]:
     found: dict[tuple[str, Place, str], MovedCall] = {}
     for move in moves:
-        found.setdefault((canonical_json(move.case.asked.call.arguments), move.place, canonical_json(move.value)), move)
+        found.setdefault(
+            (
+                canonical_json(move.case.asked.call.arguments),
+                move.place,
+                canonical_json(move.value),
+            ),
+            move,
+        )
     return list(found.values())
 
 
-async def observe(program: Program, asked: Sequence[StateCall], sandbox: Sandbox) -> list[Observation]:
+async def observe(
+    program: Program, asked: Sequence[StateCall], sandbox: Sandbox
+) -> list[Observation]:
     """What came of each call, on its own; where the state cannot be taken, what came of that."""
     steps = [step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call))]
     seen = await sandbox.play(program, steps, hashes="none") if steps else []

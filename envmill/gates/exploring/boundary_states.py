@@ -8,7 +8,16 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.gates.exploring.boundary_calls import LEAST, BoundaryCase, MovedCall, is_number, list_near, observe, pick, take_in_turn
+from envmill.gates.exploring.boundary_calls import (
+    LEAST,
+    BoundaryCase,
+    MovedCall,
+    is_number,
+    list_near,
+    observe,
+    pick,
+    take_in_turn,
+)
 from envmill.gates.mutating.mutants import list_tools, render
 from envmill.gates.review import ReviewedCall, StateCall
 from envmill.sandbox import Observation, Program, Sandbox
@@ -36,7 +45,11 @@ def list_comparisons(environment: Environment) -> Iterator[ValueComparison]:
     changes = {tool.name for tool in environment.tools if tool.effect == "change"}
     for path, function in list_tools(environment):
         for node in ast.walk(function) if function.name in changes else ():
-            if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDER):
+            if (
+                isinstance(node, ast.Compare)
+                and len(node.ops) == 1
+                and isinstance(node.ops[0], _ORDER)
+            ):
                 probe = render(environment, path, function, ("probe", node, _describe_sides(node)))
                 if probe:
                     yield ValueComparison(function.name, ast.unparse(node), probe.files)
@@ -44,36 +57,62 @@ def list_comparisons(environment: Environment) -> Iterator[ValueComparison]:
 
 def _describe_sides(node: ast.Compare) -> ast.expr:
     """In the place of a comparison: no expression can raise but one that asks a generator to."""
-    thrown = ast.parse(f"(_ for _ in ()).throw(ArithmeticError('{_MARK}' + repr([0, 0])))", mode="eval").body
+    thrown = ast.parse(
+        f"(_ for _ in ()).throw(ArithmeticError('{_MARK}' + repr([0, 0])))", mode="eval"
+    ).body
     pair = next(each for each in ast.walk(thrown) if isinstance(each, ast.List))
     pair.elts = [node.left, node.comparators[0]]
     return thrown
 
 
 async def find_edge(
-    comparison: ValueComparison, cases: Sequence[ReviewedCall], most: int, program: Program, sandbox: Sandbox
+    comparison: ValueComparison,
+    cases: Sequence[ReviewedCall],
+    most: int,
+    program: Program,
+    sandbox: Sandbox,
 ) -> BoundaryCase | None:
     """None where no move makes both sides the same. Calls that were carried out come first: nothing else stands in their way."""
-    probe, ours = replace(program, files=comparison.probe), [case for case in cases if case.asked.call.name == comparison.tool]
-    done, refused = ([case for case in ours if (case.seen.outcome == "ok") is well] for well in (True, False))
+    probe, ours = (
+        replace(program, files=comparison.probe),
+        [case for case in cases if case.asked.call.name == comparison.tool],
+    )
+    done, refused = (
+        [case for case in ours if (case.seen.outcome == "ok") is well] for well in (True, False)
+    )
     known = [*done[:_CALLS], *refused[:_CALLS]]
     sides = await _ask_sides(probe, [case.asked for case in known], sandbox)
-    moves = take_in_turn([_list_moves(case, *found) for case, found in zip(known, sides, strict=True) if found], _MOVES)
+    moves = take_in_turn(
+        [_list_moves(case, *found) for case, found in zip(known, sides, strict=True) if found],
+        _MOVES,
+    )
     even = await _find_even(probe, moves, sandbox)
     if 0 < len(even) < LEAST:
-        even += await _find_even(probe, even[0].repeat([case for case in ours if case is not even[0].case]), sandbox)
+        even += await _find_even(
+            probe, even[0].repeat([case for case in ours if case is not even[0].case]), sandbox
+        )
     near = [asked for move in even[:most] for asked in move.beside()]
-    beside = [asked for asked, found in zip(near, await _ask_sides(probe, near, sandbox), strict=True) if found and found[0] != found[1]]
+    beside = [
+        asked
+        for asked, found in zip(near, await _ask_sides(probe, near, sandbox), strict=True)
+        if found and found[0] != found[1]
+    ]
     words = f"both sides of {comparison.text} are the same"
     return BoundaryCase(comparison.tool, words, pick(even, most), beside) if even else None
 
 
-async def _find_even(probe: Program, moves: Sequence[MovedCall], sandbox: Sandbox) -> list[MovedCall]:
+async def _find_even(
+    probe: Program, moves: Sequence[MovedCall], sandbox: Sandbox
+) -> list[MovedCall]:
     sides = await _ask_sides(probe, [move.asked for move in moves], sandbox)
-    return [move for move, found in zip(moves, sides, strict=True) if found and found[0] == found[1]]
+    return [
+        move for move, found in zip(moves, sides, strict=True) if found and found[0] == found[1]
+    ]
 
 
-async def _ask_sides(probe: Program, asked: Sequence[StateCall], sandbox: Sandbox) -> list[tuple[Json, Json] | None]:
+async def _ask_sides(
+    probe: Program, asked: Sequence[StateCall], sandbox: Sandbox
+) -> list[tuple[Json, Json] | None]:
     return [_read_sides(seen) for seen in await observe(probe, asked, sandbox)]
 
 
@@ -93,8 +132,21 @@ def _read_sides(seen: Observation) -> tuple[Json, Json] | None:
 def _list_moves(case: ReviewedCall, left: Json, right: Json) -> list[MovedCall]:
     """A value that is one side becomes the other; another number grows or shrinks by what lacks."""
     near = list(list_near(case))
-    equal = [MovedCall(case, place, right if value == left else left) for place, value in near if value in (left, right)]
+    equal = [
+        MovedCall(case, place, right if value == left else left)
+        for place, value in near
+        if value in (left, right)
+    ]
     if not is_number(left):
         return equal
-    shifts = [(place, value, value + lack) for place, value in near if is_number(value) for lack in (right - left, left - right)]
-    return equal + [MovedCall(case, place, moved) for place, value, moved in shifts if moved >= 0 and type(moved) is type(value)]
+    shifts = [
+        (place, value, value + lack)
+        for place, value in near
+        if is_number(value)
+        for lack in (right - left, left - right)
+    ]
+    return equal + [
+        MovedCall(case, place, moved)
+        for place, value, moved in shifts
+        if moved >= 0 and type(moved) is type(value)
+    ]

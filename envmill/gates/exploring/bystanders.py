@@ -23,9 +23,15 @@ def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Itera
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
         for place, changes in _group(tour.diff(stop)).items():
-            named = called if any(one.path[1] in called for one in changes) else _list_owners(tour.states[stop.before], called)
+            named = (
+                called
+                if any(one.path[1] in called for one in changes)
+                else _list_owners(tour.states[stop.before], called)
+            )
             told = [one for one in changes if one.path[1] in named]
-            others = [one for one in changes if one.path[1] not in named and one.after == changes[0].after]
+            others = [
+                one for one in changes if one.path[1] not in named and one.after == changes[0].after
+            ]
             if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
                 continue
             rows = tour.states[stop.after][place[0]]
@@ -38,7 +44,9 @@ def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Itera
                 yield BrokenRelation(reason, words, _describe(stop, changes) | {"statement": bare})
 
 
-def others_are_not_changed_instead(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def others_are_not_changed_instead(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:  # noqa: ARG001
     """The row that is named stays as it is, and every other row of its table comes to hold one value: the condition was turned round."""
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
@@ -47,20 +55,39 @@ def others_are_not_changed_instead(built: EnvironmentCase, tour: ExplorationRun)
             rows, value = tour.states[stop.after][table], sets[0].after
             named = called & rows.keys()
             others = [row for key, row in rows.items() if key not in named]
-            if len(named) != 1 or len(sets) < _FEWEST or any(change.path[:2] == [table, *named] for change in changes):
+            if (
+                len(named) != 1
+                or len(sets) < _FEWEST
+                or any(change.path[:2] == [table, *named] for change in changes)
+            ):
                 continue
-            if _holds(rows[next(iter(named))], column, value) or not all(_holds(row, column, value) for row in others):
+            if _holds(rows[next(iter(named))], column, value) or not all(
+                _holds(row, column, value) for row in others
+            ):
                 continue
             if any(_refers(row, named, column) for row in others):
                 continue
-            asked = value in (stop.call.arguments.get(column), stop.call.arguments.get(f"new_{column}"))
+            asked = value in (
+                stop.call.arguments.get(column),
+                stop.call.arguments.get(f"new_{column}"),
+            )
             words = f"{stop.call.name} leaves the row of {table} that it names as it is, and sets {column} to {value!r} in all others"
-            yield BrokenRelation("value_set_elsewhere" if asked else "others_changed_instead", words, _describe(stop, sets))
+            yield BrokenRelation(
+                "value_set_elsewhere" if asked else "others_changed_instead",
+                words,
+                _describe(stop, sets),
+            )
 
 
 def _list_owners(state: Json, called: set[str]) -> set[str]:
     """What rows that are named refer to."""
-    rows = (row for table in state.values() if is_object(table) for key, row in table.items() if key in called and is_object(row))
+    rows = (
+        row
+        for table in state.values()
+        if is_object(table)
+        for key, row in table.items()
+        if key in called and is_object(row)
+    )
     return {value for row in rows for value in row.values() if isinstance(value, str)}
 
 
@@ -79,7 +106,9 @@ def _holds(row: Json, column: str, value: Json) -> bool:
 
 def _refers(row: Json, named: set[str], column: str) -> bool:
     """Whether it belongs to what was named, by another column than the one that was set: rows below it may well go with it."""
-    return is_object(row) and any(isinstance(value, str) and value in named for name, value in row.items() if name != column)
+    return is_object(row) and any(
+        isinstance(value, str) and value in named for name, value in row.items() if name != column
+    )
 
 
 def find_bare_update(environment: Environment, table: str) -> str:
@@ -91,7 +120,14 @@ def find_bare_update(environment: Environment, table: str) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     bare = re.compile(rf"\s*UPDATE\s+[\"'`\[]?{re.escape(table)}\b", re.IGNORECASE)
-    return next((text for text in texts if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)), "")
+    return next(
+        (
+            text
+            for text in texts
+            if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)
+        ),
+        "",
+    )
 
 
 def _describe(stop: ObservedCall, changes: list[Change]) -> dict[str, Json]:

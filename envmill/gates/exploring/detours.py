@@ -32,12 +32,21 @@ def plan_detours(subject: ScenarioCase) -> list[Attempt]:
     path = Attempt("", oracle, _words(subject))
     attempts = [replace(path, label="order", calls=calls) for calls in _reorder(subject)]
     attempts += [replace(path, label="reads", calls=calls) for calls in _read_more(subject)]
-    attempts += [replace(path, label="retry", calls=calls, place=place) for calls, place in _slip(subject)]
-    attempts += [replace(path, label="wording", said=words) for words in respell(_words(subject), _list_numbers(subject.scenario))]
-    return attempts + [replace(path, label="undo", calls=calls, place=len(calls)) for calls in _take_back(subject)]
+    attempts += [
+        replace(path, label="retry", calls=calls, place=place) for calls, place in _slip(subject)
+    ]
+    attempts += [
+        replace(path, label="wording", said=words)
+        for words in respell(_words(subject), _list_numbers(subject.scenario))
+    ]
+    return attempts + [
+        replace(path, label="undo", calls=calls, place=len(calls)) for calls in _take_back(subject)
+    ]
 
 
-def plan_returns(subject: ScenarioCase, tried: Sequence[tuple[Attempt, Trial]], right: Trial) -> list[Attempt]:
+def plan_returns(
+    subject: ScenarioCase, tried: Sequence[tuple[Attempt, Trial]], right: Trial
+) -> list[Attempt]:
     """For each way back that led to the state before its write: the whole path, with the write undone and done again."""
     if right.ending is None:
         return []
@@ -57,8 +66,16 @@ def respell(said: tuple[str, ...], numbers: Collection[int]) -> Iterator[tuple[s
     if not said:
         return
     yield tuple(say.upper() for say in said)
-    yield tuple(f"Hello again,\n\n{say.replace(' ', '  ')}\n\nIs there anything else I can do?" for say in said)
-    yield from _change(said, lambda say: _THOUSANDS.sub(lambda one: f"{int(one[0]):,}" if int(one[0]) in numbers else one[0], say))
+    yield tuple(
+        f"Hello again,\n\n{say.replace(' ', '  ')}\n\nIs there anything else I can do?"
+        for say in said
+    )
+    yield from _change(
+        said,
+        lambda say: _THOUSANDS.sub(
+            lambda one: f"{int(one[0]):,}" if int(one[0]) in numbers else one[0], say
+        ),
+    )
     yield from _change(said, lambda say: _ISO.sub(_render_date, say))
 
 
@@ -69,7 +86,11 @@ def _change(said: tuple[str, ...], respelled: Callable[[str], str]) -> Iterator[
 
 
 def _list_numbers(scenario: Scenario) -> set[int]:
-    return {int(fact.value) for fact in scenario.verifier.facts if fact.kind == "number" and isinstance(fact.value, int | float)}
+    return {
+        int(fact.value)
+        for fact in scenario.verifier.facts
+        if fact.kind == "number" and isinstance(fact.value, int | float)
+    }
 
 
 def _render_date(found: re.Match[str]) -> str:
@@ -98,7 +119,11 @@ def _read_more(subject: ScenarioCase) -> Iterator[tuple[Call, ...]]:
     """Every read of the path again at its end, and every read that takes nothing at its start."""
     oracle, writes = subject.scenario.oracle, list_writes(subject)
     reads = [call for place, call in enumerate(oracle) if place not in writes]
-    plain = [Call(name=tool.name) for tool in subject.environment.tools if tool.effect == "query" and not _needs(tool)]
+    plain = [
+        Call(name=tool.name)
+        for tool in subject.environment.tools
+        if tool.effect == "query" and not _needs(tool)
+    ]
     if reads or plain:
         yield (*plain, *oracle, *reads)
 
@@ -108,7 +133,9 @@ def _slip(subject: ScenarioCase) -> Iterator[tuple[tuple[Call, ...], int]]:
     oracle, stock = subject.scenario.oracle, StateIndex.of(subject.scenario.initial_state)
     for place in list_writes(subject):
         for name, _, _ in find_targets(oracle[place], stock):
-            wrong = oracle[place].model_copy(update={"arguments": oracle[place].arguments | {name: "no-such-row"}})
+            wrong = oracle[place].model_copy(
+                update={"arguments": oracle[place].arguments | {name: "no-such-row"}}
+            )
             yield (*oracle[:place], wrong, *oracle[place:]), place
             return
 
@@ -119,15 +146,26 @@ def _take_back(subject: ScenarioCase) -> list[tuple[Call, ...]]:
     for place in list_writes(subject):
         write = oracle[place]
         for tool in subject.environment.tools:
-            if tool.effect == "change" and tool.name != write.name and _needs(tool) and _needs(tool) <= write.arguments.keys():
-                undo = Call(name=tool.name, arguments={name: write.arguments[name] for name in sorted(_needs(tool))}, actor=tool.actors[0])
+            if (
+                tool.effect == "change"
+                and tool.name != write.name
+                and _needs(tool)
+                and _needs(tool) <= write.arguments.keys()
+            ):
+                undo = Call(
+                    name=tool.name,
+                    arguments={name: write.arguments[name] for name in sorted(_needs(tool))},
+                    actor=tool.actors[0],
+                )
                 found.append((*oracle[:place], write, undo))
     return found[:_UNDOS]
 
 
 def _is_back(subject: ScenarioCase, trial: Trial) -> bool:
     """Whether the last two calls cancel out, as far as the path before them wrote nothing."""
-    if trial.ending is None or any(place < len(trial.replies) - 2 for place in list_writes(subject)):
+    if trial.ending is None or any(
+        place < len(trial.replies) - 2 for place in list_writes(subject)
+    ):
         return False
     initial: Json = trial.ending.initial
     return outline(initial, trial.ending.final) == outline(initial, initial)

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from envmill.gates.exploring.boundary_calls import BoundaryCase, MovedCall, Place, is_number, list_near, observe, pick, take_in_turn
+from envmill.gates.exploring.boundary_calls import (
+    BoundaryCase,
+    MovedCall,
+    Place,
+    is_number,
+    list_near,
+    observe,
+    pick,
+    take_in_turn,
+)
 from envmill.gates.review import ReviewedCall
 from envmill.sandbox import Program, Sandbox
 from schemas.base import Json
@@ -15,7 +24,9 @@ _Way = tuple[str, str, str]
 """Tool, column, and the argument that names the row."""
 
 
-async def find_standings(cases: Sequence[ReviewedCall], most: int, program: Program, sandbox: Sandbox) -> list[BoundaryCase]:
+async def find_standings(
+    cases: Sequence[ReviewedCall], most: int, program: Program, sandbox: Sandbox
+) -> list[BoundaryCase]:
     """One for each tool and number, of calls that are carried out there, too."""
     groups: dict[_Way, list[list[MovedCall]]] = {}
     for case in cases:
@@ -28,21 +39,35 @@ async def find_standings(cases: Sequence[ReviewedCall], most: int, program: Prog
     for (way, move), one in zip(tried, seen, strict=True):
         if one.outcome == "ok":
             done.setdefault(way, []).append(move)
-    return [BoundaryCase(way[0], f"{way[1]} stood elsewhere before", pick(moves, most)) for way, moves in done.items()]
+    return [
+        BoundaryCase(way[0], f"{way[1]} stood elsewhere before", pick(moves, most))
+        for way, moves in done.items()
+    ]
 
 
 def _list_set(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
     """Numbers the call changed; where it changed nothing, those of the rows it names: what replaces a total may be the same by chance."""
     if case.changes:
         for change in case.changes:
-            if change.op == "set" and len(change.path) == 3 and is_number(change.before) and is_number(change.after):
+            if (
+                change.op == "set"
+                and len(change.path) == 3
+                and is_number(change.before)
+                and is_number(change.after)
+            ):
                 yield (change.path[0], change.path[1], change.path[2]), change.before
     else:
         named = list(case.asked.call.arguments.values())
-        yield from ((place, value) for place, value in list_near(case) if place[1] in named and is_number(value))
+        yield from (
+            (place, value)
+            for place, value in list_near(case)
+            if place[1] in named and is_number(value)
+        )
 
 
 def _name_way(case: ReviewedCall, place: Place) -> _Way:
     collection, key, name = place
-    named = next((argument for argument, value in case.asked.call.arguments.items() if value == key), "")
+    named = next(
+        (argument for argument, value in case.asked.call.arguments.items() if value == key), ""
+    )
     return case.asked.call.name, f"{collection}.{name}", named

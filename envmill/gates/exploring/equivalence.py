@@ -18,7 +18,13 @@ def outline(initial: Json, final: Json) -> str:
     return canonical_json(_mask(final, masked))
 
 
-def is_same_end(initial: Json, one: Json, other: Json, tables: Sequence[Table] = (), verifier: Verifier | None = None) -> bool:
+def is_same_end(
+    initial: Json,
+    one: Json,
+    other: Json,
+    tables: Sequence[Table] = (),
+    verifier: Verifier | None = None,
+) -> bool:
     """Of tables by their policies, told here anew: what verifiers are measured with shares nothing with what derives them."""
     if verifier is not None and (verifier.free or verifier.worded):
         one, other = (_blank_texts(initial, end, verifier) for end in (one, other))
@@ -29,11 +35,19 @@ def is_same_end(initial: Json, one: Json, other: Json, tables: Sequence[Table] =
     return outline(initial, one) == outline(initial, other)
 
 
-def is_exempt(tables: Sequence[Table], path: Sequence[str], verifier: Verifier | None = None) -> bool:
+def is_exempt(
+    tables: Sequence[Table], path: Sequence[str], verifier: Verifier | None = None
+) -> bool:
     """Whether a place of the state is a column whose value nobody minds, or whose text the verifier leaves open."""
-    if verifier is not None and len(path) > 2 and f"{path[0]}.{path[2]}" in (*verifier.free, *verifier.worded):
+    if (
+        verifier is not None
+        and len(path) > 2
+        and f"{path[0]}.{path[2]}" in (*verifier.free, *verifier.worded)
+    ):
         return True
-    columns = {(table.name, column.name): column.policy for table in tables for column in table.columns}
+    columns = {
+        (table.name, column.name): column.policy for table in tables for column in table.columns
+    }
     return len(path) > 2 and columns.get((path[0], path[2])) == "exempt"
 
 
@@ -44,7 +58,9 @@ def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
         table, _, column = place.partition(".")
         old: Mapping[str, Json] = initial.get(table) or {}
         settled[table] = {
-            key: {**row, column: _MASK} if row != old.get(key) and (place in verifier.free or row.get(column)) else row
+            key: {**row, column: _MASK}
+            if row != old.get(key) and (place in verifier.free or row.get(column))
+            else row
             for key, row in settled[table].items()
         }
     return settled
@@ -53,10 +69,16 @@ def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
 def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
     """Rows that were touched, in one spelling: exempt columns masked, new rows by what they say and whom they refer to."""
     known = {table.name: table for table in tables}
-    fresh = {name: {key: row for key, row in rows.items() if key not in initial.get(name, {})} for name, rows in final.items()}
+    fresh = {
+        name: {key: row for key, row in rows.items() if key not in initial.get(name, {})}
+        for name, rows in final.items()
+    }
 
     def describe_row(name: str, row: Mapping[str, Json], depth: int) -> Json:
-        return {column.name: describe_value(column, row.get(column.name), depth) for column in known[name].columns}
+        return {
+            column.name: describe_value(column, row.get(column.name), depth)
+            for column in known[name].columns
+        }
 
     def describe_value(column: Column, value: Json, depth: int) -> Json:
         home = column.references.partition(".")[0]
@@ -73,8 +95,14 @@ def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
     settled: dict[str, Json] = {}
     for name, rows in final.items():
         old: Mapping[str, Json] = initial.get(name, {})
-        settled[name] = {key: row if row == old[key] else describe_row(name, row, _DEPTH) for key, row in rows.items() if key in old}
-        settled[f"{name}{_MASK}"] = sorted(canonical_json(describe_row(name, row, _DEPTH)) for row in fresh[name].values())
+        settled[name] = {
+            key: row if row == old[key] else describe_row(name, row, _DEPTH)
+            for key, row in rows.items()
+            if key in old
+        }
+        settled[f"{name}{_MASK}"] = sorted(
+            canonical_json(describe_row(name, row, _DEPTH)) for row in fresh[name].values()
+        )
     return settled
 
 
@@ -92,14 +120,22 @@ def _list_new_keys(before: Json, after: Json) -> Iterator[str]:
             if key in known:
                 yield from _list_new_keys(known[key], value)
     elif is_array(after):
-        known_ids = {row.get("id") for row in before if is_object(row)} if is_array(before) else set[Json]()
-        yield from (row["id"] for row in after if is_object(row) and isinstance(row.get("id"), str) and row["id"] not in known_ids)
+        known_ids = (
+            {row.get("id") for row in before if is_object(row)} if is_array(before) else set[Json]()
+        )
+        yield from (
+            row["id"]
+            for row in after
+            if is_object(row) and isinstance(row.get("id"), str) and row["id"] not in known_ids
+        )
 
 
 def _mask(value: Json, masked: frozenset[str]) -> Json:
     if is_object(value):
         plain = {key: _mask(one, masked) for key, one in value.items() if key not in masked}
-        strange = sorted(canonical_json(_mask(one, masked)) for key, one in value.items() if key in masked)
+        strange = sorted(
+            canonical_json(_mask(one, masked)) for key, one in value.items() if key in masked
+        )
         return {**plain, _MASK: strange} if strange else plain
     if is_array(value):
         return [_mask(one, masked) for one in value]

@@ -16,14 +16,20 @@ _Rows = Mapping[str, Json]
 
 def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
     """Each value that is expected and was not seen, in the order in which they are written; then what nobody expected."""
-    found = list(_hold(test.reply, reply, "reply")) if test.expect == "success" and test.reply is not None else []
+    found = (
+        list(_hold(test.reply, reply, "reply"))
+        if test.expect == "success" and test.reply is not None
+        else []
+    )
     for collection, rows in test.after.items():
         held = _read_rows(state, collection)
         old = key_rows(test.initial_state.get(collection))
         made = {key: row for key, row in held.items() if key not in old}
         for key, row in rows.items():
             expected = _leave_out_any(row) if test.exact else row
-            found += _hold_row(expected, made if key == ANY else held, key, f"after/{collection}/{key}")
+            found += _hold_row(
+                expected, made if key == ANY else held, key, f"after/{collection}/{key}"
+            )
     return found + list(_find_other_changes(test, state)) if test.exact else found
 
 
@@ -70,13 +76,21 @@ def _leave_out_any(row: Json) -> Json:
 
 def _find_other_changes(test: Test, state: Json) -> Iterator[str]:
     """Differences from the initial state that a test does not name, and values that it expects to be others and that are not."""
-    for collection in sorted({*test.initial_state, *test.after, *(state if is_object(state) else ())}):
-        named, old, new = test.after.get(collection, {}), key_rows(test.initial_state.get(collection)), _read_rows(state, collection)
+    for collection in sorted(
+        {*test.initial_state, *test.after, *(state if is_object(state) else ())}
+    ):
+        named, old, new = (
+            test.after.get(collection, {}),
+            key_rows(test.initial_state.get(collection)),
+            _read_rows(state, collection),
+        )
         path = f"after/{collection}"
         yield from _find_other_rows(named, old, new, path)
         for key in sorted(old.keys() & new.keys()):
             row: Json = named.get(key, {})
-            yield from _find_other_values(row if is_object(row) else {}, old[key], new[key], f"{path}/{key}")
+            yield from _find_other_values(
+                row if is_object(row) else {}, old[key], new[key], f"{path}/{key}"
+            )
 
 
 def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterator[str]:

@@ -56,7 +56,9 @@ async def explore(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
     if known is not None:
         return known
     tools = {tool.name: tool for tool in built.environment.tools}
-    guide = _Guide(built, ExplorationRun(tools, Offers(built), find_starts(built).distinct[:_STATES]), means)
+    guide = _Guide(
+        built, ExplorationRun(tools, Offers(built), find_starts(built).distinct[:_STATES]), means
+    )
     return _tours.keep(key, await guide.take(await replay_stored_tests(built, means)))
 
 
@@ -99,7 +101,11 @@ class _Guide:
         plans = [list(leg.steps(self._reset(leg.start))) for leg in legs]
         played = [
             self._note(leg, seen)
-            for leg, seen in zip(legs, await play_plans(self._program, plans, self._sandbox, in_place=True), strict=True)
+            for leg, seen in zip(
+                legs,
+                await play_plans(self._program, plans, self._sandbox, in_place=True),
+                strict=True,
+            )
         ]
         self.tour.add([stop for stops in played for stop in stops])
         return played
@@ -134,12 +140,30 @@ class _Guide:
         """Calls of every tool, drawn from every state."""
         for number, state in enumerate(self.tour.starts):
             most = _FEW_DRAWS if number else _DRAWS
-            drawn = {tool.name: self._sample_calls(tool, state, most) for tool in self.tour.tools.values()}
-            yield from _mix(state, [calls for name, calls in drawn.items() if not self.tour.is_query(name)], _DRAWN_TOGETHER)
-            yield SessionPlan(state, (), tuple(call for name, calls in drawn.items() if self.tour.is_query(name) for call in calls))
+            drawn = {
+                tool.name: self._sample_calls(tool, state, most)
+                for tool in self.tour.tools.values()
+            }
+            yield from _mix(
+                state,
+                [calls for name, calls in drawn.items() if not self.tour.is_query(name)],
+                _DRAWN_TOGETHER,
+            )
+            yield SessionPlan(
+                state,
+                (),
+                tuple(
+                    call
+                    for name, calls in drawn.items()
+                    if self.tour.is_query(name)
+                    for call in calls
+                ),
+            )
 
     def _sample_calls(self, tool: Tool, state: Json, most: int) -> "_Calls":
-        return [("drawn", call) for call in self.tour.offers.sample_some(tool, state, self._dice, most)]
+        return [
+            ("drawn", call) for call in self.tour.offers.sample_some(tool, state, self._dice, most)
+        ]
 
     def _plan_looks(self) -> Iterator[SessionPlan]:
         """Changes that were not looked at, for tools of which few were."""
@@ -149,18 +173,30 @@ class _Guide:
         for name, count in known.items():
             lacking = [stop for stop in self.tour.moves(name) if not self.tour.is_looked_at(stop)]
             yield from (
-                SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True) for stop in lacking[: max(0, WRITES - count)]
+                SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True)
+                for stop in lacking[: max(0, WRITES - count)]
             )
 
     def _plan_surer(self) -> Iterator[SessionPlan]:
         """Further changes of tools of which one amount showed something that it alone does not prove."""
         for name in sorted(find_unsure(self.tour)):
-            known = {canonical_json(stop.call.arguments) for stop in self.tour.writes() if stop.call.name == name}
+            known = {
+                canonical_json(stop.call.arguments)
+                for stop in self.tour.writes()
+                if stop.call.name == name
+            }
             other = {canonical_json(stop.call.arguments): stop for stop in self.tour.moves(name)}
             fresh = [stop for key, stop in other.items() if key not in known][:_SURER]
-            drawn = self.tour.offers.sample_some(self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4)
-            yield from (SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True) for stop in fresh)
-            yield SessionPlan(self.tour.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True)
+            drawn = self.tour.offers.sample_some(
+                self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4
+            )
+            yield from (
+                SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True)
+                for stop in fresh
+            )
+            yield SessionPlan(
+                self.tour.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True
+            )
 
     async def _search(self) -> None:
         """More calls, from further on, for tools that never succeeded or never changed anything."""
@@ -170,8 +206,15 @@ class _Guide:
                 return
             reached = [self.tour.states[stop.after] for stop in self.tour.writes()]
             states = [*self.tour.starts[:1], *self._dice.sample(reached, min(4, len(reached)))]
-            drawn = [(tool, state, self._sample_calls(tool, state, _SEARCH // len(states))) for state in states for tool in lacking]
-            legs = [SessionPlan(state, (), tuple(calls), looks=tool.effect == "change") for tool, state, calls in drawn]
+            drawn = [
+                (tool, state, self._sample_calls(tool, state, _SEARCH // len(states)))
+                for state in states
+                for tool in lacking
+            ]
+            legs = [
+                SessionPlan(state, (), tuple(calls), looks=tool.effect == "change")
+                for tool, state, calls in drawn
+            ]
             await self.play(list(self._plan_again(legs, await self.play(legs))))
 
     def _is_shown(self, tool: Tool) -> bool:
@@ -197,11 +240,19 @@ class _Guide:
         for state, queues in tried.values():
             yield from _mix(state, queues, _ODD_TOGETHER)
 
-    def _plan_again(self, legs: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]) -> Iterator[SessionPlan]:
+    def _plan_again(
+        self, legs: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]
+    ) -> Iterator[SessionPlan]:
         """What changed something behind another change, once more without it: what it came to there says little."""
         made: dict[str, int] = {}
-        for leg, stop in ((leg, stop) for leg, stops in zip(legs, played, strict=True) for stop in stops):
-            behind = stop.moved and len(stop.route) > len(leg.route) and stop.before not in self.tour.states
+        for leg, stop in (
+            (leg, stop) for leg, stops in zip(legs, played, strict=True) for stop in stops
+        ):
+            behind = (
+                stop.moved
+                and len(stop.route) > len(leg.route)
+                and stop.before not in self.tour.states
+            )
             if behind and made.setdefault(stop.call.name, 0) < _AGAIN:
                 made[stop.call.name] += 1
                 yield SessionPlan(leg.start, leg.route, ((stop.why, stop.call),))
@@ -240,18 +291,35 @@ class _Guide:
     def _plan_searches(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """A text that some row bears, a part of it, and the same in the other case; texts of letters first, since digits have none."""
         for name in self.tour.offers.searches(tool):
-            column = [value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str)]
-            texts = sorted((text for text in column if len(text) > 1), key=lambda text: text.swapcase() == text)
+            column = [
+                value
+                for _, value in self.tour.offers.find_column(tool.name, name, state)
+                if isinstance(value, str)
+            ]
+            texts = sorted(
+                (text for text in column if len(text) > 1), key=lambda text: text.swapcase() == text
+            )
             for place, text in enumerate(texts[:_FILTERS]):
-                part = _cut(text, at_end=place % 2 == 1 and not _BEGINNINGS.search(f"{tool.description} {tool.parameters}"))
+                part = _cut(
+                    text,
+                    at_end=place % 2 == 1
+                    and not _BEGINNINGS.search(f"{tool.description} {tool.parameters}"),
+                )
                 for spelt in (text, part, text.swapcase()):
                     yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
 
     def _plan_shared(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """Two texts, and a part that both hold."""
         for name in self.tour.offers.searches(tool):
-            texts = [value for _, value in self.tour.offers.find_column(tool.name, name, state) if isinstance(value, str) and value]
-            pairs = ((one, other, find_shared(one, other)) for one, other in combinations(dict.fromkeys(texts), 2))
+            texts = [
+                value
+                for _, value in self.tour.offers.find_column(tool.name, name, state)
+                if isinstance(value, str) and value
+            ]
+            pairs = (
+                (one, other, find_shared(one, other))
+                for one, other in combinations(dict.fromkeys(texts), 2)
+            )
             found = max(islice(pairs, _PAIRS), key=lambda pair: len(pair[2]), default=("", "", ""))
             for spelt in found if found[2] else ():
                 yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
@@ -272,17 +340,23 @@ def _cut(text: str, *, at_end: bool) -> str:
 
 def find_shared(one: str, other: str) -> str:
     """The longest run of letters and digits that both hold, as they spell it; empty where the one is all of it."""
-    runs = [found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other]
+    runs = [
+        found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other
+    ]
     longest = max(runs, key=len, default="")
     return "" if longest in (one, other) else longest
 
 
 def _list_runs(word: str) -> Iterator[str]:
-    yield from (word[start:end] for start in range(len(word)) for end in range(start + 1, len(word) + 1))
+    yield from (
+        word[start:end] for start in range(len(word)) for end in range(start + 1, len(word) + 1)
+    )
 
 
 def _mix(state: Json, queues: Sequence[_Calls], most: int) -> Iterator[SessionPlan]:
     """Sessions that take a few calls of every queue, in turn: a tool's own changes are what stands most in its way."""
     turns = list(zip_longest(*queues))
     for at in range(0, len(turns), most):
-        yield SessionPlan(state, (), tuple(call for turn in turns[at : at + most] for call in turn if call))
+        yield SessionPlan(
+            state, (), tuple(call for turn in turns[at : at + most] for call in turn if call)
+        )

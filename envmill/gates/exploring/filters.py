@@ -53,7 +53,11 @@ class Filter:
         return self.name not in self.tool.parameters.get("required", ())
 
     def is_met(self, row: Shown, value: Json) -> bool:
-        return any(_is_same(value, held, part=not self.listed) for name in self.fields for held in _list_held(row.get(name)))
+        return any(
+            _is_same(value, held, part=not self.listed)
+            for name in self.fields
+            for held in _list_held(row.get(name))
+        )
 
     def is_told(self, row: Shown) -> bool:
         return any(list(_list_held(row.get(name))) for name in self.fields)
@@ -82,7 +86,11 @@ def plan_filters(tour: ExplorationRun) -> Iterator[SessionPlan]:
         base = _find_base(tour, tool)
         if base is None:
             continue
-        calls = [_ask(tool, base, one.name, value) for one in list_filters(tour, tool) for value in _list_values(tour, one, base)]
+        calls = [
+            _ask(tool, base, one.name, value)
+            for one in list_filters(tour, tool)
+            for value in _list_values(tour, one, base)
+        ]
         if calls:
             yield SessionPlan(base.start, base.route, tuple(("filter", call) for call in calls))
 
@@ -93,8 +101,13 @@ def list_filters(tour: ExplorationRun, tool: Tool) -> Iterator[Filter]:
     fields = {name for row in rows for name in row}
     searched = set(tour.offers.searches(tool))
     for name, schema in tool.parameters.get("properties", {}).items():
-        if _takes_words(schema) and not _LOOSE.search(f"{name.replace('_', ' ')} {schema.get('description', '')}"):
-            similar = frozenset({name} & fields or {one for one in fields if name.endswith("id") and one.endswith(f"_{name}")})
+        if _takes_words(schema) and not _LOOSE.search(
+            f"{name.replace('_', ' ')} {schema.get('description', '')}"
+        ):
+            similar = frozenset(
+                {name} & fields
+                or {one for one in fields if name.endswith("id") and one.endswith(f"_{name}")}
+            )
             if similar:
                 yield Filter(tool, name, similar, listed=name not in searched)
 
@@ -107,29 +120,55 @@ def filters_choose_rows(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             continue
         for one in list_filters(tour, tool):
             answers = list(_list_answers(tour, one, base))
-            found = _judge(one, answers, _find_bare(tour, tool, base, one.name)) if answers else None
+            found = (
+                _judge(one, answers, _find_bare(tour, tool, base, one.name)) if answers else None
+            )
             if found:
                 yield found
 
 
-def _judge(one: Filter, answers: Sequence[FilterAnswer], bare: ObservedCall | None) -> BrokenRelation | None:
+def _judge(
+    one: Filter, answers: Sequence[FilterAnswer], bare: ObservedCall | None
+) -> BrokenRelation | None:
     """The plainest fault first; proven only of the field of the same name, by several values, where the filter may be left out."""
     wide = _read_rows(bare.seen) if bare else None
     sure = one.is_exact_name and one.is_optional and len(answers) >= _FEWEST
     for reason, words, is_seen in (
-        ("filter_inverted", "tells of rows that show another value and of none that shows this one", all(map(_is_inverted, answers))),
-        ("filter_ignored", "tells of the same rows whatever the value, and they show different ones", _is_ignored(answers, wide)),
-        ("filter_finds_nothing", "finds nothing by values that rows show", _finds_nothing(one, answers, wide)),
+        (
+            "filter_inverted",
+            "tells of rows that show another value and of none that shows this one",
+            all(map(_is_inverted, answers)),
+        ),
+        (
+            "filter_ignored",
+            "tells of the same rows whatever the value, and they show different ones",
+            _is_ignored(answers, wide),
+        ),
+        (
+            "filter_finds_nothing",
+            "finds nothing by values that rows show",
+            _finds_nothing(one, answers, wide),
+        ),
     ):
         if is_seen and (sure or one.listed):
             return _describe(one, answers[0], bare, reason if sure else "filter_differs", words)
     if one.is_exact_name and one.listed:
         for answer in answers:
             if answer.unmet:
-                return _describe(one, answer, bare, "filter_differs", "tells of rows that show another value")
-            if wide and len(answer.rows) < len(wide) and not _list_met(one, answer.value, wide) <= answer.keys:
                 return _describe(
-                    one, answer, bare, "filter_differs", "leaves out a row that shows this value and is told of without the filter"
+                    one, answer, bare, "filter_differs", "tells of rows that show another value"
+                )
+            if (
+                wide
+                and len(answer.rows) < len(wide)
+                and not _list_met(one, answer.value, wide) <= answer.keys
+            ):
+                return _describe(
+                    one,
+                    answer,
+                    bare,
+                    "filter_differs",
+                    "leaves out a row that shows this value and is told of without the filter",
                 )
     return None
 
@@ -140,10 +179,16 @@ def _is_inverted(answer: FilterAnswer) -> bool:
 
 def _is_ignored(answers: Sequence[FilterAnswer], wide: Sequence[Shown] | None) -> bool:
     alike = all(answer.unmet and answer.keys == answers[0].keys for answer in answers)
-    return alike and len(answers) >= _FEWEST and (wide is None or answers[0].keys == set(map(_name, wide)))
+    return (
+        alike
+        and len(answers) >= _FEWEST
+        and (wide is None or answers[0].keys == set(map(_name, wide)))
+    )
 
 
-def _finds_nothing(one: Filter, answers: Sequence[FilterAnswer], wide: Sequence[Shown] | None) -> bool:
+def _finds_nothing(
+    one: Filter, answers: Sequence[FilterAnswer], wide: Sequence[Shown] | None
+) -> bool:
     return all(not answer.rows and _list_met(one, answer.value, wide or ()) for answer in answers)
 
 
@@ -151,7 +196,9 @@ def _list_met(one: Filter, value: Json, rows: Sequence[Shown]) -> set[str]:
     return {_name(row) for row in rows if one.is_met(row, value)}
 
 
-def _describe(one: Filter, answer: FilterAnswer, bare: ObservedCall | None, reason: str, words: str) -> BrokenRelation:
+def _describe(
+    one: Filter, answer: FilterAnswer, bare: ObservedCall | None, reason: str, words: str
+) -> BrokenRelation:
     seen: Json = {
         "call": answer.stop.call.model_dump(),
         "without": bare.call.model_dump() if bare else None,
@@ -166,8 +213,15 @@ def _find_base(tour: ExplorationRun, tool: Tool) -> ObservedCall | None:
     """A filter's call that was answered, else any: its state and its other arguments are those of all answers."""
     if tool.effect != "query":
         return None
-    stops = [stop for stop in tour.of(tool.name) if stop.seen.outcome == "ok" and _read_rows(stop.seen) is not None]
-    return next((stop for stop in stops if stop.why == "filter"), next((stop for stop in stops if not stop.route), None))
+    stops = [
+        stop
+        for stop in tour.of(tool.name)
+        if stop.seen.outcome == "ok" and _read_rows(stop.seen) is not None
+    ]
+    return next(
+        (stop for stop in stops if stop.why == "filter"),
+        next((stop for stop in stops if not stop.route), None),
+    )
 
 
 def _ask(tool: Tool, base: ObservedCall, name: str, value: Json) -> Call:
@@ -176,18 +230,26 @@ def _ask(tool: Tool, base: ObservedCall, name: str, value: Json) -> Call:
     return base.call.model_copy(update={"arguments": rest | {name: value}})
 
 
-def _find_bare(tour: ExplorationRun, tool: Tool, base: ObservedCall, name: str) -> ObservedCall | None:
+def _find_bare(
+    tour: ExplorationRun, tool: Tool, base: ObservedCall, name: str
+) -> ObservedCall | None:
     """The call without the filter."""
     required = set(tool.parameters.get("required", ()))
     if name in required:
         return None
     rest = {key: held for key, held in base.call.arguments.items() if key in required}
-    return next((stop for stop in _list_near(tour, tool, base) if stop.call.arguments == rest), None)
+    return next(
+        (stop for stop in _list_near(tour, tool, base) if stop.call.arguments == rest), None
+    )
 
 
 def _list_near(tour: ExplorationRun, tool: Tool, base: ObservedCall) -> list[ObservedCall]:
     """Answered calls of the tool on the same state."""
-    return [stop for stop in tour.of(tool.name) if stop.before == base.before and stop.seen.outcome == "ok"]
+    return [
+        stop
+        for stop in tour.of(tool.name)
+        if stop.before == base.before and stop.seen.outcome == "ok"
+    ]
 
 
 def _list_known(tour: ExplorationRun, tool: Tool) -> list[Shown]:
@@ -201,7 +263,12 @@ def _list_known(tour: ExplorationRun, tool: Tool) -> list[Shown]:
 def _list_values(tour: ExplorationRun, one: Filter, base: ObservedCall) -> list[Json]:
     """Values that rows show and that the filter is known to take: the interface lists them, or its tests take them from that column."""
     known = set(map(str, tour.offers.list_taken(one.tool, one.name, base.start)))
-    shown = [held for row in _list_known(tour, one.tool) for name in sorted(one.fields) for held in _list_held(row.get(name))]
+    shown = [
+        held
+        for row in _list_known(tour, one.tool)
+        for name in sorted(one.fields)
+        for held in _list_held(row.get(name))
+    ]
     taken = [value for value in shown if str(value) in known and not _DATE.search(str(value))]
     return list({str(value): value for value in taken}.values())[:_VALUES]
 
@@ -209,7 +276,14 @@ def _list_values(tour: ExplorationRun, one: Filter, base: ObservedCall) -> list[
 def _list_answers(tour: ExplorationRun, one: Filter, base: ObservedCall) -> Iterator[FilterAnswer]:
     for value in _list_values(tour, one, base):
         call = _ask(one.tool, base, one.name, value)
-        stop = next((stop for stop in _list_near(tour, one.tool, base) if stop.call.arguments == call.arguments), None)
+        stop = next(
+            (
+                stop
+                for stop in _list_near(tour, one.tool, base)
+                if stop.call.arguments == call.arguments
+            ),
+            None,
+        )
         rows = _read_rows(stop.seen) if stop else None
         if stop and rows is not None:
             told = [row for row in rows if one.is_told(row)]
@@ -238,7 +312,11 @@ def _takes_words(schema: Mapping[str, Any]) -> bool:
 
 def _list_held(value: Json) -> Iterator[str]:
     """What a field shows: a text that is not empty, or each of several."""
-    yield from (one for one in (value if is_array(value) else [value]) if isinstance(one, str) and one.strip())
+    yield from (
+        one
+        for one in (value if is_array(value) else [value])
+        if isinstance(one, str) and one.strip()
+    )
 
 
 def _is_same(value: Json, held: str, *, part: bool) -> bool:

@@ -23,9 +23,17 @@ def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[Br
                 continue
             table, key = change.path
             for name, value in change.after.items():
-                if isinstance(value, str) and value not in {key, *given} and _is_taken(state, table, name, value):
+                if (
+                    isinstance(value, str)
+                    and value not in {key, *given}
+                    and _is_taken(state, table, name, value)
+                ):
                     words = f"{stop.call.name} gives a new row of {table} the {name} {value!r}, which another row has"
-                    yield BrokenRelation("number_taken", words, {"call": stop.call.model_dump(), "change": change.model_dump()})
+                    yield BrokenRelation(
+                        "number_taken",
+                        words,
+                        {"call": stop.call.model_dump(), "change": change.model_dump()},
+                    )
 
 
 def _is_taken(state: Mapping[str, Json], table: str, name: str, value: str) -> bool:
@@ -33,6 +41,16 @@ def _is_taken(state: Mapping[str, Json], table: str, name: str, value: str) -> b
     if not is_object(rows) or value in rows:
         return False
     held = [row[name] for row in rows.values() if is_object(row) and row.get(name)]
-    numbered = all(isinstance(one, str) and any(map(str.isdigit, one)) and not _TIME.search(one) for one in held)
-    elsewhere = (one for other, rows in state.items() if other != table for one in list_scalars(rows))
-    return numbered and value in held and len(set(held)) == len(held) >= _FEWEST and value not in elsewhere
+    numbered = all(
+        isinstance(one, str) and any(map(str.isdigit, one)) and not _TIME.search(one)
+        for one in held
+    )
+    elsewhere = (
+        one for other, rows in state.items() if other != table for one in list_scalars(rows)
+    )
+    return (
+        numbered
+        and value in held
+        and len(set(held)) == len(held) >= _FEWEST
+        and value not in elsewhere
+    )

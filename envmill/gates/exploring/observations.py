@@ -110,26 +110,40 @@ class ExplorationRun:
     _moves: list[ObservedCall] = field(default_factory=list[ObservedCall])
     _known: set[str] = field(default_factory=set[str])
     """Calls of stored tests: their author knows them."""
-    _spelled: dict[str, Mapping[tuple[str, str], bytes]] = field(default_factory=dict[str, Mapping[tuple[str, str], bytes]])
+    _spelled: dict[str, Mapping[tuple[str, str], bytes]] = field(
+        default_factory=dict[str, Mapping[tuple[str, str], bytes]]
+    )
     _rows: dict[str, Sequence[StateRow]] = field(default_factory=dict[str, Sequence[StateRow]])
     _keys: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     _words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    _diffs: dict[tuple[str, str], list[Change]] = field(default_factory=dict[tuple[str, str], list[Change]])
+    _diffs: dict[tuple[str, str], list[Change]] = field(
+        default_factory=dict[tuple[str, str], list[Change]]
+    )
 
     def add(self, stops: Sequence[ObservedCall]) -> None:
         """What was seen next."""
         for stop in stops:
             self.stops.append(stop)
             if stop.why == "test":
-                self._known.update(_render_call(call.name, call.arguments) for call in (*stop.route, stop.call))
+                self._known.update(
+                    _render_call(call.name, call.arguments) for call in (*stop.route, stop.call)
+                )
             self._by_tool.setdefault(stop.call.name, []).append(stop)
-            if stop.seen.outcome == "ok" and stop.moved and stop.call.name in self.tools and self.tools[stop.call.name].effect == "change":
+            if (
+                stop.seen.outcome == "ok"
+                and stop.moved
+                and stop.call.name in self.tools
+                and self.tools[stop.call.name].effect == "change"
+            ):
                 self._moves.append(stop)
 
     def heed(self, findings: Iterable[Finding], means: GateContext) -> list[Finding]:
         """Findings that may be told, those of open probes first. The tour itself is always taken whole."""
         found = [mark(finding, self.is_sealed(finding.evidence)) for finding in findings]
-        return sorted((finding for finding in found if means.admits(finding.sealed)), key=lambda finding: finding.sealed)
+        return sorted(
+            (finding for finding in found if means.admits(finding.sealed)),
+            key=lambda finding: finding.sealed,
+        )
 
     def is_sealed(self, told: Json) -> bool:
         """Whether evidence quotes a sealed call: one in four of those that no stored test makes, by what is called with which arguments."""
@@ -157,14 +171,22 @@ class ExplorationRun:
     def _leave_out_same(self, before: str, after: str) -> tuple[Json, Json]:
         """Both states without the rows that are the same to the byte: of many, a call touches few."""
         left, right = self._render_rows(before), self._render_rows(after)
-        alike = {place for place, spelled in left.items() if spelled and right.get(place) == spelled}
+        alike = {
+            place for place, spelled in left.items() if spelled and right.get(place) == spelled
+        }
         return _leave_out(self.states[before], alike), _leave_out(self.states[after], alike)
 
     def _render_rows(self, state_hash: str) -> Mapping[tuple[str, str], bytes]:
         if state_hash not in self._spelled:
             state = self.states[state_hash]
-            held = [(name, rows) for name, rows in state.items() if is_object(rows)] if is_object(state) else []
-            self._spelled[state_hash] = {(name, key): _render(row) for name, rows in held for key, row in rows.items()}
+            held = (
+                [(name, rows) for name, rows in state.items() if is_object(rows)]
+                if is_object(state)
+                else []
+            )
+            self._spelled[state_hash] = {
+                (name, key): _render(row) for name, rows in held for key, row in rows.items()
+            }
         return self._spelled[state_hash]
 
     def is_query(self, tool: str) -> bool:
@@ -205,7 +227,9 @@ def _leave_out(state: Json, places: Collection[tuple[str, str]]) -> Json:
     if not is_object(state):
         return state
     return {
-        name: {key: row for key, row in rows.items() if (name, key) not in places} if is_object(rows) else rows
+        name: {key: row for key, row in rows.items() if (name, key) not in places}
+        if is_object(rows)
+        else rows
         for name, rows in state.items()
     }
 

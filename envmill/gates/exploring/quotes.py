@@ -41,12 +41,16 @@ def find_misquote(stop: ObservedCall, tour: ExplorationRun) -> WrongQuote | None
     if stop.after not in tour.states:
         return None
     rows = _index(tour.rows(stop.after))
-    given = {name: value for name, value in stop.call.arguments.items() if isinstance(value, str | int)}
+    given = {
+        name: value for name, value in stop.call.arguments.items() if isinstance(value, str | int)
+    }
     tops = [part.get("value") for part in stop.seen.parts]
     wrong, right = dict[tuple[str, str], WrongQuote](), set[tuple[str, str]]()
     for told in list_objects(stop.seen.parts):
         named = given | dict(told) if any(told is top for top in tops) else told
-        for name, row, attribute in _list_quotes(told, named, rows, own=not tour.is_query(stop.call.name)):
+        for name, row, attribute in _list_quotes(
+            told, named, rows, own=not tour.is_query(stop.call.name)
+        ):
             place = f"{row.collection}.{row.key}", attribute
             if _agree(told[name], row.value[attribute]):
                 right.add(place)
@@ -57,7 +61,11 @@ def find_misquote(stop: ObservedCall, tour: ExplorationRun) -> WrongQuote | None
 
 
 def _list_quotes(
-    told: Mapping[str, Json], named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow]], *, own: bool
+    told: Mapping[str, Json],
+    named: Mapping[str, Json],
+    rows: Mapping[str, Sequence[StateRow]],
+    *,
+    own: bool,
 ) -> Iterator[tuple[str, StateRow, str]]:
     """(name in the reply, row, attribute): of the row that is told, and of those it names.
 
@@ -72,16 +80,24 @@ def _list_quotes(
             if own:
                 yield name, told_row, name
             continue
-        quoted = [(row, name.removeprefix(f"{stem}_")) for stem, row in pointed.items() if name.startswith(f"{stem}_")]
+        quoted = [
+            (row, name.removeprefix(f"{stem}_"))
+            for stem, row in pointed.items()
+            if name.startswith(f"{stem}_")
+        ]
         found = [(row, attribute) for row, attribute in quoted if attribute in row.value]
         if len(found) == 1:
             yield name, *found[0]
 
 
-def list_pointed(named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow]]) -> Iterator[tuple[str, StateRow]]:
+def list_pointed(
+    named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow]]
+) -> Iterator[tuple[str, StateRow]]:
     """Rows by what their values may be told under: `from_member`, and `from` and `member` where no other name has that word there. A stem
     that is the collection's whole name (`credit_entry` of `credit_entries`) has no such parts."""
-    stems = {name.removesuffix("_id"): value for name, value in named.items() if name.endswith("_id")}
+    stems = {
+        name.removesuffix("_id"): value for name, value in named.items() if name.endswith("_id")
+    }
     for stem, value in stems.items():
         row = _find_row(value, stem, rows)
         first, last = stem.split("_")[0], stem.split("_")[-1]
@@ -90,7 +106,10 @@ def list_pointed(named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow
         if row and not row.collection.startswith(stem[:-1]):
             if first != stem and sum(other.split("_")[0] == first for other in stems) == 1:
                 yield first, row
-            if last not in (stem, first) and sum(other.split("_")[-1] == last for other in stems) == 1:
+            if (
+                last not in (stem, first)
+                and sum(other.split("_")[-1] == last for other in stems) == 1
+            ):
                 yield last, row
 
 
@@ -105,7 +124,11 @@ def _find_row(key: Json, stem: str, rows: Mapping[str, Sequence[StateRow]]) -> S
     """The only row of that key; of several, the one whose collection is named like what points there."""
     found = rows.get(str(key), ()) if isinstance(key, str | int) else ()
     if len(found) > 1:
-        found = [row for row in found if stem and row.collection.startswith(stem.split("_")[-1].removesuffix("y"))]
+        found = [
+            row
+            for row in found
+            if stem and row.collection.startswith(stem.split("_")[-1].removesuffix("y"))
+        ]
     return found[0] if len(found) == 1 and is_object(found[0].value) else None
 
 

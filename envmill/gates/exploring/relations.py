@@ -16,7 +16,8 @@ _ID = re.compile(r"(?:^|_)id$")
 _REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
 """Letters and digits of a number on paper: `P-205`."""
 _MINDS_CASE = re.compile(
-    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters )?matters?\b", re.IGNORECASE
+    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters )?matters?\b",
+    re.IGNORECASE,
 )
 """Words of a search that finds what is written in the same case alone."""
 _PICKS = re.compile(
@@ -58,9 +59,21 @@ class BrokenRelation:
 
 def reads_change_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
     for stop in tour.stops:
-        if stop.call.name in tour.tools and tour.tools[stop.call.name].effect == "query" and stop.moved:
-            told = {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "states": [stop.before, stop.after]}
-            yield BrokenRelation("query_changes", f"{stop.call.name} only reads, and the state is another one after it", told)
+        if (
+            stop.call.name in tour.tools
+            and tour.tools[stop.call.name].effect == "query"
+            and stop.moved
+        ):
+            told = {
+                "call": stop.call.model_dump(),
+                "after": [one.model_dump() for one in stop.route],
+                "states": [stop.before, stop.after],
+            }
+            yield BrokenRelation(
+                "query_changes",
+                f"{stop.call.name} only reads, and the state is another one after it",
+                told,
+            )
 
 
 def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
@@ -68,14 +81,24 @@ def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
     for echo in tour.echoes:
         if echo.way == "written" and _differ(echo):
             names = ", ".join(stop.call.name for stop in echo.moves)
-            yield BrokenRelation("stale_read", f"after {names}, {echo.call.name} tells of another state than the one there is", _show(echo))
+            yield BrokenRelation(
+                "stale_read",
+                f"after {names}, {echo.call.name} tells of another state than the one there is",
+                _show(echo),
+            )
 
 
-def order_of_rows_is_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def order_of_rows_is_nothing(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:  # noqa: ARG001
     """Two states that are equal as JSON give equal answers, up to the order of lists."""
     for echo in tour.echoes:
         if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _differ(echo):
-            yield BrokenRelation("row_missed", f"{echo.call.name} tells of other rows when they are stored in another order", _show(echo))
+            yield BrokenRelation(
+                "row_missed",
+                f"{echo.call.name} tells of other rows when they are stored in another order",
+                _show(echo),
+            )
 
 
 def _may_pick(tool: Tool) -> bool:
@@ -93,18 +116,39 @@ def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterat
             for home, key, row in list_placed(echo.one.parts, built.environment.tables):
                 told.setdefault((id(echo.state), home, key), []).append((echo, row))
     states = {id(echo.state): echo.state for echo in tour.echoes}
-    rows = {place: {each: row.value for row in list_rows(state) for each in _name_row(row)} for place, state in states.items()}
+    rows = {
+        place: {each: row.value for row in list_rows(state) for each in _name_row(row)}
+        for place, state in states.items()
+    }
     for (state, home, key), tellings in told.items():
         stored = rows[state].get((home, key))
         if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
             continue
         for echo, row in tellings:
-            wrong = [name for name in row if name in stored and row[name] != stored[name] and type(row[name]) is type(stored[name])]
-            agreeing = [other for other, one in tellings if wrong and other.call.name != echo.call.name and _holds_all(one, stored)]
+            wrong = [
+                name
+                for name in row
+                if name in stored
+                and row[name] != stored[name]
+                and type(row[name]) is type(stored[name])
+            ]
+            agreeing = [
+                other
+                for other, one in tellings
+                if wrong and other.call.name != echo.call.name and _holds_all(one, stored)
+            ]
             if agreeing:
-                seen = {"row": key, "stored": stored, "told": row, "by": echo.call.model_dump(), "against": agreeing[0].call.model_dump()}
+                seen = {
+                    "row": key,
+                    "stored": stored,
+                    "told": row,
+                    "by": echo.call.model_dump(),
+                    "against": agreeing[0].call.model_dump(),
+                }
                 yield BrokenRelation(
-                    "queries_disagree", f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}", seen
+                    "queries_disagree",
+                    f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}",
+                    seen,
                 )
 
 
@@ -121,7 +165,11 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
     """With one more filter, a list holds nothing that was not in it before."""
     for tool in tour.tools.values():
         required = set(tool.parameters.get("required", ()))
-        stops = [stop for stop in tour.of(tool.name) if stop.why == "filter" and stop.seen.outcome == "ok"]
+        stops = [
+            stop
+            for stop in tour.of(tool.name)
+            if stop.why == "filter" and stop.seen.outcome == "ok"
+        ]
         bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
         whole = _read_list(bare.seen) if bare else None
         if bare is None or whole is None:
@@ -136,13 +184,25 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             wide, narrow = _name_rows(whole, key), _name_rows(part, key)
             # A row that is asked for by its own key may be one that the list leaves out, such as a kind of which there is nothing that day.
             more = narrow - wide - ({canonical_json(value)} if key else set())
-            if not _is_filter(tool, extra) or not more or (isinstance(value, bool) and wide <= narrow):
+            if (
+                not _is_filter(tool, extra)
+                or not more
+                or (isinstance(value, bool) and wide <= narrow)
+            ):
                 continue
             # A choice among rows leaves out no row where more of them may be told of.
             if _may_pick(tool) and len(narrow) <= len(wide):
                 continue
-            seen = {"call": stop.call.model_dump(), "without": bare.call.model_dump(), "more": sorted(more)[:5]}
-            yield BrokenRelation("filter_widens", f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without", seen)
+            seen = {
+                "call": stop.call.model_dump(),
+                "without": bare.call.model_dump(),
+                "more": sorted(more)[:5],
+            }
+            yield BrokenRelation(
+                "filter_widens",
+                f"{tool.name} with {extra}={value!r} tells of rows it does not tell of without",
+                seen,
+            )
 
 
 def _is_filter(tool: Tool, name: str) -> bool:
@@ -170,10 +230,16 @@ def _find_key(*lists: Sequence[Json]) -> tuple[str, ...]:
     rows = [row for listed in lists for row in listed]
     first: Json = rows[0] if rows else None
     ways = [(name,) for name in first] if is_object(first) else []
-    ways += [(name, inner) for name, part in first.items() if is_object(part) for inner in part] if is_object(first) else []
+    ways += (
+        [(name, inner) for name, part in first.items() if is_object(part) for inner in part]
+        if is_object(first)
+        else []
+    )
     for way in ways:
         keys = [[str(_follow(row, way) or "") for row in listed] for listed in lists]
-        if _ID.search(way[-1]) and all(all(listed) and len(set(listed)) == len(listed) for listed in keys):
+        if _ID.search(way[-1]) and all(
+            all(listed) and len(set(listed)) == len(listed) for listed in keys
+        ):
             return way
     return ()
 
@@ -186,11 +252,18 @@ def _follow(row: Json, way: tuple[str, ...]) -> Json:
 
 def _name_rows(rows: Sequence[Json], key: tuple[str, ...]) -> set[str]:
     """Rows by their key. Without one, by their fields, except nested ones, which the same filter may choose."""
-    return {canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row)) for row in rows}
+    return {
+        canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row))
+        for row in rows
+    }
 
 
 def _flatten(row: Json) -> Json:
-    flat: Json = {name: part for name, part in row.items() if not is_object(part) and not is_array(part)} if is_object(row) else row
+    flat: Json = (
+        {name: part for name, part in row.items() if not is_object(part) and not is_array(part)}
+        if is_object(row)
+        else row
+    )
     return flat or row
 
 
@@ -202,26 +275,43 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             found = _list_ids(whole)
             if not found or whole.seen.outcome != "ok":
                 continue
-            for reason, spelt, words in (("whole_words_only", part, "a part of it"), ("case_sensitive", other, "it in the other case")):
-                if not found <= _list_ids(spelt) and not _may_differ(reason, tour, tool, whole, spelt):
+            for reason, spelt, words in (
+                ("whole_words_only", part, "a part of it"),
+                ("case_sensitive", other, "it in the other case"),
+            ):
+                if not found <= _list_ids(spelt) and not _may_differ(
+                    reason, tour, tool, whole, spelt
+                ):
                     seen = {
                         "call": spelt.call.model_dump(),
                         "against": whole.call.model_dump(),
                         "found": sorted(found),
                         "now": sorted(_list_ids(spelt)),
                     }
-                    yield BrokenRelation(reason, f"{tool.name} finds rows by a text and does not find them by {words}", seen)
+                    yield BrokenRelation(
+                        reason,
+                        f"{tool.name} finds rows by a text and does not find them by {words}",
+                        seen,
+                    )
 
 
-def _may_differ(reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall) -> bool:
+def _may_differ(
+    reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
+) -> bool:
     """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or its words say that case matters.
 
     A reference of which the parameter's own words promise that a part is enough is typed, and found, like a name.
     """
-    changed = [name for name, value in whole.call.arguments.items() if value != spelt.call.arguments.get(name)]
+    changed = [
+        name
+        for name, value in whole.call.arguments.items()
+        if value != spelt.call.arguments.get(name)
+    ]
     said = " ".join([tool.description, *(tour.offers.describe(tool, name) for name in changed)])
     return (reason == "case_sensitive" and _MINDS_CASE.search(said) is not None) or any(
-        _REFERENCE.fullmatch(str(whole.call.arguments[name])) and not tour.offers.takes_part(tool, name) for name in changed
+        _REFERENCE.fullmatch(str(whole.call.arguments[name]))
+        and not tour.offers.takes_part(tool, name)
+        for name in changed
     )
 
 
@@ -231,16 +321,30 @@ def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[
         stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
         for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
             wanted, found = _list_ids(one) | _list_ids(other), _list_ids(part)
-            if found and _list_ids(one) and _list_ids(other) and not wanted <= found and not _may_pick(tool):
+            if (
+                found
+                and _list_ids(one)
+                and _list_ids(other)
+                and not wanted <= found
+                and not _may_pick(tool)
+            ):
                 calls = [stop.call.model_dump() for stop in (one, other, part)]
                 words = f"{tool.name} finds two rows by their texts, and by a part of both not all of them"
-                yield BrokenRelation("row_left_out", words, {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)})
+                yield BrokenRelation(
+                    "row_left_out",
+                    words,
+                    {"calls": calls, "wanted": sorted(wanted), "found": sorted(found)},
+                )
 
 
 def _list_ids(stop: ObservedCall) -> set[str]:
     """Numbers too: of one tool's replies, they are of the same rows."""
     return (
-        {str(one["id"]) for one in list_objects(stop.seen.parts) if isinstance(one.get("id"), str | int)}
+        {
+            str(one["id"])
+            for one in list_objects(stop.seen.parts)
+            if isinstance(one.get("id"), str | int)
+        }
         if stop.seen.outcome == "ok"
         else set()
     )
@@ -258,19 +362,31 @@ def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
                 "differences": [change.model_dump() for change in changes[:5]],
             }
             yield BrokenRelation(
-                "hidden_link", f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone", seen
+                "hidden_link",
+                f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone",
+                seen,
             )
 
 
-def rows_are_not_overwritten(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def rows_are_not_overwritten(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:  # noqa: ARG001
     """A row that is added takes the place of no other, even where rows were removed before."""
     for gap in tour.gaps:
         collection, key = gap.place
         changes = diff_states(*gap.states)
-        if gap.one.outcome == "ok" and not any(change.op == "add" and change.path[:-1] == [collection] for change in changes):
-            seen = {"call": gap.call.model_dump(), "row": gap.place, "changes": [change.model_dump() for change in changes[:5]]}
+        if gap.one.outcome == "ok" and not any(
+            change.op == "add" and change.path[:-1] == [collection] for change in changes
+        ):
+            seen = {
+                "call": gap.call.model_dump(),
+                "row": gap.place,
+                "changes": [change.model_dump() for change in changes[:5]],
+            }
             yield BrokenRelation(
-                "row_overwritten", f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}", seen
+                "row_overwritten",
+                f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}",
+                seen,
             )
 
 
@@ -288,4 +404,8 @@ def _show(echo: ReadPair) -> Json:
 
 
 def _brief(seen: Observation) -> Json:
-    return {"outcome": seen.outcome, "code": seen.code, "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long"}
+    return {
+        "outcome": seen.outcome,
+        "code": seen.code,
+        "parts": seen.parts[:3] if len(canonical_json(seen.parts)) < 4000 else "long",
+    }

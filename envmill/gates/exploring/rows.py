@@ -20,16 +20,25 @@ def list_rows(state: Json) -> Iterator[StateRow]:
     """Objects of every collection: under their key, or in a list under their own id."""
     for collection, held in state.items() if is_object(state) else ():
         if is_object(held):
-            yield from (StateRow(collection, key, value) for key, value in held.items() if is_object(value))
+            yield from (
+                StateRow(collection, key, value) for key, value in held.items() if is_object(value)
+            )
         elif is_array(held):
-            yield from (StateRow(collection, find_id(value), value) for value in held if is_object(value) and find_id(value))
+            yield from (
+                StateRow(collection, find_id(value), value)
+                for value in held
+                if is_object(value) and find_id(value)
+            )
 
 
 def find_id(row: Mapping[str, Json]) -> str:
     """What a row calls itself: its `id`, or the first attribute that ends so; empty when it has none."""
     if isinstance(row.get("id"), str):
         return row["id"]
-    return next((value for name, value in row.items() if name.endswith("_id") and isinstance(value, str)), "")
+    return next(
+        (value for name, value in row.items() if name.endswith("_id") and isinstance(value, str)),
+        "",
+    )
 
 
 def list_keys(state: Json) -> dict[str, list[str]]:
@@ -52,7 +61,9 @@ def list_objects(parts: Json) -> Iterator[Mapping[str, Json]]:
     yield from (value for value in _walk(parts) if is_object(value))
 
 
-def list_placed(parts: Json, tables: Sequence[Table]) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
+def list_placed(
+    parts: Json, tables: Sequence[Table]
+) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
     """(table, key, row) of what a reply tells. Texts are ids anywhere, and their table is left empty; a number is one where the row shows
     every column of one table and of no other."""
     for value in _walk(parts):
@@ -62,7 +73,11 @@ def list_placed(parts: Json, tables: Sequence[Table]) -> Iterator[tuple[str, str
         if isinstance(key, str):
             yield "", key, value
         elif isinstance(key, int) and not isinstance(key, bool):
-            homes = [table.name for table in tables if table.key == ["id"] and value.keys() >= {column.name for column in table.columns}]
+            homes = [
+                table.name
+                for table in tables
+                if table.key == ["id"] and value.keys() >= {column.name for column in table.columns}
+            ]
             if len(homes) == 1:
                 yield homes[0], str(key), value
 
@@ -85,7 +100,10 @@ def list_scalars(value: Json) -> Iterator[Json]:
 
 def turn_rows(state: Json) -> Json:
     """The same state with the rows of every keyed collection in the other order: as JSON it is equal."""
-    return {name: dict(reversed(held.items())) if is_object(held) else held for name, held in state.items()}
+    return {
+        name: dict(reversed(held.items())) if is_object(held) else held
+        for name, held in state.items()
+    }
 
 
 def render_unordered(value: Json) -> str:

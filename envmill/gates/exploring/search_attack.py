@@ -95,46 +95,76 @@ class SearchResult:
 
     async def search(self, manner: Literal["blind", "informed"], episodes: int) -> SearchTally:
         """So many episodes; the first third of a blind search for a verifier that pays all or nothing learns nothing: luck alone."""
-        pool = (CallPool.blind if manner == "blind" else CallPool.informed)(self.view, self.means.seed)
+        pool = (CallPool.blind if manner == "blind" else CallPool.informed)(
+            self.view, self.means.seed
+        )
         dice, grown = random.Random(self.means.seed), False
         searcher, tally = Searcher(pool, dice), SearchTally()
         while pool.calls and tally.episodes < episodes:
             count = min(GENERATION, episodes - tally.episodes)
-            learnt = manner == "informed" or self.scenario.verifier.partial or tally.episodes >= episodes // 3
+            learnt = (
+                manner == "informed"
+                or self.scenario.verifier.partial
+                or tally.episodes >= episodes // 3
+            )
             drawn = searcher.sample(count, learnt=learnt)
             endings = await self._play(pool, drawn)
             verdicts = [await self._judge(ending) for ending in endings]
-            searcher.learn([(self.earn(verdict), one) for verdict, one in zip(verdicts, drawn, strict=True)])
+            searcher.learn(
+                [(self.earn(verdict), one) for verdict, one in zip(verdicts, drawn, strict=True)]
+            )
             if learnt and searcher.best and not grown:
                 grown, pool = True, pool.grow(self.view, self._list_paid(endings, verdicts), dice)
                 searcher.adopt(pool)
             self._count(tally, verdicts, learnt)
             for one, ending, verdict in zip(drawn, endings, verdicts, strict=True):
-                if isinstance(ending, Ending) and self._is_new(ending, verdict) and await self._is_worth_it(ending, verdict, tally):
-                    catch = await self._catch(manner, [pool.calls[place] for place in one.calls], ending)
+                if (
+                    isinstance(ending, Ending)
+                    and self._is_new(ending, verdict)
+                    and await self._is_worth_it(ending, verdict, tally)
+                ):
+                    catch = await self._catch(
+                        manner, [pool.calls[place] for place in one.calls], ending
+                    )
                     # The search plays in place. What a fresh session is not paid for was not paid.
                     tally.catches += [catch] if catch.trial.verdict.reward else []
             if any(catch.exploit for catch in tally.catches):
                 break
         return tally
 
-    def _list_paid(self, endings: Sequence[Ending | str], verdicts: Sequence[Verdict]) -> list[dict[str, Json]]:
+    def _list_paid(
+        self, endings: Sequence[Ending | str], verdicts: Sequence[Verdict]
+    ) -> list[dict[str, Json]]:
         """Where the best paid of a generation end."""
-        ends = [(self.earn(verdict), one.final) for one, verdict in zip(endings, verdicts, strict=True) if isinstance(one, Ending)]
+        ends = [
+            (self.earn(verdict), one.final)
+            for one, verdict in zip(endings, verdicts, strict=True)
+            if isinstance(one, Ending)
+        ]
         return [final for _, final in sorted(ends, key=lambda end: -end[0])[:_GROWN_FROM]]
 
     async def replay(self, library: Sequence[Attack]) -> list[PaidSequence]:
         """Attacks that were paid on a sibling; those that are paid here, with the words of then or with what is answered here."""
-        attempts = [Attempt("library", tuple(one.calls), words) for one in library for words in (tuple(one.said), recite_all)]
+        attempts = [
+            Attempt("library", tuple(one.calls), words)
+            for one in library
+            for words in (tuple(one.said), recite_all)
+        ]
         trials = await self.trials.play(attempts)
-        paid = [(attempt, trial.ending) for attempt, trial in zip(attempts, trials, strict=True) if trial.verdict.reward and trial.ending]
+        paid = [
+            (attempt, trial.ending)
+            for attempt, trial in zip(attempts, trials, strict=True)
+            if trial.verdict.reward and trial.ending
+        ]
         return [await self._catch("library", attempt.calls, ending) for attempt, ending in paid]
 
     def earn(self, verdict: Verdict) -> float:
         """What the search maximises: the reward where it pays in part; else the share of goals and facts, halved for each broken gate."""
         if self.scenario.verifier.partial or verdict.outcome != "fail":
             return verdict.reward or 0.0
-        shares = [verdict.components[name] for name in ("goals", "facts") if name in verdict.components]
+        shares = [
+            verdict.components[name] for name in ("goals", "facts") if name in verdict.components
+        ]
         broken = sum(verdict.components.get(name, 1.0) < 1.0 for name in _GATES)
         return sum(shares) / len(shares) * 0.5**broken if shares else 0.0
 
@@ -145,8 +175,14 @@ class SearchResult:
         batch: list[SearchEpisode] = []
         for one in (*episodes, None):
             if one is None or sum(len(each.calls) + 2 for each in batch) + len(one.calls) > _STEPS:
-                plan: list[Step] = [step for each in batch for step in (self._start, *(steps[place] for place in each.calls), Look())]
-                seen = await self.means.sandbox.play(self._program, plan, hashes="none", in_place=True)
+                plan: list[Step] = [
+                    step
+                    for each in batch
+                    for step in (self._start, *(steps[place] for place in each.calls), Look())
+                ]
+                seen = await self.means.sandbox.play(
+                    self._program, plan, hashes="none", in_place=True
+                )
                 for each in batch:
                     ends.append(self._conclude(pool, each, seen[: len(each.calls) + 2]))
                     seen = seen[len(each.calls) + 2 :]
@@ -155,11 +191,22 @@ class SearchResult:
                 batch.append(one)
         return ends
 
-    def _conclude(self, pool: CallPool, episode: SearchEpisode, seen: list[Observation]) -> Ending | str:
+    def _conclude(
+        self, pool: CallPool, episode: SearchEpisode, seen: list[Observation]
+    ) -> Ending | str:
         if fault := find_breakdown(seen):
             return fault
-        deeds = [CompletedCall.of(pool.calls[place], reply) for place, reply in zip(episode.calls, seen[1:-1], strict=True)]
-        return Ending(self.scenario.initial_state, seen[-1].state, deeds, speak(episode.speech, self.view, seen[1:-1]), self._spelled)
+        deeds = [
+            CompletedCall.of(pool.calls[place], reply)
+            for place, reply in zip(episode.calls, seen[1:-1], strict=True)
+        ]
+        return Ending(
+            self.scenario.initial_state,
+            seen[-1].state,
+            deeds,
+            speak(episode.speech, self.view, seen[1:-1]),
+            self._spelled,
+        )
 
     async def _judge(self, ending: Ending | str) -> Verdict:
         if isinstance(ending, str):
@@ -167,7 +214,9 @@ class SearchResult:
         key = orjson.dumps(ending.final) if self._states_only else b""
         if key and key in self._known:
             return self._known[key]
-        verdict = await decide(self.means.sandbox, self.scenario.verifier, ending, self.scenario.clock)
+        verdict = await decide(
+            self.means.sandbox, self.scenario.verifier, ending, self.scenario.clock
+        )
         if key:
             self._known[key] = verdict
         return verdict
@@ -195,7 +244,9 @@ class SearchResult:
     async def _is_worth_it(self, ending: Ending, verdict: Verdict, tally: SearchTally) -> bool:
         """Whether it is paid more than all before it, or passes and is no further way to the right end."""
         most = max((catch.trial.verdict.reward or 0.0 for catch in tally.catches), default=0.0)
-        return (verdict.reward or 0.0) > most or (verdict.outcome == "pass" and await self._is_right(ending) is False)
+        return (verdict.reward or 0.0) > most or (
+            verdict.outcome == "pass" and await self._is_right(ending) is False
+        )
 
     async def _catch(self, manner: Manner, calls: Sequence[Call], ending: Ending) -> PaidSequence:
         """The sequence without the calls that are not needed for as much pay."""
@@ -216,10 +267,15 @@ class SearchResult:
             return None
         wanted = (await self.trials.oracle())[0].ending
         tables = self.trials.environment.tables
-        if wanted is not None and is_same_end(ending.initial, ending.final, wanted.final, tables, self.scenario.verifier):
+        if wanted is not None and is_same_end(
+            ending.initial, ending.final, wanted.final, tables, self.scenario.verifier
+        ):
             return True
         strict = await self.trials.once("strict", self._derive)
-        return strict is not None and judge(strict, Ending(ending.initial, ending.final)).outcome == "pass"
+        return (
+            strict is not None
+            and judge(strict, Ending(ending.initial, ending.final)).outcome == "pass"
+        )
 
     async def _derive(self) -> Verifier | None:
         """The reference path's end, and no other, but for what chance decides."""
@@ -228,7 +284,10 @@ class SearchResult:
             return None
         try:
             return derive_end(
-                self.trials.environment.tables, one.initial, diff_states(one.initial, one.final), diff_states(other.initial, other.final)
+                self.trials.environment.tables,
+                one.initial,
+                diff_states(one.initial, one.final),
+                diff_states(other.initial, other.final),
             )
         except BuildError:
             return None

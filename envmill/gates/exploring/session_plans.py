@@ -53,16 +53,29 @@ class WritePlan:
 
     def leg(self) -> SessionPlan:
         reads, ends = _as("read", self.reads), _as("drawn", self.seconds)
-        return SessionPlan(self.start, (), (*reads, *_as("drawn", self.calls), *reads, *ends), looks=True)
+        return SessionPlan(
+            self.start, (), (*reads, *_as("drawn", self.calls), *reads, *ends), looks=True
+        )
 
-    def arrive(self, stops: Sequence[ObservedCall], states: Mapping[str, Json]) -> "VisitedState | None":
+    def arrive(
+        self, stops: Sequence[ObservedCall], states: Mapping[str, Json]
+    ) -> "VisitedState | None":
         """Where it came to; None when it changed nothing."""
         first, last = len(self.reads), len(self.reads) + len(self.calls)
-        moves = tuple(stop for stop in stops[first:last] if stop.moved and stop.seen.outcome == "ok")
+        moves = tuple(
+            stop for stop in stops[first:last] if stop.moved and stop.seen.outcome == "ok"
+        )
         state = states.get(stops[last - 1].after)
         if not moves or state is None:
             return None
-        return VisitedState(state, self.reads, moves, stops[last : last + first], self.seconds, stops[last + first :])
+        return VisitedState(
+            state,
+            self.reads,
+            moves,
+            stops[last : last + first],
+            self.seconds,
+            stops[last + first :],
+        )
 
 
 @dataclass(frozen=True)
@@ -81,27 +94,51 @@ class VisitedState:
 
     def begin(self, state: Json) -> SessionPlan:
         """The same in a session that starts there, or on a state that is equal as JSON."""
-        return SessionPlan(state, (), (*_as("read", self.reads), *_as("drawn", self.seconds)), looks=True)
+        return SessionPlan(
+            state, (), (*_as("read", self.reads), *_as("drawn", self.seconds)), looks=True
+        )
 
-    def echo(self, way: Literal["written", "turned"], one: Sequence[ObservedCall], other: Sequence[ObservedCall]) -> Iterator[ReadPair]:
+    def echo(
+        self,
+        way: Literal["written", "turned"],
+        one: Sequence[ObservedCall],
+        other: Sequence[ObservedCall],
+    ) -> Iterator[ReadPair]:
         for call, here, there in zip(self.reads, one, other, strict=False):
             yield ReadPair(way, call, here.seen, there.seen, self.moves, self.state)
 
-    def pair_ends(self, alone: Sequence[ObservedCall], states: Mapping[str, Json]) -> Iterator[WritePair]:
+    def pair_ends(
+        self, alone: Sequence[ObservedCall], states: Mapping[str, Json]
+    ) -> Iterator[WritePair]:
         """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions; from the first that did on, none."""
         for one, other in zip(self.ends, alone[len(self.reads) :], strict=False):
-            if one.seen.uses or other.seen.uses or one.after not in states or other.after not in states:
+            if (
+                one.seen.uses
+                or other.seen.uses
+                or one.after not in states
+                or other.after not in states
+            ):
                 return
-            yield WritePair(self.moves[-1], one.call, one.seen, other.seen, (states[one.after], states[other.after]))
+            yield WritePair(
+                self.moves[-1],
+                one.call,
+                one.seen,
+                other.seen,
+                (states[one.after], states[other.after]),
+            )
 
     def agrees(self, alone: Sequence[ObservedCall]) -> bool:
         """Whether nothing came out otherwise than in the session that came there; what drew on chance may."""
         if len(self.told) < len(self.reads):
             return False
-        reads = all(is_alike(one.seen, other.seen) for one, other in zip(self.told, alone, strict=False))
+        reads = all(
+            is_alike(one.seen, other.seen) for one, other in zip(self.told, alone, strict=False)
+        )
         ends = zip(self.ends, alone[len(self.reads) :], strict=False)
         return reads and all(
-            bool(one.seen.uses) or (one.after, one.seen.outcome) == (other.after, other.seen.outcome) for one, other in ends
+            bool(one.seen.uses)
+            or (one.after, one.seen.outcome) == (other.after, other.seen.outcome)
+            for one, other in ends
         )
 
 

@@ -33,7 +33,13 @@ def could_scatter(environment: Environment) -> bool:
 
 def _scatters(nodes: Sequence[ast.AST]) -> bool:
     makers = [node for node in nodes if isinstance(node, _MAKERS) and _makes_set(node)]
-    harmless = {id(part) for node in nodes if makers for one in _list_orderless(node) for part in (one, getattr(one, "func", one))}
+    harmless = {
+        id(part)
+        for node in nodes
+        if makers
+        for one in _list_orderless(node)
+        for part in (one, getattr(one, "func", one))
+    }
     return any(id(node) not in harmless for node in makers)
 
 
@@ -41,7 +47,11 @@ def _list_orderless(node: ast.AST) -> Iterator[ast.AST]:
     """Parts of which the order cannot show: what is only looked into, counted or sorted."""
     match node:
         case ast.Compare(ops=ops, comparators=others):
-            yield from (other for op, other in zip(ops, others, strict=True) if isinstance(op, ast.In | ast.NotIn))
+            yield from (
+                other
+                for op, other in zip(ops, others, strict=True)
+                if isinstance(op, ast.In | ast.NotIn)
+            )
         case ast.Call(func=ast.Name(id=name), args=given) if name in _ORDERLESS:
             yield from given
         case _:
@@ -56,7 +66,10 @@ def _makes_set(node: ast.AST) -> bool:
             return name in _NAMES
         case ast.BinOp(left=one, right=other):
             return any(
-                isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr in _VIEWS for side in (one, other)
+                isinstance(side, ast.Call)
+                and isinstance(side.func, ast.Attribute)
+                and side.func.attr in _VIEWS
+                for side in (one, other)
             )
         case _:
             return False
@@ -70,14 +83,21 @@ def list_twists(tour: ExplorationRun) -> list[list[Step]]:
         known = {key for keys in list_keys(start).values() for key in keys}
         for tail in _TWISTS:
             names = {key: key + tail for key in known}
-            calls = [call.model_copy(update={"arguments": _rename(call.arguments, names)}) for call in reads]
+            calls = [
+                call.model_copy(update={"arguments": _rename(call.arguments, names)})
+                for call in reads
+            ]
             plans.append([Reset(_rename(start, names), CLOCK, SEED), *map(Invoke, calls)])
     return plans
 
 
 def _list_reads(tour: ExplorationRun, start: Json) -> Sequence[Call]:
     """Those first whose answers hold lists of more than one."""
-    asked = [stop for stop in tour.stops if stop.start is start and not stop.route and tour.is_query(stop.call.name)]
+    asked = [
+        stop
+        for stop in tour.stops
+        if stop.start is start and not stop.route and tour.is_query(stop.call.name)
+    ]
     done = sorted((stop for stop in asked if stop.seen.outcome == "ok"), key=_is_list, reverse=True)
     calls = {canonical_json([stop.call.name, stop.call.arguments]): stop.call for stop in done}
     return list(calls.values())[:_READS]

@@ -30,7 +30,11 @@ _known: RecentCache[Starts] = RecentCache()
 
 def name_built(built: EnvironmentCase) -> Hashable:
     """What tells an environment with its tests and examples from every other."""
-    return (built.environment.id, tuple(test.id for test in built.tests), tuple(map(digest, built.examples)))
+    return (
+        built.environment.id,
+        tuple(test.id for test in built.tests),
+        tuple(map(digest, built.examples)),
+    )
 
 
 def find_starts(built: EnvironmentCase) -> Starts:
@@ -41,7 +45,10 @@ def find_starts(built: EnvironmentCase) -> Starts:
 
 def _gather(built: EnvironmentCase) -> Starts:
     distinct: dict[bytes, State] = {}
-    tested = {test.id: distinct.setdefault(_render(test.initial_state), test.initial_state) for test in built.tests}
+    tested = {
+        test.id: distinct.setdefault(_render(test.initial_state), test.initial_state)
+        for test in built.tests
+    }
     for state in built.examples:
         distinct.setdefault(_render(state), state)
     return Starts(tuple(distinct.values()), tested)

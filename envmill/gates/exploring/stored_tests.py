@@ -34,7 +34,10 @@ class StoredTestReplay:
         """What each test saw: the start, the calls before its own, its own."""
         steps = list(zip(self.plan(), seen, strict=True))
         # What was looked at after a call belongs to it: some tests expect something of the state.
-        ends = [following[1].state if isinstance(following[0], Look) else None for following in steps[1:]] + [None]
+        ends = [
+            following[1].state if isinstance(following[0], Look) else None
+            for following in steps[1:]
+        ] + [None]
         first, *rest = (
             one if end is None else replace(one, state=end)
             for (step, one), end in zip(steps, ends, strict=True)
@@ -63,7 +66,9 @@ async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> Dri
     if known is not None:
         return known
     drills = list(list_drills(built))
-    played = await play_plans(find_program(built.environment), [drill.plan() for drill in drills], means.sandbox)
+    played = await play_plans(
+        find_program(built.environment), [drill.plan() for drill in drills], means.sandbox
+    )
     return _played.keep(key, list(zip(drills, played, strict=True)))
 
 
@@ -75,9 +80,18 @@ def list_drills(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
         writes = test.expect == "success" and test.call.name in changes
         if writes or test.setup or looks_after(test):
             yield StoredTestReplay(
-                SessionPlan(starts.of(test), tuple(test.setup), (("test", test.call),), looks=writes or looks_after(test)), (test,)
+                SessionPlan(
+                    starts.of(test),
+                    tuple(test.setup),
+                    (("test", test.call),),
+                    looks=writes or looks_after(test),
+                ),
+                (test,),
             )
         else:
             still.setdefault(id(starts.of(test)), []).append(test)
     for tests in still.values():
-        yield StoredTestReplay(SessionPlan(starts.of(tests[0]), (), tuple(("test", test.call) for test in tests)), tuple(tests))
+        yield StoredTestReplay(
+            SessionPlan(starts.of(tests[0]), (), tuple(("test", test.call) for test in tests)),
+            tuple(tests),
+        )

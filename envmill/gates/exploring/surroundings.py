@@ -25,15 +25,30 @@ Play = Callable[[Sequence[SessionPlan]], Awaitable[list[list[ObservedCall]]]]
 async def explore_changes(tour: ExplorationRun, play: Play) -> None:
     """Every tool's changes, a few to a session, and the states the tour starts from."""
     writes = pick_writes(tour)
-    rounds = [[stops[number] for stops in writes.values() if number < len(stops)] for number in range(WRITES)]
+    rounds = [
+        [stops[number] for stops in writes.values() if number < len(stops)]
+        for number in range(WRITES)
+    ]
     # The first of each is made twice: what a change does to a total shows when it is made again.
-    chains = [chain for number, taken in enumerate(rounds) for chain in _chain(tour, taken, times=1 if number else 2)]
+    chains = [
+        chain
+        for number, taken in enumerate(rounds)
+        for chain in _chain(tour, taken, times=1 if number else 2)
+    ]
     visits = await _visit(tour, chains, play)
     shown = {stop.call.name for visit in visits for stop in visit.moves}
     # What those before it forbade is looked at alone.
-    alone = [_make_chain(tour, stops[:1], (), times=2) for name, stops in writes.items() if name not in shown]
+    alone = [
+        _make_chain(tour, stops[:1], (), times=2)
+        for name, stops in writes.items()
+        if name not in shown
+    ]
     visits += await _visit(tour, alone, play)
-    await _compare(tour, [*(VisitedState(state, _pick_reads(tour, state, ())) for state in tour.starts), *visits], play)
+    await _compare(
+        tour,
+        [*(VisitedState(state, _pick_reads(tour, state, ())) for state in tour.starts), *visits],
+        play,
+    )
 
 
 def pick_writes(tour: ExplorationRun) -> dict[str, list[ObservedCall]]:
@@ -56,22 +71,36 @@ def _chain(tour: ExplorationRun, writes: Sequence[ObservedCall], times: int) -> 
             yield _make_chain(tour, taken, seconds.take(taken), times)
 
 
-def _make_chain(tour: ExplorationRun, writes: Sequence[ObservedCall], seconds: tuple[Call, ...], times: int) -> WritePlan:
+def _make_chain(
+    tour: ExplorationRun, writes: Sequence[ObservedCall], seconds: tuple[Call, ...], times: int
+) -> WritePlan:
     calls = tuple(call for stop in writes for call in (*stop.route, *(stop.call,) * times))
-    return WritePlan(writes[0].start, calls, _pick_reads(tour, tour.states[writes[0].after], writes), seconds)
+    return WritePlan(
+        writes[0].start, calls, _pick_reads(tour, tour.states[writes[0].after], writes), seconds
+    )
 
 
-async def _visit(tour: ExplorationRun, chains: Sequence[WritePlan], play: Play) -> list[VisitedState]:
+async def _visit(
+    tour: ExplorationRun, chains: Sequence[WritePlan], play: Play
+) -> list[VisitedState]:
     played = await play([chain.leg() for chain in chains])
     tour.sessions += played
-    return [visit for chain, stops in zip(chains, played, strict=True) if (visit := chain.arrive(stops, tour.states))]
+    return [
+        visit
+        for chain, stops in zip(chains, played, strict=True)
+        if (visit := chain.arrive(stops, tour.states))
+    ]
 
 
 async def _compare(tour: ExplorationRun, visits: Sequence[VisitedState], play: Play) -> None:
     """Every state once more, with its rows turned; where that comes out otherwise, as it is as well, to tell the one from the other."""
     turned = await play([visit.begin(turn_rows(visit.state)) for visit in visits])
     parted = [visit for visit, stops in zip(visits, turned, strict=True) if not visit.agrees(stops)]
-    alone = dict(zip(map(id, parted), await play([visit.begin(visit.state) for visit in parted]), strict=True))
+    alone = dict(
+        zip(
+            map(id, parted), await play([visit.begin(visit.state) for visit in parted]), strict=True
+        )
+    )
     for visit, stops in zip(visits, turned, strict=True):
         one = alone.get(id(visit), stops)
         tour.echoes += visit.echo("written", one, visit.told)
@@ -97,13 +126,23 @@ class _Seconds:
         return tuple(known[name] for name in names)
 
 
-def _pick_reads(tour: ExplorationRun, state: Json, writes: Sequence[ObservedCall]) -> tuple[Call, ...]:
+def _pick_reads(
+    tour: ExplorationRun, state: Json, writes: Sequence[ObservedCall]
+) -> tuple[Call, ...]:
     """Queries that succeeded, and such as name a row the writes touched or one it speaks of; without a write, rows at either end."""
-    near = {key for write in writes for key in _find_near(tour, write)} if writes else _find_ends(state)
+    near = (
+        {key for write in writes for key in _find_near(tour, write)}
+        if writes
+        else _find_ends(state)
+    )
     queues: list[list[Call]] = []
     for tool in tour.tools.values():
         if tool.effect == "query":
-            done = [stop.call for stop in tour.of(tool.name) if stop.seen.outcome == "ok" and stop.why in ("test", "drawn")]
+            done = [
+                stop.call
+                for stop in tour.of(tool.name)
+                if stop.seen.outcome == "ok" and stop.why in ("test", "drawn")
+            ]
             queues.append([*_aim(tour, done[:1], state, near), *done[:2]])
     # In turn, so that no query is crowded out by those before it.
     reads = (call for turn in zip_longest(*queues) for call in turn if call)
@@ -126,15 +165,25 @@ def _find_ends(state: Json) -> set[str]:
 
 
 def _name(rows: Sequence[StateRow]) -> set[str]:
-    return {value for row in rows for value in (row.key, *list_scalars(row.value)) if isinstance(value, str)}
+    return {
+        value
+        for row in rows
+        for value in (row.key, *list_scalars(row.value))
+        if isinstance(value, str)
+    }
 
 
-def _aim(tour: ExplorationRun, calls: Sequence[Call], state: Json, near: set[str]) -> Iterator[Call]:
+def _aim(
+    tour: ExplorationRun, calls: Sequence[Call], state: Json, near: set[str]
+) -> Iterator[Call]:
     for call in calls:
         for name in call.arguments:
             column = tour.offers.find_column(call.name, name, state)
             values = [value for row, value in column if row.key in near]
-            yield from (call.model_copy(update={"arguments": call.arguments | {name: value}}) for value in values[:_AIMED])
+            yield from (
+                call.model_copy(update={"arguments": call.arguments | {name: value}})
+                for value in values[:_AIMED]
+            )
 
 
 async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
@@ -143,16 +192,25 @@ async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
     for write in (stop for stops in pick_writes(tour).values() for stop in stops):
         if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
             continue
-        added = next((change for change in tour.diff(write) if change.op == "add" and len(change.path) == 2), None)
+        added = next(
+            (change for change in tour.diff(write) if change.op == "add" and len(change.path) == 2),
+            None,
+        )
         given = set(map(str, list_scalars(write.call.arguments)))
-        state = _make_gap(tour.states[write.before], added) if added and added.path[1] not in given else None
+        state = (
+            _make_gap(tour.states[write.before], added)
+            if added and added.path[1] not in given
+            else None
+        )
         if added and state is not None:
             legs.append(SessionPlan(state, (), (("drawn", write.call),), looks=True))
             places.append(added.path)
     states = tour.states
     for (stop,), place in zip(await play(legs), places, strict=True):
         if stop.before in states and stop.after in states:
-            tour.gaps.append(HoleTest(stop.call, place, stop.seen, (states[stop.before], states[stop.after])))
+            tour.gaps.append(
+                HoleTest(stop.call, place, stop.seen, (states[stop.before], states[stop.after]))
+            )
 
 
 def _make_gap(state: Json, added: Change) -> Json:
@@ -162,5 +220,10 @@ def _make_gap(state: Json, added: Change) -> Json:
     free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]
     if not free or not is_object(state[collection]):
         return None
-    renamed = {name: key if value == free[-1].key else value for name, value in free[-1].value.items()}
-    return state | {collection: {name: row for name, row in state[collection].items() if name != free[-1].key} | {key: renamed}}
+    renamed = {
+        name: key if value == free[-1].key else value for name, value in free[-1].value.items()
+    }
+    return state | {
+        collection: {name: row for name, row in state[collection].items() if name != free[-1].key}
+        | {key: renamed}
+    }

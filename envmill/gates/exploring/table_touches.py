@@ -50,12 +50,22 @@ class TouchMismatch:
     """Arguments of some calls that were carried out."""
 
 
-async def find_untrue(built: EnvironmentCase, tour: ExplorationRun, means: GateContext) -> tuple[list[TouchMismatch], Json]:
+async def find_untrue(
+    built: EnvironmentCase, tour: ExplorationRun, means: GateContext
+) -> tuple[list[TouchMismatch], Json]:
     """What is untrue, and what was seen; nothing where state is JSON."""
     tables = {table.name: table for table in built.environment.tables}
     seen = await _watch(built, tour, means) if kind_of(built.environment).tabled else {}
-    found = [one for tool in built.environment.tools if tool.name in seen for one in _compare(tool, seen[tool.name], tables)]
-    told: Json = {name: {"reads": sorted(one.reads), "writes": sorted(one.writes)} for name, one in seen.items()}
+    found = [
+        one
+        for tool in built.environment.tools
+        if tool.name in seen
+        for one in _compare(tool, seen[tool.name], tables)
+    ]
+    told: Json = {
+        name: {"reads": sorted(one.reads), "writes": sorted(one.writes)}
+        for name, one in seen.items()
+    }
     return found, told
 
 
@@ -71,11 +81,15 @@ def find_misread(tables: Sequence[Table], state: Json) -> str:
     return ""
 
 
-async def _watch(built: EnvironmentCase, tour: ExplorationRun, means: GateContext) -> dict[str, Touches]:
+async def _watch(
+    built: EnvironmentCase, tour: ExplorationRun, means: GateContext
+) -> dict[str, Touches]:
     stops = [stop for tool in built.environment.tools for stop in _pick(tour.of(tool.name))]
     plans = [list(_plan(stop)) for stop in stops]
     seen: dict[str, Touches] = {}
-    for stop, told in zip(stops, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True):
+    for stop, told in zip(
+        stops, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True
+    ):
         *_, before, _, call, after, touched = told
         if touched.outcome == before.outcome == after.outcome == "ok":
             one, value = seen.setdefault(stop.call.name, Touches()), touched.parts[0]["value"]
@@ -89,7 +103,11 @@ async def _watch(built: EnvironmentCase, tour: ExplorationRun, means: GateContex
 
 def _pick(stops: Sequence[ObservedCall]) -> list[ObservedCall]:
     done = [stop for stop in stops if stop.seen.outcome == "ok"]
-    refused = [stop for stop in stops if stop.seen.outcome == "rejection" and stop.seen.code != "invalid_arguments"]
+    refused = [
+        stop
+        for stop in stops
+        if stop.seen.outcome == "rejection" and stop.seen.code != "invalid_arguments"
+    ]
     return [*done[:_DONE], *refused[:_REFUSED]]
 
 
@@ -101,18 +119,33 @@ def _plan(stop: ObservedCall) -> Iterator[Step]:
 
 def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
     """Tables with other changes since the start."""
-    old, new = ({canonical_json(change): change["path"][0] for change in changes} for changes in (before, after))
-    return {table for spelled, table in (old | new).items() if (spelled in old) is not (spelled in new)}
+    old, new = (
+        {canonical_json(change): change["path"][0] for change in changes}
+        for changes in (before, after)
+    )
+    return {
+        table for spelled, table in (old | new).items() if (spelled in old) is not (spelled in new)
+    }
 
 
 def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator[TouchMismatch]:
     """What is written must be said; what is read, too, but for what a write makes SQLite look at."""
     if hidden := sorted(seen.changed - set(tool.writes)):
-        yield TouchMismatch("undeclared_write", tool.name, hidden, f"{tool.name} writes {', '.join(hidden)} and does not say so")
+        yield TouchMismatch(
+            "undeclared_write",
+            tool.name,
+            hidden,
+            f"{tool.name} writes {', '.join(hidden)} and does not say so",
+        )
     written = {*tool.writes, *seen.writes}
     beside = {*written, *_list_linked(written, tables)}
     if hidden := sorted(seen.reads - set(tool.reads) - beside):
-        yield TouchMismatch("undeclared_read", tool.name, hidden, f"{tool.name} reads {', '.join(hidden)} and does not say so")
+        yield TouchMismatch(
+            "undeclared_read",
+            tool.name,
+            hidden,
+            f"{tool.name} reads {', '.join(hidden)} and does not say so",
+        )
     if seen.done and (idle := sorted(set(tool.writes) - seen.writes)):
         words = f"{tool.name} says it writes {', '.join(idle)}, and did not in {seen.done} calls"
         yield TouchMismatch("write_not_seen", tool.name, idle, words, seen.tried[:_SHOWN])
@@ -121,6 +154,8 @@ def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator
 def _list_linked(written: Collection[str], tables: Mapping[str, Table]) -> Iterator[str]:
     """Tables whose rows a foreign key makes SQLite look up when these are written."""
     for table in tables.values():
-        targets = {column.references.partition(".")[0] for column in table.columns if column.references}
+        targets = {
+            column.references.partition(".")[0] for column in table.columns if column.references
+        }
         yield from targets if table.name in written else ()
         yield from (table.name,) if not targets.isdisjoint(written) else ()

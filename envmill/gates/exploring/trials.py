@@ -84,7 +84,12 @@ class Trials:
 
     async def elsewhere(self) -> Trial:
         """The reference path under another clock and seed."""
-        return (await self.once("elsewhere", lambda: self.play([replace(self.path(), reset=start_elsewhere(self.scenario))])))[0]
+        return (
+            await self.once(
+                "elsewhere",
+                lambda: self.play([replace(self.path(), reset=start_elsewhere(self.scenario))]),
+            )
+        )[0]
 
     async def attacks(self, run: Probes = "all") -> dict[str, list[Trial]]:
         """Every attacker over its seeds, or those of them that are run; an attacker with one seed has no sealed attack."""
@@ -100,7 +105,12 @@ class Trials:
         attacker = ATTACKERS[name]
         first = seed - (seed - self.first_seed) % 2
         calls = [call for each in range(first, seed + 1) for call in self._plan(name, each)]
-        return Attempt(f"{name} (seed {seed})", tuple(calls), lambda seen: attacker.speak(self.view, seen), brief=True)
+        return Attempt(
+            f"{name} (seed {seed})",
+            tuple(calls),
+            lambda seen: attacker.speak(self.view, seen),
+            brief=True,
+        )
 
     def _plan(self, name: str, seed: int) -> list[Call]:
         if (name, seed) not in self._plans:
@@ -111,7 +121,10 @@ class Trials:
         """One where nothing is left to chance; few where what it says in the end, the same whatever happens, leaves a fact untold."""
         attacker, verifier = ATTACKERS[name], self.scenario.verifier
         lost = isinstance(attacker, Mute) and has_lost(verifier, attacker.words)
-        return range(self.first_seed, self.first_seed + (1 if not attacker.random else _LOST if lost else SEEDS))
+        return range(
+            self.first_seed,
+            self.first_seed + (1 if not attacker.random else _LOST if lost else SEEDS),
+        )
 
     def path(self) -> Attempt:
         return Attempt("oracle", tuple(self.scenario.oracle), self.last_words())
@@ -119,25 +132,46 @@ class Trials:
     def last_words(self) -> tuple[str, ...]:
         return Ending.list_words(self.scenario)
 
-    async def play(self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False) -> list[Trial]:
+    async def play(
+        self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False
+    ) -> list[Trial]:
         """All of them, in as few messages as their length allows; what was played is not played again for other words.
 
         `elsewhere` is a jail with another hash seed: there all is played and judged anew. `in_place`, see `Sandbox.play`, is for attackers.
         """
         if elsewhere:
             seen = await self._observe(attempts, elsewhere)
-            return [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
+            return [
+                await self._conclude(each, one, elsewhere)
+                for each, one in zip(attempts, seen, strict=True)
+            ]
         keys = [find_key(each) for each in attempts]
         held = self._glimpsed if in_place else self._seen
-        lacking = {key: each for key, each in zip(keys, attempts, strict=True) if key not in self._seen and key not in held}
-        held.update(zip(lacking, await self._observe(list(lacking.values()), in_place=in_place), strict=True))
+        lacking = {
+            key: each
+            for key, each in zip(keys, attempts, strict=True)
+            if key not in self._seen and key not in held
+        }
+        held.update(
+            zip(
+                lacking, await self._observe(list(lacking.values()), in_place=in_place), strict=True
+            )
+        )
         seen = [self._seen.get(key) or held[key] for key in keys]
-        trials = [await self._conclude(each, one, elsewhere) for each, one in zip(attempts, seen, strict=True)]
-        return [replace(trial, sealed=True) if each.sealed else trial for each, trial in zip(attempts, trials, strict=True)]
+        trials = [
+            await self._conclude(each, one, elsewhere)
+            for each, one in zip(attempts, seen, strict=True)
+        ]
+        return [
+            replace(trial, sealed=True) if each.sealed else trial
+            for each, trial in zip(attempts, trials, strict=True)
+        ]
 
     async def judge(self, ending: Ending) -> Verdict:
         """The verdict on an ending of one's own making."""
-        return await decide(self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock)
+        return await decide(
+            self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock
+        )
 
     async def _play_twice(self) -> list[Trial]:
         """And in the same message what nearly every gate asks for besides: nothing done."""
@@ -146,9 +180,14 @@ class Trials:
         self._seen[find_key(path)] = one
         return [await self._conclude(path, seen, elsewhere=False) for seen in (one, other)]
 
-    async def _observe(self, attempts: Sequence[Attempt], elsewhere: bool = False, *, in_place: bool = False) -> list[list[Observation]]:
+    async def _observe(
+        self, attempts: Sequence[Attempt], elsewhere: bool = False, *, in_place: bool = False
+    ) -> list[list[Observation]]:
         """What came of each: the reset, one observation per call, the look."""
-        sandbox, found = self.sandbox.elsewhere if elsewhere else self.sandbox, list[list[Observation]]()
+        sandbox, found = (
+            self.sandbox.elsewhere if elsewhere else self.sandbox,
+            list[list[Observation]](),
+        )
         for batch in cut(list(chain_up(attempts))):
             plan = [step for chain in batch for step in plan_chain(chain, self._start)]
             seen = iter(await sandbox.play(self._program, plan, hashes="last", in_place=in_place))
@@ -160,14 +199,30 @@ class Trials:
             return Trial(seen, None, make_error(fault))
         words = attempt.said(seen[1:-1]) if callable(attempt.said) else attempt.said
         made = settle(attempt.calls, seen[1:-1])
-        deeds = [CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)]
+        deeds = [
+            CompletedCall.of(call, reply) for call, reply in zip(made, seen[1:-1], strict=True)
+        ]
         initial = self.scenario.initial_state if attempt.reset is None else attempt.reset.state
         ended = Ending.find_ended(self.scenario, words)
         deeds, words, answers = Ending.ask_along(deeds, words)
-        ending = Ending(initial, seen[-1].state, deeds, words, self._spelled if attempt.reset is None else None, ended, answers)
+        ending = Ending(
+            initial,
+            seen[-1].state,
+            deeds,
+            words,
+            self._spelled if attempt.reset is None else None,
+            ended,
+            answers,
+        )
         if attempt.brief and (found := glance(self.scenario.verifier, ending)):
             return Trial(seen, ending, found)
-        return Trial(seen, ending, await self._judge_once(ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere))
+        return Trial(
+            seen,
+            ending,
+            await self._judge_once(
+                ending, seen[-1].state_hash, plain=attempt.reset is None and not elsewhere
+            ),
+        )
 
     async def _judge_once(self, ending: Ending, state_hash: str, *, plain: bool) -> Verdict:
         """Verdicts that rest on the state alone are given once per state."""
@@ -178,14 +233,27 @@ class Trials:
         return self._verdicts[state_hash]
 
     async def _attack(self, run: Probes) -> dict[str, list[Trial]]:
-        dealt = [(name, seed, sealed) for name in ATTACKERS for seed, sealed in deal(self.list_seeds(name), run)]
-        named = [(name, replace(self.plan_attack(name, seed), sealed=sealed)) for name, seed, sealed in dealt]
+        dealt = [
+            (name, seed, sealed)
+            for name in ATTACKERS
+            for seed, sealed in deal(self.list_seeds(name), run)
+        ]
+        named = [
+            (name, replace(self.plan_attack(name, seed), sealed=sealed))
+            for name, seed, sealed in dealt
+        ]
         trials = await self._search([attempt for _, attempt in named])
         found: dict[str, list[Trial]] = {name: [] for name in ATTACKERS}
         for (name, _), trial in zip(named, trials, strict=True):
             found[name].append(trial)
-        followed = [(name, attempt) for name in FOLLOWING for attempt in self._follow(name, [one for one in found[name] if not one.sealed])]
-        for (name, _), trial in zip(followed, await self._search([attempt for _, attempt in followed]), strict=True):
+        followed = [
+            (name, attempt)
+            for name in FOLLOWING
+            for attempt in self._follow(name, [one for one in found[name] if not one.sealed])
+        ]
+        for (name, _), trial in zip(
+            followed, await self._search([attempt for _, attempt in followed]), strict=True
+        ):
             found[name].append(trial)
         return found
 
@@ -193,7 +261,9 @@ class Trials:
         """Played in place; those that are paid once more, each in a fresh session."""
         trials = await self.play(attempts, in_place=True)
         paid = [place for place, trial in enumerate(trials) if trial.verdict.reward]
-        for place, trial in zip(paid, await self.play([attempts[place] for place in paid]), strict=True):
+        for place, trial in zip(
+            paid, await self.play([attempts[place] for place in paid]), strict=True
+        ):
             trials[place] = trial
         return trials
 
@@ -202,10 +272,16 @@ class Trials:
         if len(played) <= _LOST:
             return
         attacker = ATTACKERS[name]
-        made = [(trial.ending, view) for trial in played[::2] if trial.ending and (view := self.view.after(trial.ending.final))]
+        made = [
+            (trial.ending, view)
+            for trial in played[::2]
+            if trial.ending and (view := self.view.after(trial.ending.final))
+        ]
         for ending, view in made[:_FOLLOWED]:
             calls = (*(deed.call for deed in ending.deeds), *attacker.plan(view, self.first_seed))
-            yield Attempt(f"{name} (goes on)", calls, lambda seen: attacker.speak(self.view, seen), brief=True)
+            yield Attempt(
+                f"{name} (goes on)", calls, lambda seen: attacker.speak(self.view, seen), brief=True
+            )
 
 
 _KEPT: OrderedDict[tuple[str, str, int, int], Trials] = OrderedDict()
@@ -232,4 +308,6 @@ def list_writes(posed: ScenarioCase) -> list[int]:
 
 def describe_reply(reply: Observation) -> str:
     """What came of a call, in one line."""
-    return "ok" if reply.outcome == "ok" else f"{reply.outcome} ({reply.code}: {reply.message})"[:300]
+    return (
+        "ok" if reply.outcome == "ok" else f"{reply.outcome} ({reply.code}: {reply.message})"[:300]
+    )

@@ -19,7 +19,9 @@ _MOST_WORDS, _FEWEST_ROWS = 12, 3
 """An attribute with more different values is no life cycle; one seen in fewer rows is not known well enough."""
 
 
-def attributes_are_spelt_alike(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def attributes_are_spelt_alike(
+    built: EnvironmentCase, tour: ExplorationRun
+) -> Iterator[BrokenRelation]:  # noqa: ARG001
     """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named like."""
     known: dict[str, set[str]] = {}
     for state in tour.starts:
@@ -28,12 +30,21 @@ def attributes_are_spelt_alike(built: EnvironmentCase, tour: ExplorationRun) -> 
     for stop in tour.writes():
         changes = tour.diff(stop)
         for change in changes:
-            if len(change.path) == 3 and change.op == "add" and change.path[2] not in known.get(change.path[0], ()):
+            if (
+                len(change.path) == 3
+                and change.op == "add"
+                and change.path[2] not in known.get(change.path[0], ())
+            ):
                 collection, key, name = change.path
-                twin = next((other for other in sorted(known.get(collection, ())) if _is_near(name, other)), "")
+                twin = next(
+                    (other for other in sorted(known.get(collection, ())) if _is_near(name, other)),
+                    "",
+                )
                 if twin and not any(one.path == [collection, key, twin] for one in changes):
                     words = f"{stop.call.name} gives {key} an attribute {name!r} that no row of {collection} has; {twin!r} stays as it was"
-                    yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
+                    yield BrokenRelation(
+                        "misspelt_attribute", words, _describe_evidence(stop, change)
+                    )
             for name, twin in _find_slips(change, known):
                 words = f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no row there has; {twin!r} says nothing"
                 yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
@@ -45,20 +56,34 @@ def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple
         return
     usual, row = known.get(change.path[0], set()), change.after
     for name in sorted(set(row) - usual):
-        if twin := next((other for other in sorted(usual) if _is_near(name, other) and row.get(other) in ("", None)), ""):
+        if twin := next(
+            (
+                other
+                for other in sorted(usual)
+                if _is_near(name, other) and row.get(other) in ("", None)
+            ),
+            "",
+        ):
             yield name, twin
 
 
 def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
     """A write that moves a row to a word that neither rows, rules, interface nor comparisons know."""
     source = "\n".join(built.environment.files.values())
-    spoken = "\n".join([*built.environment.rules, built.environment.policy_document, *_describe(tour)])
+    spoken = "\n".join(
+        [*built.environment.rules, built.environment.policy_document, *_describe(tour)]
+    )
     quoted = set(re.findall(r"['\"‘“]([^'\"’”\n]{2,40})['\"’”]", spoken))
     ranges = _list_words(tour.starts)
     for stop in tour.writes():
         given = set(map(str, list_scalars(stop.call.arguments)))
         for change in tour.diff(stop):
-            if len(change.path) != 3 or change.op != "set" or not isinstance(change.after, str) or change.after in given:
+            if (
+                len(change.path) != 3
+                or change.op != "set"
+                or not isinstance(change.after, str)
+                or change.after in given
+            ):
                 continue
             words = ranges.get((change.path[0], change.path[2]), set())
             if (
@@ -69,7 +94,12 @@ def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[B
             ):
                 continue
             near = next(
-                (word for word in sorted(words | quoted) if _is_near(change.after, word) or word.casefold() == change.after.casefold()), ""
+                (
+                    word
+                    for word in sorted(words | quoted)
+                    if _is_near(change.after, word) or word.casefold() == change.after.casefold()
+                ),
+                "",
             )
             # A life cycle may well end in a word that nobody asks for again: only one that looks like another, or
             # is spelt in capitals where no other is, is a slip.
@@ -81,15 +111,23 @@ def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[B
 def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
     """A word that the rules say something becomes, and that no change ever sets, though every change was seen to do something."""
     writes = list(tour.writes())
-    if {stop.call.name for stop in writes} != {name for name, tool in tour.tools.items() if tool.effect == "change"}:
+    if {stop.call.name for stop in writes} != {
+        name for name, tool in tour.tools.items() if tool.effect == "change"
+    }:
         return
     held: dict[str, set[str]] = {}
     for change in (change for stop in writes for change in tour.diff(stop)):
         held.setdefault(change.path[0], set()).update(map(str, list_scalars(change.after)))
     for rule in built.environment.rules:
-        set_to = {word for collection in _find_named(rule, tour) for word in held.get(collection, ())}
+        set_to = {
+            word for collection in _find_named(rule, tour) for word in held.get(collection, ())
+        }
         # What comes from itself may well stay as it is.
-        words = [word for word in _BECOMES.findall(rule) if len(re.findall(rf"\W{re.escape(word)}\W", rule)) == 1]
+        words = [
+            word
+            for word in _BECOMES.findall(rule)
+            if len(re.findall(rf"\W{re.escape(word)}\W", rule)) == 1
+        ]
         for word in (one for one in words if one not in set_to):
             told = f"the rules say: {rule} No change was seen to set {word!r}"
             yield BrokenRelation("transition_missing", told, {"rule": rule, "word": word})
@@ -99,14 +137,21 @@ def _find_named(rule: str, tour: ExplorationRun) -> set[str]:
     """Collections a rule speaks of, by the singular of their names; all of them where it names none."""
     words = set(re.findall(r"[a-z]+", rule.casefold()))
     known = {collection for state in tour.starts for collection in state}
-    named = {one for one in known if words & {one, one.removesuffix("s"), one.removesuffix("es"), re.sub("ies$", "y", one)}}
+    named = {
+        one
+        for one in known
+        if words & {one, one.removesuffix("s"), one.removesuffix("es"), re.sub("ies$", "y", one)}
+    }
     return named or known
 
 
 def _describe(tour: ExplorationRun) -> Iterator[str]:
     for tool in tour.tools.values():
         yield tool.description
-        yield from (schema.get("description", "") for schema in tool.parameters.get("properties", {}).values())
+        yield from (
+            schema.get("description", "")
+            for schema in tool.parameters.get("properties", {}).values()
+        )
 
 
 def _list_words(states: Iterable[Json]) -> dict[tuple[str, str], set[str]]:
@@ -120,7 +165,9 @@ def _list_words(states: Iterable[Json]) -> dict[tuple[str, str], set[str]]:
     return {
         column: set(values)
         for column, values in seen.items()
-        if len(values) >= _FEWEST_ROWS and len(set(values)) <= min(_MOST_WORDS, len(values) - 1) and all(map(_is_word, values))
+        if len(values) >= _FEWEST_ROWS
+        and len(set(values)) <= min(_MOST_WORDS, len(values) - 1)
+        and all(map(_is_word, values))
     }
 
 
@@ -135,7 +182,9 @@ def _is_near(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     if one == other or len(longer) - len(shorter) > 2 or len(shorter) < 4:
         return False
-    return longer.startswith(shorter) or (len(shorter) >= 6 and one[0] == other[0] and _measure_distance(one, other) <= 2)
+    return longer.startswith(shorter) or (
+        len(shorter) >= 6 and one[0] == other[0] and _measure_distance(one, other) <= 2
+    )
 
 
 def _measure_distance(one: str, other: str) -> int:
@@ -144,9 +193,16 @@ def _measure_distance(one: str, other: str) -> int:
     for number, letter in enumerate(one, 1):
         last, row[0] = row[0], number
         for place, sign in enumerate(other, 1):
-            last, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, last + (letter != sign))
+            last, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, last + (letter != sign)),
+            )
     return row[-1]
 
 
 def _describe_evidence(stop: ObservedCall, change: Change) -> Json:
-    return {"call": stop.call.model_dump(), "after": [one.model_dump() for one in stop.route], "change": change.model_dump()}
+    return {
+        "call": stop.call.model_dump(),
+        "after": [one.model_dump() for one in stop.route],
+        "change": change.model_dump(),
+    }

@@ -17,8 +17,25 @@ from schemas.environment import Environment
 _BOUNDS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
-_TURNED: Mapping[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}
-_WRITERS = ("append", "add", "pop", "remove", "update", "extend", "discard", "clear", "insert", "setdefault", "execute", "executemany")
+_TURNED: Mapping[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+}
+_WRITERS = (
+    "append",
+    "add",
+    "pop",
+    "remove",
+    "update",
+    "extend",
+    "discard",
+    "clear",
+    "insert",
+    "setdefault",
+    "execute",
+    "executemany",
+)
 
 Change: TypeAlias = tuple[str, ast.AST, ast.AST]
 """Kind of fault, node, and what comes in its place."""
@@ -60,10 +77,16 @@ def list_tools(environment: Environment) -> Iterator[tuple[str, ast.FunctionDef]
                 tree = ast.parse(source) if path.endswith(".py") else ast.Module([], [])
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names)
+        yield from (
+            (path, node)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name in names
+        )
 
 
-def _list_changes(path: str, function: ast.FunctionDef) -> Iterator[tuple[str, ast.FunctionDef, Change]]:
+def _list_changes(
+    path: str, function: ast.FunctionDef
+) -> Iterator[tuple[str, ast.FunctionDef, Change]]:
     for node in ast.walk(function):
         for change in _change(node):
             yield path, function, change
@@ -82,17 +105,25 @@ def _change(node: ast.AST) -> Iterator[Change]:
             if turned := _TURNED.get(type(node.op)):
                 yield "turned_amount", node, ast.AugAssign(node.target, turned(), node.value)
         case ast.Compare(ops=[operator]) if type(operator) in _BOUNDS:
-            yield "moved_bound", node, ast.Compare(node.left, [_BOUNDS[type(operator)]()], node.comparators)
+            yield (
+                "moved_bound",
+                node,
+                ast.Compare(node.left, [_BOUNDS[type(operator)]()], node.comparators),
+            )
         case _:
             return
 
 
 def _is_refusal(node: ast.stmt) -> bool:
     """Raised, or answered as some programs do: `{"success": False, …}`."""
-    return isinstance(node, ast.Raise) or (isinstance(node, ast.Return) and "'success': False" in ast.unparse(node))
+    return isinstance(node, ast.Raise) or (
+        isinstance(node, ast.Return) and "'success': False" in ast.unparse(node)
+    )
 
 
-def render(environment: Environment, path: str, function: ast.FunctionDef, change: Change) -> Mutant | None:
+def render(
+    environment: Environment, path: str, function: ast.FunctionDef, change: Change
+) -> Mutant | None:
     """Only the function's own lines are written anew: a whole file takes a hundred times as long."""
     kind, node, instead = change
     try:
@@ -102,8 +133,15 @@ def render(environment: Environment, path: str, function: ast.FunctionDef, chang
         return None
     lines = environment.files[path].split("\n")
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)]) - 1
-    lines[first : function.end_lineno or function.lineno] = textwrap.indent(text, " " * function.col_offset).split("\n")
-    return Mutant(kind, function.name, getattr(node, "lineno", function.lineno), environment.files | {path: "\n".join(lines)})
+    lines[first : function.end_lineno or function.lineno] = textwrap.indent(
+        text, " " * function.col_offset
+    ).split("\n")
+    return Mutant(
+        kind,
+        function.name,
+        getattr(node, "lineno", function.lineno),
+        environment.files | {path: "\n".join(lines)},
+    )
 
 
 class _Replacer(ast.NodeTransformer):

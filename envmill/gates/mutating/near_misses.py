@@ -29,14 +29,24 @@ WRITES = 40
 def breed(subject: ScenarioCase, seed: int) -> list[Attempt]:
     """All mutants of a path, in a fixed order for a seed."""
     dice = random.Random(f"{subject.scenario.id}/{seed}")
-    stock, tools = StateIndex.of(subject.scenario.initial_state), {tool.name: tool for tool in subject.environment.tools}
+    stock, tools = (
+        StateIndex.of(subject.scenario.initial_state),
+        {tool.name: tool for tool in subject.environment.tools},
+    )
     bred: list[Attempt] = []
     for place in sample_writes(list_writes(subject), dice):
         call = subject.scenario.oracle[place]
         if call.name in tools:
-            bred += [_put(subject, place, *one) for one in _mistake(call, tools[call.name], stock, dice)]
+            bred += [
+                _put(subject, place, *one) for one in _mistake(call, tools[call.name], stock, dice)
+            ]
             bred.append(_insert(subject, place, call, "twice_the_same"))
-    return [*bred, *_add_writes(subject, stock, dice), *_overwrite(subject, stock, dice), *_misspeak(subject)]
+    return [
+        *bred,
+        *_add_writes(subject, stock, dice),
+        *_overwrite(subject, stock, dice),
+        *_misspeak(subject),
+    ]
 
 
 def sample_writes(writes: Sequence[int], dice: random.Random) -> list[int]:
@@ -55,7 +65,9 @@ def find_targets(call: Call, stock: StateIndex) -> Iterator[tuple[str, str, list
             yield name, home, [type(value)(key) for key in stock.rows[home] if key != str(value)]
 
 
-def _mistake(call: Call, tool: Tool, stock: StateIndex, dice: random.Random) -> Iterator[tuple[str, Call]]:
+def _mistake(
+    call: Call, tool: Tool, stock: StateIndex, dice: random.Random
+) -> Iterator[tuple[str, Call]]:
     """The same call on other rows, and with other values."""
     pointing = {name: others for name, _, others in find_targets(call, stock)}
     for name, others in pointing.items():
@@ -65,11 +77,14 @@ def _mistake(call: Call, tool: Tool, stock: StateIndex, dice: random.Random) -> 
     for name, value in call.arguments.items():
         if name not in pointing:
             yield from (
-                ("wrong_argument", _replace(call, name, other)) for other in _list_others(name, value, schemas.get(name, {}), stock)
+                ("wrong_argument", _replace(call, name, other))
+                for other in _list_others(name, value, schemas.get(name, {}), stock)
             )
 
 
-def _list_others(name: str, value: Json, schema: Mapping[str, Json], stock: StateIndex) -> list[Json]:
+def _list_others(
+    name: str, value: Json, schema: Mapping[str, Json], stock: StateIndex
+) -> list[Json]:
     """Values close to the right one."""
     if isinstance(value, bool):
         return [not value]
@@ -86,7 +101,10 @@ def _list_others(name: str, value: Json, schema: Mapping[str, Json], stock: Stat
 
 def _add_writes(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -> Iterator[Attempt]:
     """Something nobody asked for, afterwards."""
-    oracle, changes = subject.scenario.oracle, [tool for tool in subject.environment.tools if tool.effect == "change"]
+    oracle, changes = (
+        subject.scenario.oracle,
+        [tool for tool in subject.environment.tools if tool.effect == "change"],
+    )
     for _ in range(_EXTRAS if changes else 0):
         call = sample_call(dice.choice(changes), stock, dice)
         if call not in oracle:
@@ -96,12 +114,19 @@ def _add_writes(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -
 def _overwrite(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -> Iterator[Attempt]:
     """The rows the oracle changed, changed again."""
     calls = [subject.scenario.oracle[place] for place in list_writes(subject)]
-    touched = {value for call in calls for name, value in call.arguments.items() if _is_text(value) or stock.find_home(value, name)}
+    touched = {
+        value
+        for call in calls
+        for name, value in call.arguments.items()
+        if _is_text(value) or stock.find_home(value, name)
+    }
     drawn: list[Call] = []
     for tool in (each for each in subject.environment.tools if each.effect == "change"):
         for name, schema in tool.parameters.get("properties", {}).items():
             home = stock.find_pointed(name)
-            keys = sorted(key for key in (stock.offer_keys(home, schema) if home else ()) if key in touched)
+            keys = sorted(
+                key for key in (stock.offer_keys(home, schema) if home else ()) if key in touched
+            )
             drawn += [_replace(sample_call(tool, stock, dice), name, key) for key in keys]
     drawn = [call for call in drawn if call not in subject.scenario.oracle]
     dice.shuffle(drawn)
@@ -114,13 +139,23 @@ def _misspeak(subject: ScenarioCase) -> Iterator[Attempt]:
     facts = subject.scenario.verifier.facts
     for fact in facts:
         words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
-        said = regex.replace(str(fact.value), subject.scenario.say, _misstate) if fact.kind == "pattern" else " ".join(words)
-        yield Attempt("wrong_words", misstate_questions(subject.scenario.oracle, fact, str(_twist(fact))), (said,))
+        said = (
+            regex.replace(str(fact.value), subject.scenario.say, _misstate)
+            if fact.kind == "pattern"
+            else " ".join(words)
+        )
+        yield Attempt(
+            "wrong_words",
+            misstate_questions(subject.scenario.oracle, fact, str(_twist(fact))),
+            (said,),
+        )
 
 
 def _misstate(said: str) -> str:
     """What a pattern found, with every number another one, and without what is none: only the pattern knows what it is about."""
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 1), said) if re.search(r"\d", said) else ""
+    return (
+        re.sub(r"\d+", lambda found: str(int(found[0]) + 1), said) if re.search(r"\d", said) else ""
+    )
 
 
 def _twist(fact: Fact) -> Json:
@@ -134,13 +169,17 @@ def _twist(fact: Fact) -> Json:
 
 def _put(subject: ScenarioCase, place: int, label: str, call: Call) -> Attempt:
     oracle = subject.scenario.oracle
-    return Attempt(label, (*oracle[:place], call, *oracle[place + 1 :]), _words(subject), place=place)
+    return Attempt(
+        label, (*oracle[:place], call, *oracle[place + 1 :]), _words(subject), place=place
+    )
 
 
 def _insert(subject: ScenarioCase, place: int, call: Call, label: str) -> Attempt:
     """Right after the call at that place."""
     oracle: Sequence[Call] = subject.scenario.oracle
-    return Attempt(label, (*oracle[: place + 1], call, *oracle[place + 1 :]), _words(subject), place=place + 1)
+    return Attempt(
+        label, (*oracle[: place + 1], call, *oracle[place + 1 :]), _words(subject), place=place + 1
+    )
 
 
 def _words(subject: ScenarioCase) -> tuple[str, ...]:

@@ -23,7 +23,14 @@ from schemas.environment import Environment
 PERMUTATIONS = 64
 _SHINGLE = 10
 """Digits of a shingle: a program has some hundreds, and its sketch is stored."""
-_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
+_LAYOUT = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,11 @@ class Sketch:
 
     def describe(self) -> dict[str, Json]:
         """For the lake: later runs hold theirs against it without reading the program again."""
-        return {"structure": self.structure, "shingles": sorted(self.shingles), "guards": self.guards}
+        return {
+            "structure": self.structure,
+            "shingles": sorted(self.shingles),
+            "guards": self.guards,
+        }
 
     @classmethod
     def read(cls, told: Mapping[str, Json]) -> "Sketch":
@@ -67,12 +78,23 @@ def make_sketch(environment: Environment) -> Sketch:
     sources = kind_of(environment).list_sources(environment)
     statements = [statement for text in sources.texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
-    shingles = {digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])}
+    shingles = {
+        digest(pair, _SHINGLE) for method in methods for pair in pairwise(["", *method, ""])
+    }
     guards = Counter(
-        " ".join(pair) for method in methods for pair in pairwise(method) if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
+        " ".join(pair)
+        for method in methods
+        for pair in pairwise(method)
+        if pair[0].startswith(("if ", "elif ")) and _refuses(pair[1])
     )
-    guards += Counter(each for each in statements if sources.examined and each.startswith("assert "))
-    return Sketch(digest([list(_erase(text)) for text in sources.texts]), frozenset(shingles), digest(sorted(guards.items())))
+    guards += Counter(
+        each for each in statements if sources.examined and each.startswith("assert ")
+    )
+    return Sketch(
+        digest([list(_erase(text)) for text in sources.texts]),
+        frozenset(shingles),
+        digest(sorted(guards.items())),
+    )
 
 
 def _refuses(statement: str) -> bool:
@@ -95,7 +117,11 @@ def _list_statements(text: str) -> Iterator[str]:
 def _render(token: tokenize.TokenInfo, numbers: dict[str, str]) -> str:
     if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
         return numbers.setdefault(token.string, f"n{len(numbers)}")
-    return tokenize.tok_name[token.type] if token.type in (tokenize.STRING, tokenize.NUMBER) else token.string
+    return (
+        tokenize.tok_name[token.type]
+        if token.type in (tokenize.STRING, tokenize.NUMBER)
+        else token.string
+    )
 
 
 def _split_methods(statements: Sequence[str]) -> list[list[str]]:

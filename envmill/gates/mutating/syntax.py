@@ -21,11 +21,20 @@ def holds_number(environment: Environment, tool: str, number: float) -> bool:
     for _, nodes in list_nodes(environment):
         if nodes is None:
             return True
-        methods = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name not in others]
+        methods = [
+            node for node in nodes if isinstance(node, ast.FunctionDef) and node.name not in others
+        ]
         held = [part for method in methods for part in ast.walk(method)]
         named = {part.id for part in held if isinstance(part, ast.Name)}
-        told = [node.value for node in nodes if isinstance(node, ast.Assign) and named.intersection(_list_targets(node))]
-        if any(_is_number(part, number) for part in (*held, *(part for value in told for part in ast.walk(value)))):
+        told = [
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Assign) and named.intersection(_list_targets(node))
+        ]
+        if any(
+            _is_number(part, number)
+            for part in (*held, *(part for value in told for part in ast.walk(value)))
+        ):
             return True
     return False
 
@@ -35,7 +44,11 @@ def _list_targets(node: ast.Assign) -> Iterator[str]:
 
 
 def _is_number(node: ast.AST, number: float) -> bool:
-    return isinstance(node, ast.Constant) and not isinstance(node.value, bool) and node.value in (number, 1 / number)
+    return (
+        isinstance(node, ast.Constant)
+        and not isinstance(node.value, bool)
+        and node.value in (number, 1 / number)
+    )
 
 
 @lru_cache(maxsize=16)

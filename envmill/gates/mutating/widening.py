@@ -16,9 +16,17 @@ async def widen(trials: Trials, right: Trial, other: Trial) -> Verifier | None:
         return None
     old = trials.scenario.verifier
     try:
-        new = derive_end(trials.environment.tables, one.initial, diff_states(one.initial, one.final), diff_states(two.initial, two.final))
+        new = derive_end(
+            trials.environment.tables,
+            one.initial,
+            diff_states(one.initial, one.final),
+            diff_states(two.initial, two.final),
+        )
     except BuildError:
         return None
     wider = old.model_copy(update={"goals": new.goals, "guards": new.guards, "frame": new.frame})
-    verdicts = [await decide(trials.sandbox, wider, ending, trials.scenario.clock) for ending in (one, two, nothing)]
+    verdicts = [
+        await decide(trials.sandbox, wider, ending, trials.scenario.clock)
+        for ending in (one, two, nothing)
+    ]
     return wider if [verdict.outcome for verdict in verdicts] == ["pass", "pass", "fail"] else None

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from envmill.gates.protecting.interface import list_interface
-from envmill.gates.protecting.reading import Benchmark, BenchmarkDomain, BenchmarkTask, add_turns, read_lines
+from envmill.gates.protecting.reading import (
+    Benchmark,
+    BenchmarkDomain,
+    BenchmarkTask,
+    add_turns,
+    read_lines,
+)
 from schemas.base import Json, is_array, is_object
 
 PREFIX = "BFCL_v"
@@ -16,22 +22,36 @@ PREFIX = "BFCL_v"
 
 def read_bfcl(folder: Path) -> Benchmark:
     found = Benchmark()
-    for path in [*sorted(folder.glob(f"{PREFIX}*.json")), *sorted(folder.glob("memory_prereq_conversation/*.json"))]:
+    for path in [
+        *sorted(folder.glob(f"{PREFIX}*.json")),
+        *sorted(folder.glob("memory_prereq_conversation/*.json")),
+    ]:
         if "format_sensitivity" in path.name:  # ids of tasks of the other files
             continue
-        solutions = _read_solutions(folder / "possible_answer" / path.name) if "multi_turn" in path.name else {}
+        solutions = (
+            _read_solutions(folder / "possible_answer" / path.name)
+            if "multi_turn" in path.name
+            else {}
+        )
         for number, record in enumerate(read_lines(path), start=1):
             if is_object(record):
                 turns = list(_list_user_turns(record.get("question")))
                 add_turns(found, f"{path.stem}:{number}", turns)
                 if calls := solutions.get(str(record.get("id"))):
-                    found.tasks.append(BenchmarkTask(f"{path.stem}:{number}", "\n".join(turns), calls))
+                    found.tasks.append(
+                        BenchmarkTask(f"{path.stem}:{number}", "\n".join(turns), calls)
+                    )
     for path in sorted(folder.glob("multi_turn_func_doc/*.json")):
         tools = [tool for tool in read_lines(path) if is_object(tool)]
-        found.domains[path.stem] = BenchmarkDomain(list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools))
+        found.domains[path.stem] = BenchmarkDomain(
+            list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools)
+        )
         for number, tool in enumerate(tools, start=1):
             # The first sentence is the same for all tools of a class.
-            found.add(f"{path.parent.name}/{path.stem}:{number}.1", str(tool.get("description") or "").rpartition("Tool description:")[2])
+            found.add(
+                f"{path.parent.name}/{path.stem}:{number}.1",
+                str(tool.get("description") or "").rpartition("Tool description:")[2],
+            )
     return found
 
 
@@ -50,7 +70,9 @@ def _read_solutions(path: Path) -> dict[str, tuple[tuple[str, dict[str, Json]], 
     for record in read_lines(path) if path.exists() else []:
         if is_object(record) and is_array(turns := record.get("ground_truth")):
             calls = [str(call) for turn in turns if is_array(turn) for call in turn]
-            found[str(record.get("id"))] = tuple(parsed for call in calls if (parsed := parse_call(call)) is not None)
+            found[str(record.get("id"))] = tuple(
+                parsed for call in calls if (parsed := parse_call(call)) is not None
+            )
     return found
 
 
@@ -61,6 +83,8 @@ def parse_call(text: str) -> tuple[str, dict[str, Json]] | None:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return None
         placed = {str(number): ast.literal_eval(value) for number, value in enumerate(node.args)}
-        return node.func.id, placed | {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+        return node.func.id, placed | {
+            str(word.arg): ast.literal_eval(word.value) for word in node.keywords
+        }
     except (ValueError, SyntaxError):
         return None

@@ -21,7 +21,9 @@ def list_interface(tools: Iterable[tuple[str, Json]]) -> set[str]:
     for name, schema in tools:
         properties = schema.get("properties") if is_object(schema) else None
         found.add(f"tool {split_name(name)}")
-        found |= {f"parameter {split_name(key)}" for key in (properties if is_object(properties) else {})}
+        found |= {
+            f"parameter {split_name(key)}" for key in (properties if is_object(properties) else {})
+        }
     return found
 
 
@@ -33,11 +35,20 @@ class ComparedWorld:
     policy: str
 
     @classmethod
-    def of(cls, environment: Environment, state: Mapping[str, Json] | None = None) -> "ComparedWorld":
+    def of(
+        cls, environment: Environment, state: Mapping[str, Json] | None = None
+    ) -> "ComparedWorld":
         """Columns are those of its tables, or of the records in a state."""
-        columns = {f"column {split_name(column.name)}" for table in environment.tables for column in table.columns}
+        columns = {
+            f"column {split_name(column.name)}"
+            for table in environment.tables
+            for column in table.columns
+        }
         names = list_interface((tool.name, tool.parameters) for tool in environment.tools)
-        return cls(frozenset(names | columns | list_state_columns(state or {})), environment.policy_document)
+        return cls(
+            frozenset(names | columns | list_state_columns(state or {})),
+            environment.policy_document,
+        )
 
 
 def list_state_columns(state: Mapping[str, Json]) -> set[str]:

@@ -8,13 +8,19 @@ from envmill.gates.protecting.bfcl import PREFIX, read_bfcl
 from envmill.gates.protecting.reading import Benchmark, read_any
 from envmill.gates.protecting.tau2 import read_tau2
 
-LAYOUTS: Mapping[str, Callable[[Path], Benchmark]] = {"any": read_any, "bfcl": read_bfcl, "tau2": read_tau2}
+LAYOUTS: Mapping[str, Callable[[Path], Benchmark]] = {
+    "any": read_any,
+    "bfcl": read_bfcl,
+    "tau2": read_tau2,
+}
 
 
 def read_benchmark(folder: Path, layout: str = "") -> Benchmark:
     """By the layout that is named, or else by the one that the files have."""
     if not folder.is_dir():
-        raise SettingsError(f"{folder} is no folder: name the one that holds the benchmark's files.")
+        raise SettingsError(
+            f"{folder} is no folder: name the one that holds the benchmark's files."
+        )
     if layout and layout not in LAYOUTS:
         raise SettingsError(f"There is no layout {layout}. Known: {', '.join(LAYOUTS)}.")
     found = LAYOUTS[layout or find_layout(folder)](folder)

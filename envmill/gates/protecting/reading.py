@@ -63,7 +63,9 @@ def add_turns(found: Benchmark, place: str, turns: list[str]) -> None:
 def list_files(folder: Path) -> list[Path]:
     """What counts as protected in a folder; pages about it do not."""
     found = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
-    return [path for path in found if not path.name.startswith((".", "README", "LICENSE", "NOTICE"))]
+    return [
+        path for path in found if not path.name.startswith((".", "README", "LICENSE", "NOTICE"))
+    ]
 
 
 def read_any(folder: Path) -> Benchmark:
@@ -82,7 +84,9 @@ def read_any(folder: Path) -> Benchmark:
 def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
     """(record, text): a record is a line, an item of a list that is the whole file, or a paragraph."""
     if path.suffix not in SUFFIXES:
-        raise SettingsError(f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or move it elsewhere.")
+        raise SettingsError(
+            f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or move it elsewhere."
+        )
     if path.suffix in (".txt", ".md"):
         yield from enumerate(path.read_text(encoding="utf-8").split("\n\n"), start=1)
         return
@@ -94,7 +98,11 @@ def read_records(path: Path) -> list[Json]:
     """Values of a JSON file: its lines, where it is one a line, or the items of its list."""
     content = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
-        return [_parse(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+        return [
+            _parse(path, number, line)
+            for number, line in enumerate(content.splitlines(), start=1)
+            if line.strip()
+        ]
     value = _parse(path, 1, content)
     return value if is_array(value) else [value]
 
@@ -102,14 +110,18 @@ def read_records(path: Path) -> list[Json]:
 def read_lines(path: Path) -> list[Json]:
     """Values of a file that has one a line, whatever it is called."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [_parse(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    return [
+        _parse(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()
+    ]
 
 
 def _parse(path: Path, line: int, text: str) -> Json:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise SettingsError(f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away.") from None
+        raise SettingsError(
+            f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away."
+        ) from None
 
 
 def list_strings(value: Json) -> Iterator[str]:

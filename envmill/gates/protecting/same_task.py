@@ -50,7 +50,11 @@ class AskedTask:
         return cls(
             scenario.request,
             tuple((call.name, call.arguments) for call in scenario.oracle),
-            tuple((check.path, _CHANGES[check.op], check.value) for check in scenario.verifier.goals if check.op in _CHANGES),
+            tuple(
+                (check.path, _CHANGES[check.op], check.value)
+                for check in scenario.verifier.goals
+                if check.op in _CHANGES
+            ),
         )
 
     def describe(self, salt: bytes) -> TaskStructure:
@@ -75,10 +79,16 @@ class TaskMatch:
     """Rare values of the protected task."""
 
 
-def find_same_task(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> TaskMatch | None:
+def find_same_task(
+    sketch: ProtectedSketch, asked: AskedTask, embedder: str = ""
+) -> TaskMatch | None:
     """The surest of the matches."""
     found = [match for match in compare_near(sketch, asked, embedder) if match.reason]
-    return min(found, key=lambda match: (match.reason != "same_task", -match.values, -match.calls, match.source), default=None)
+    return min(
+        found,
+        key=lambda match: (match.reason != "same_task", -match.values, -match.calls, match.source),
+        default=None,
+    )
 
 
 def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> list[TaskMatch]:
@@ -90,7 +100,13 @@ def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") 
     near = {*_pick(shares), *(_pick(cosines) if cosines is not None else ())}
     structure = asked.describe(sketch.salt)
     return [
-        _compare(sketch, place, structure, float(shares[place]), None if cosines is None else float(cosines[place]))
+        _compare(
+            sketch,
+            place,
+            structure,
+            float(shares[place]),
+            None if cosines is None else float(cosines[place]),
+        )
         for place in sorted(near)
     ]
 
@@ -99,9 +115,15 @@ def _pick(scores: "NDArray[np.float64]") -> list[int]:
     return sorted(range(len(scores)), key=lambda place: (-float(scores[place]), place))[:_NEAREST]
 
 
-def _compare(sketch: ProtectedSketch, place: int, asked: TaskStructure, words: float, cosine: float | None) -> TaskMatch:
+def _compare(
+    sketch: ProtectedSketch, place: int, asked: TaskStructure, words: float, cosine: float | None
+) -> TaskMatch:
     task = sketch.tasks[place]
-    calls, values, end = task.structure.match_calls(asked), task.structure.find_values(asked), task.structure.match_end(asked)
+    calls, values, end = (
+        task.structure.match_calls(asked),
+        task.structure.find_values(asked),
+        task.structure.match_end(asked),
+    )
     rare = len(task.structure.rare)
     alike = words >= CLONE_WORDS or (cosine is not None and cosine >= CLONE_COSINE)
     if calls >= CALLS and values >= VALUES and rare > FEW:
@@ -109,12 +131,23 @@ def _compare(sketch: ProtectedSketch, place: int, asked: TaskStructure, words: f
     elif calls >= CALLS and values == 1.0 and rare == FEW:
         reason = "like_task"
     else:
-        reason = "like_task" if alike and calls >= CLONE_CALLS and (end is None or end >= CALLS) else ""
-    told = (round(words, 3), None if cosine is None else round(cosine, 3), round(calls, 3), round(values, 3), end, rare)
+        reason = (
+            "like_task" if alike and calls >= CLONE_CALLS and (end is None or end >= CALLS) else ""
+        )
+    told = (
+        round(words, 3),
+        None if cosine is None else round(cosine, 3),
+        round(calls, 3),
+        round(values, 3),
+        end,
+        rare,
+    )
     return TaskMatch(reason, task.name, *told)
 
 
-def _find_cosines(sketch: ProtectedSketch, text: str, embedder: str) -> "NDArray[np.float64] | None":
+def _find_cosines(
+    sketch: ProtectedSketch, text: str, embedder: str
+) -> "NDArray[np.float64] | None":
     """None where the sketch has no embeddings, or this machine cannot make one."""
     import numpy as np
 

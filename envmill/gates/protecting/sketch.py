@@ -118,19 +118,33 @@ class ProtectedSketch:
         return self.salt.hex()
 
 
-def sketch_benchmark(benchmark: Benchmark, source: BenchmarkSource, embedder: str = "") -> ProtectedSketch:
+def sketch_benchmark(
+    benchmark: Benchmark, source: BenchmarkSource, embedder: str = ""
+) -> ProtectedSketch:
     """Texts by their place, tasks and domains. Power is measured elsewhere."""
     import numpy as np  # late: a tenth of a second that only those pay who compare
 
     texts = benchmark.texts
     named = {name: text for name, text in sorted(texts.items()) if len(split_words(text)) >= LEAST}
-    unique = {" ".join(split_words(text)): name for name, text in sorted(named.items(), reverse=True)}
+    unique = {
+        " ".join(split_words(text)): name for name, text in sorted(named.items(), reverse=True)
+    }
     names = sorted(unique.values())
-    salt = hashlib.blake2b(json.dumps(sorted(unique)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    salt = hashlib.blake2b(
+        json.dumps(sorted(unique)).encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()
     long = [place for place, name in enumerate(names) if len(split_words(named[name])) >= LONG]
-    wholes = _collect((hash_runs(salt, [" ".join(split_words(named[name]))], LONG_BYTES), place) for place, name in enumerate(names))
-    quotes = _collect((hash_runs(salt, list_quotations(named[names[place]]), LONG_BYTES), place) for place in long)
-    parts = {place: hash_runs(salt, list_runs(split_words(named[names[place]]), MIDDLE), MIDDLE_BYTES) for place in long}
+    wholes = _collect(
+        (hash_runs(salt, [" ".join(split_words(named[name]))], LONG_BYTES), place)
+        for place, name in enumerate(names)
+    )
+    quotes = _collect(
+        (hash_runs(salt, list_quotations(named[names[place]]), LONG_BYTES), place) for place in long
+    )
+    parts = {
+        place: hash_runs(salt, list_runs(split_words(named[names[place]]), MIDDLE), MIDDLE_BYTES)
+        for place in long
+    }
     runs = _collect((found, place) for place, found in parts.items())
     sizes = np.array([len(parts.get(place, ())) for place in range(len(names))], dtype=np.int32)
     signatures = [sign(salt, list_pairs(mask_words(named[names[place]]))) for place in long]
@@ -162,16 +176,30 @@ def _sketch_tasks(tasks: Sequence[BenchmarkTask], salt: bytes, embedder: str) ->
     unique = {" ".join(split_words(task.text)): task for task in reversed(tasks) if task.text}
     chosen = sorted(unique.values(), key=lambda task: task.place)
     rare = find_rare([list_call_values(task.calls) for task in chosen])
-    kept = [(task, values) for task, values in zip(chosen, rare, strict=True) if len(task.calls) >= LEAST_CALLS]
+    kept = [
+        (task, values)
+        for task, values in zip(chosen, rare, strict=True)
+        if len(task.calls) >= LEAST_CALLS
+    ]
     structures = [
-        replace(describe_task(task.calls, task.changes, salt), values=frozenset(), rare=hash_values(values, salt)) for task, values in kept
+        replace(
+            describe_task(task.calls, task.changes, salt),
+            values=frozenset(),
+            rare=hash_values(values, salt),
+        )
+        for task, values in kept
     ]
     vectors = EMBEDDERS[embedder]([task.text for task, _ in kept]) if embedder and kept else []
     return {
-        "tasks": tuple(SketchedTask(task.place, structure) for (task, _), structure in zip(kept, structures, strict=True)),
+        "tasks": tuple(
+            SketchedTask(task.place, structure)
+            for (task, _), structure in zip(kept, structures, strict=True)
+        ),
         "task_words": _stack([sign(salt, list_content_words(task.text)) for task, _ in kept]),
         "embedder": embedder if vectors else "",
-        "vectors": np.array([_round(vector) for vector in vectors], dtype=np.int8).reshape(len(vectors), -1 if vectors else 0),
+        "vectors": np.array([_round(vector) for vector in vectors], dtype=np.int8).reshape(
+            len(vectors), -1 if vectors else 0
+        ),
     }
 
 
@@ -182,7 +210,9 @@ def _round(vector: Sequence[float]) -> list[int]:
 
 def _sketch_domains(domains: Mapping[str, BenchmarkDomain], salt: bytes) -> dict[str, Any]:
     def list_policy_runs(name: str) -> frozenset[str]:
-        return frozenset[str]().union(*(list_runs(mask_words(part), SHORT) for part in domains[name].policy))
+        return frozenset[str]().union(
+            *(list_runs(mask_words(part), SHORT) for part in domains[name].policy)
+        )
 
     return {
         "domains": tuple(sorted(domains)),
@@ -211,14 +241,19 @@ def _collect(found: Iterable[tuple["Numbers", int]]) -> "tuple[Numbers, Places]"
 
     pairs = [(int(number), place) for numbers, place in found for number in numbers]
     pairs.sort()
-    return np.array([number for number, _ in pairs], dtype=np.uint64), np.array([place for _, place in pairs], dtype=np.int32)
+    return np.array([number for number, _ in pairs], dtype=np.uint64), np.array(
+        [place for _, place in pairs], dtype=np.int32
+    )
 
 
 def hash_runs(salt: bytes, runs: Iterable[str], size: int) -> "Numbers":
     """Each run once."""
     import numpy as np
 
-    hashed = (hashlib.blake2b(run.encode("utf-8", "surrogatepass"), digest_size=size, key=salt).digest() for run in runs)
+    hashed = (
+        hashlib.blake2b(run.encode("utf-8", "surrogatepass"), digest_size=size, key=salt).digest()
+        for run in runs
+    )
     return np.array(sorted({int.from_bytes(one, "big") for one in hashed}), dtype=np.uint64)
 
 
@@ -228,7 +263,9 @@ def list_quotations(text: str) -> Iterator[str]:
     if len(plain) >= LONG:
         yield from list_runs(plain, LONG)
     if len(masked) >= LONG:
-        yield from (run for run in list_runs(masked, LONG) if LONG - run.split().count(MASK) >= _TOLD)
+        yield from (
+            run for run in list_runs(masked, LONG) if LONG - run.split().count(MASK) >= _TOLD
+        )
 
 
 def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
@@ -242,16 +279,25 @@ def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
     factors, terms = _permutations()
     with np.errstate(over="ignore"):
         mixed = hashed[:, None] * factors[None, :] + terms[None, :]
-    return np.packbits(((mixed.min(axis=0) >> np.uint64(_KEPT_BIT)) & np.uint64(1)).astype(np.uint8))
+    return np.packbits(
+        ((mixed.min(axis=0) >> np.uint64(_KEPT_BIT)) & np.uint64(1)).astype(np.uint8)
+    )
 
 
 def _permutations() -> "tuple[Numbers, Numbers]":
     import numpy as np
 
     if not _PERMUTED:
-        drawn = [hashlib.blake2b(f"permutation/{number}".encode(), digest_size=16).digest() for number in range(PERMUTATIONS)]
-        _PERMUTED.append(np.array([int.from_bytes(one[:8], "big") | 1 for one in drawn], dtype=np.uint64))
-        _PERMUTED.append(np.array([int.from_bytes(one[8:], "big") for one in drawn], dtype=np.uint64))
+        drawn = [
+            hashlib.blake2b(f"permutation/{number}".encode(), digest_size=16).digest()
+            for number in range(PERMUTATIONS)
+        ]
+        _PERMUTED.append(
+            np.array([int.from_bytes(one[:8], "big") | 1 for one in drawn], dtype=np.uint64)
+        )
+        _PERMUTED.append(
+            np.array([int.from_bytes(one[8:], "big") for one in drawn], dtype=np.uint64)
+        )
     return _PERMUTED[0], _PERMUTED[1]
 
 
@@ -278,7 +324,15 @@ def render_sketch(sketch: ProtectedSketch) -> bytes:
         "sets": dict(sketch.sets),
         "short": sketch.short,
         "power": dict(sketch.power),
-        "tasks": [[one.name, list(one.structure.calls), sorted(one.structure.rare), list(one.structure.end)] for one in sketch.tasks],
+        "tasks": [
+            [
+                one.name,
+                list(one.structure.calls),
+                sorted(one.structure.rare),
+                list(one.structure.end),
+            ]
+            for one in sketch.tasks
+        ],
         "embedder": sketch.embedder,
         "domains": list(sketch.domains),
     }
@@ -338,7 +392,9 @@ def read_sketch(path: Path) -> ProtectedSketch:
             quotes=_join(arrays["quotes"]),
             runs=_join(arrays["runs"]),
             tasks=tuple(
-                SketchedTask(name, TaskStructure(tuple(calls), rare=frozenset(rare), end=tuple(end)))
+                SketchedTask(
+                    name, TaskStructure(tuple(calls), rare=frozenset(rare), end=tuple(end))
+                )
                 for name, calls, rare, end in head["tasks"]
             ),
             embedder=head["embedder"],
@@ -346,4 +402,6 @@ def read_sketch(path: Path) -> ProtectedSketch:
             **{name: arrays[name] for name in _PLAIN},
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise SettingsError(f"{path} is no sketch ({error}): make it again with `envmill protect`, or take it away.") from error
+        raise SettingsError(
+            f"{path} is no sketch ({error}): make it again with `envmill protect`, or take it away."
+        ) from error

@@ -48,7 +48,9 @@ class TaskStructure:
 
 
 def describe_task(
-    calls: Sequence[tuple[str, Mapping[str, Json]]], changes: Sequence[tuple[Sequence[str], str, Json]], salt: bytes
+    calls: Sequence[tuple[str, Mapping[str, Json]]],
+    changes: Sequence[tuple[Sequence[str], str, Json]],
+    salt: bytes,
 ) -> TaskStructure:
     """`calls` by tool and arguments, `changes` by path, operation and value after."""
     last: dict[str, int] = {}
@@ -56,7 +58,9 @@ def describe_task(
     for place, (name, arguments) in enumerate(calls):
         tokens.append(f"{place - last.get(name, place)}:{_describe_arguments(arguments.values())}")
         last[name] = place
-    return TaskStructure(tuple(tokens), hash_values(list_call_values(calls), salt), end=describe_end(changes))
+    return TaskStructure(
+        tuple(tokens), hash_values(list_call_values(calls), salt), end=describe_end(changes)
+    )
 
 
 def list_call_values(calls: Sequence[tuple[str, Mapping[str, Json]]]) -> frozenset[str]:
@@ -70,7 +74,10 @@ def find_rare(values: Sequence[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def hash_values(values: Iterable[str], salt: bytes) -> frozenset[int]:
-    return frozenset(hashlib.blake2b(one.encode("utf-8", "surrogatepass"), digest_size=1, key=salt).digest()[0] for one in values)
+    return frozenset(
+        hashlib.blake2b(one.encode("utf-8", "surrogatepass"), digest_size=1, key=salt).digest()[0]
+        for one in values
+    )
 
 
 def _describe_arguments(values: Iterable[Json]) -> str:
@@ -95,7 +102,11 @@ def list_values(values: Iterable[Json]) -> Iterator[str]:
             yield from list_values(value)
         elif is_object(value):
             yield from list_values(value.values())
-        elif not isinstance(value, bool) and value is not None and len(text := str(value).strip().casefold()) > 1:
+        elif (
+            not isinstance(value, bool)
+            and value is not None
+            and len(text := str(value).strip().casefold()) > 1
+        ):
             yield text
 
 

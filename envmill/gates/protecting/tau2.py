@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from envmill.gates.protecting.interface import list_interface, split_name
-from envmill.gates.protecting.reading import Benchmark, BenchmarkDomain, BenchmarkTask, add_turns, list_files, list_strings, read_records
+from envmill.gates.protecting.reading import (
+    Benchmark,
+    BenchmarkDomain,
+    BenchmarkTask,
+    add_turns,
+    list_files,
+    list_strings,
+    read_records,
+)
 from schemas.base import Json, is_array, is_object
 
 _POLICIES = (".md", ".txt")
@@ -18,16 +26,32 @@ def read_tau2(folder: Path) -> Benchmark:
         place = path.relative_to(folder).with_suffix("").as_posix()
         for number, task in enumerate(read_records(path), start=1):
             if is_object(task):
-                told = [text for text in (*_list_told(task.get("user_scenario")), str(task.get("ticket") or "")) if text]
+                told = [
+                    text
+                    for text in (
+                        *_list_told(task.get("user_scenario")),
+                        str(task.get("ticket") or ""),
+                    )
+                    if text
+                ]
                 add_turns(found, f"{place}:{number}", told)
                 calls = tuple(_list_calls(task.get("evaluation_criteria")))
-                found.tasks.append(BenchmarkTask(f"{place}:{number}", "\n".join(told), calls, tuple(ends.get(str(task.get("id")), ()))))
+                found.tasks.append(
+                    BenchmarkTask(
+                        f"{place}:{number}",
+                        "\n".join(told),
+                        calls,
+                        tuple(ends.get(str(task.get("id")), ())),
+                    )
+                )
     for path in sorted(folder.glob("*/tools.json")):
         place, tools = path.relative_to(folder).with_suffix("").as_posix(), _list_tools(path)
         for number, tool in enumerate(tools, start=1):
             found.add(f"{place}:{number}.1", str(tool.get("description") or ""))
         domain = found.domains.setdefault(path.parent.name, BenchmarkDomain())
-        domain.interface |= list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools)
+        domain.interface |= list_interface(
+            (str(tool.get("name") or ""), tool.get("parameters")) for tool in tools
+        )
         domain.interface |= set(_list_columns(path.with_name("state_schema.json")))
     for path in list_files(folder):
         if path.suffix in _POLICIES and path.parent != folder:
@@ -61,7 +85,10 @@ def _read_ends(path: Path) -> dict[str, list[tuple[list[str], str, Json]]]:
     if not path.exists():
         return {}
     told = json.loads(path.read_text(encoding="utf-8"))
-    return {name: [([*map(str, one["path"])], str(one["op"]), one.get("to")) for one in task["diff"]] for name, task in told.items()}
+    return {
+        name: [([*map(str, one["path"])], str(one["op"]), one.get("to")) for one in task["diff"]]
+        for name, task in told.items()
+    }
 
 
 def _list_tools(path: Path) -> list[dict[str, Json]]:
@@ -73,7 +100,10 @@ def _list_tools(path: Path) -> list[dict[str, Json]]:
 def _list_columns(path: Path) -> Iterator[str]:
     """Fields of the records of a state."""
     if path.exists():
-        yield from (f"column {split_name(name)}" for name in _list_properties(json.loads(path.read_text(encoding="utf-8"))))
+        yield from (
+            f"column {split_name(name)}"
+            for name in _list_properties(json.loads(path.read_text(encoding="utf-8")))
+        )
 
 
 def _list_properties(schema: Json) -> Iterator[str]:

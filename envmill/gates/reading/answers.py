@@ -13,9 +13,22 @@ from typing import Literal
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.exploring.trials import Trials, list_writes
-from envmill.gates.reading.candidate_answers import CandidateAnswer, list_objects, list_readings, read_tables
+from envmill.gates.reading.candidate_answers import (
+    CandidateAnswer,
+    list_objects,
+    list_readings,
+    read_tables,
+)
 from envmill.gates.reading.given_values import has_hundredths
-from envmill.gates.reading.known_values import KnownValues, holds_words, list_leaves, list_told, read_day, read_part, read_plain_number
+from envmill.gates.reading.known_values import (
+    KnownValues,
+    holds_words,
+    list_leaves,
+    list_told,
+    read_day,
+    read_part,
+    read_plain_number,
+)
 from envmill.gates.reading.question import EMPTY, Question
 from envmill.language.dates import read_date
 from envmill.language.numbers import read_number
@@ -31,7 +44,9 @@ _CENTS = re.compile(r"(?:^|_)cents?$")
 _MOST_WORDS = 0.6
 """Share of a text's words that have to be read for the text to be somebody's own summary."""
 _PLAIN_ANSWERS = frozenset(["yes", "no"])
-_DENIES = re.compile(r"\b(?:not|no|never|without|free (?:of|from)|longer|still|cannot|un\w+)\b|n't\b")
+_DENIES = re.compile(
+    r"\b(?:not|no|never|without|free (?:of|from)|longer|still|cannot|un\w+)\b|n't\b"
+)
 """Words by which the answer to a question is not what the record says of it."""
 _YES_OR_NO = frozenset(["yes", "no", "true", "false", "none", "nothing"])
 
@@ -60,7 +75,12 @@ class FactCheck:
         return f"After these calls, is there nothing that shows that {self.fact.value!r} is the right answer to {self.fact.name!r}?"
 
     def describe(self) -> Json:
-        return {"fact": self.fact.name, "value": self.fact.value, "standing": self.standing, "how": self.how}
+        return {
+            "fact": self.fact.name,
+            "value": self.fact.value,
+            "standing": self.standing,
+            "how": self.how,
+        }
 
 
 async def judge_answers(subject: ScenarioCase, means: GateContext) -> list[FactCheck]:
@@ -73,19 +93,35 @@ async def judge_answers(subject: ScenarioCase, means: GateContext) -> list[FactC
     return [judge(fact, subject, replies, stock) for fact in facts]
 
 
-def judge(fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], stock: StateIndex) -> FactCheck:
+def judge(
+    fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], stock: StateIndex
+) -> FactCheck:
     """What it follows from, or what it should have been."""
     question = Question.of(subject.scenario, fact)
-    tables = read_tables(question, subject.scenario.oracle, [reply.parts for reply in replies], stock)
+    tables = read_tables(
+        question, subject.scenario.oracle, [reply.parts for reply in replies], stock
+    )
     readings = [one for one in list_readings(question, tables) if is_of_kind(fact, one.value)]
     given = [one for one in readings if is_same(fact, one.value)]
     if not given:
         if opposite := find_opposite(fact, find_sure(readings), question):
-            return FactCheck(fact, "outdone", f"{opposite.value!r}: {opposite.what} of {opposite.where}")
+            return FactCheck(
+                fact, "outdone", f"{opposite.value!r}: {opposite.what} of {opposite.where}"
+            )
         if counts_new_rows(fact, subject, readings):
-            return FactCheck(fact, "read", "a count of what was read and of what the path makes or takes away")
-        calculated = fact.kind != "text" and question.calculates({name for table in tables for row in table.rows for name in row.fields})
-        return FactCheck(fact, "unknown" if calculated or may_follow(fact, question, replies, stock, subject) else "underivable", "")
+            return FactCheck(
+                fact, "read", "a count of what was read and of what the path makes or takes away"
+            )
+        calculated = fact.kind != "text" and question.calculates(
+            {name for table in tables for row in table.rows for name in row.fields}
+        )
+        return FactCheck(
+            fact,
+            "unknown"
+            if calculated or may_follow(fact, question, replies, stock, subject)
+            else "underivable",
+            "",
+        )
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
     # Who wishes for something has named no field that he wants to be told: only the row can be a wrong one.
     if subject.scenario.polarity != "answer":
@@ -95,13 +131,17 @@ def judge(fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], sto
     if all(better):
         best = max((one for one in better if one), key=lambda one: one.words.bit_count())
         return FactCheck(
-            fact, "outdone", f"{best.value!r}: {best.what} of {best.where}, which {question.render_words(best.words)!r} speaks of"
+            fact,
+            "outdone",
+            f"{best.value!r}: {best.what} of {best.where}, which {question.render_words(best.words)!r} speaks of",
         )
     kept = next(one for one, worse in zip(given, better, strict=True) if not worse)
     return FactCheck(fact, "read", f"{kept.what} of {kept.where}")
 
 
-def find_opposite(fact: Fact, sure: Sequence[CandidateAnswer], question: Question) -> CandidateAnswer | None:
+def find_opposite(
+    fact: Fact, sure: Sequence[CandidateAnswer], question: Question
+) -> CandidateAnswer | None:
     """The one field that is asked about and says yes where no is told, or no where yes is; a question that denies turns it round."""
     if str(fact.value).casefold() not in _PLAIN_ANSWERS or _DENIES.search(question.text):
         return None
@@ -117,7 +157,9 @@ def find_sure(readings: Iterable[CandidateAnswer]) -> list[CandidateAnswer]:
     return [next(iter(found.values())) for found in values.values() if len(found) == 1]
 
 
-def find_better(given: CandidateAnswer, others: Iterable[CandidateAnswer], question: Question, fact: Fact) -> CandidateAnswer | None:
+def find_better(
+    given: CandidateAnswer, others: Iterable[CandidateAnswer], question: Question, fact: Fact
+) -> CandidateAnswer | None:
     """A reading of another value that accounts for all that this one does, and for a word more of what is asked or of the same field."""
     for one in others:
         more = one.words & ~given.words
@@ -148,10 +190,18 @@ def is_same(fact: Fact, value: Json) -> bool:
         day = read_date(fact.value)
         return day is not None and read_day(value) == day.isoformat()
     wordings = [normalise(str(one)) for one in (fact.value, *fact.also)]
-    return any(find_words(one, str(value)) or find_words(normalise(str(value)), one) for one in wordings)
+    return any(
+        find_words(one, str(value)) or find_words(normalise(str(value)), one) for one in wordings
+    )
 
 
-def may_follow(fact: Fact, question: Question, replies: Sequence[Observation], stock: StateIndex, subject: ScenarioCase) -> bool:
+def may_follow(
+    fact: Fact,
+    question: Question,
+    replies: Sequence[Observation],
+    stock: StateIndex,
+    subject: ScenarioCase,
+) -> bool:
     """Whether somebody could know it all the same: from a text, from a rule, or in words of his own."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     heard = KnownValues(year)
@@ -162,8 +212,13 @@ def may_follow(fact: Fact, question: Question, replies: Sequence[Observation], s
         return True
     if is_of_record(fact, question, stock) or scenario.polarity == "answer":
         words = split_words(str(fact.value))
-        return fact.kind == "text" and (_YES_OR_NO.issuperset(words) or _is_own_summary(words, replies))
-    told = KnownValues.of([*list_told(scenario), subject.environment.policy_document, *subject.environment.rules], year)
+        return fact.kind == "text" and (
+            _YES_OR_NO.issuperset(words) or _is_own_summary(words, replies)
+        )
+    told = KnownValues.of(
+        [*list_told(scenario), subject.environment.policy_document, *subject.environment.rules],
+        year,
+    )
     return fact.kind == "text" or told.holds(fact.value)
 
 
@@ -171,7 +226,9 @@ def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[Candida
     """Whether a count is right once the path's own changes are counted: a list that was read before them lacks what they make."""
     number, changes = read_plain_number(fact.value), len(list_writes(subject))
     counts = [read_plain_number(one.value) for one in counted if one.what.startswith("count")]
-    return number is not None and any(count is not None and 0 < abs(number - count) <= changes for count in counts)
+    return number is not None and any(
+        count is not None and 0 < abs(number - count) <= changes for count in counts
+    )
 
 
 def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Observation]) -> bool:
@@ -195,19 +252,31 @@ def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Obs
 
 def is_of_record(fact: Fact, question: Question, stock: StateIndex) -> bool:
     """Whether it is what some record says under a field that is spoken of."""
-    named = [name for name, values in stock.fields.items() if any(is_same(fact, one) for one in values if is_of_kind(fact, one))]
+    named = [
+        name
+        for name, values in stock.fields.items()
+        if any(is_same(fact, one) for one in values if is_of_kind(fact, one))
+    ]
     return any(question.mark_name(name) for name in named)
 
 
 def _is_own_summary(words: Sequence[str], replies: Sequence[Observation]) -> bool:
     """Several words, most of which were read."""
-    shown = normalise(" ".join(str(leaf) for reply in replies for part in reply.parts for leaf in list_leaves(part)))
+    shown = normalise(
+        " ".join(
+            str(leaf) for reply in replies for part in reply.parts for leaf in list_leaves(part)
+        )
+    )
     telling = [word for word in words if word not in EMPTY]
-    return len(telling) > 1 and sum(holds_words(shown, word) for word in telling) >= _MOST_WORDS * len(telling)
+    return len(telling) > 1 and sum(
+        holds_words(shown, word) for word in telling
+    ) >= _MOST_WORDS * len(telling)
 
 
 def _is_rounded(number: Decimal, wanted: Decimal) -> bool:
     """Equal, or rounded to the decimals that are told."""
     exponent = wanted.as_tuple().exponent
     places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
-    return abs(number - wanted) < Decimal("0.000001") or (places > 0 and round(number, places) == wanted)
+    return abs(number - wanted) < Decimal("0.000001") or (
+        places > 0 and round(number, places) == wanted
+    )

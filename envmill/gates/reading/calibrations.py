@@ -38,7 +38,9 @@ def read_cases(path: Path) -> list[SuspicionCase]:
         lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
         return [SuspicionCase.model_validate_json(line) for line in lines if line.strip()]
     except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} holds no cases: {error}. Write one SuspicionCase a line, as docs/gates/README.md shows.") from error
+        raise SettingsError(
+            f"{path} holds no cases: {error}. Write one SuspicionCase a line, as docs/gates/README.md shows."
+        ) from error
 
 
 async def calibrate(cases: Sequence[SuspicionCase], models: ModelSession) -> list[JudgeCalibration]:
@@ -53,9 +55,15 @@ def write_calibrations(found: Sequence[JudgeCalibration], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub(r'[^a-z0-9.-]+', '-', found[0].model.lower())}.jsonl"
     fresh = {(one.gate, one.reason, one.prompt_hash) for one in found}
-    known = [_read_line(line, str(path)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    known = (
+        [_read_line(line, str(path)) for line in path.read_text(encoding="utf-8").splitlines()]
+        if path.exists()
+        else []
+    )
     kept = [one for one in known if (one.gate, one.reason, one.prompt_hash) not in fresh]
-    path.write_text("".join(f"{one.model_dump_json()}\n" for one in (*kept, *found)), encoding="utf-8")
+    path.write_text(
+        "".join(f"{one.model_dump_json()}\n" for one in (*kept, *found)), encoding="utf-8"
+    )
     return path
 
 
@@ -63,8 +71,17 @@ async def _decide(case: SuspicionCase, models: ModelSession) -> str:
     return decide(await read_twice(case.item, case.question, models))
 
 
-def _count(code: tuple[str, str], cases: Sequence[SuspicionCase], decisions: Sequence[str], models: ModelSession) -> JudgeCalibration:
-    ours = [(case.planted, decision) for case, decision in zip(cases, decisions, strict=True) if (case.gate, case.reason) == code]
+def _count(
+    code: tuple[str, str],
+    cases: Sequence[SuspicionCase],
+    decisions: Sequence[str],
+    models: ModelSession,
+) -> JudgeCalibration:
+    ours = [
+        (case.planted, decision)
+        for case, decision in zip(cases, decisions, strict=True)
+        if (case.gate, case.reason) == code
+    ]
     return JudgeCalibration(
         gate=code[0],
         reason=code[1],
@@ -81,7 +98,11 @@ def _read_line(line: str, place: str) -> JudgeCalibration:
     try:
         read = JudgeCalibration.model_validate_json(line)
     except ValidationError as error:
-        raise SettingsError(f"{place} is no calibration: {error}. Make it by `envmill calibrate`.") from error
+        raise SettingsError(
+            f"{place} is no calibration: {error}. Make it by `envmill calibrate`."
+        ) from error
     if _ANY in (read.gate, read.reason) and read.model != "offline":
-        raise SettingsError(f"{place} calibrates {read.model} for every code. Only the embedded judge, a test double, may have that.")
+        raise SettingsError(
+            f"{place} calibrates {read.model} for every code. Only the embedded judge, a test double, may have that."
+        )
     return read

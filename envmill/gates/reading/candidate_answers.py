@@ -55,7 +55,9 @@ class ReplyTable:
     rows: list[ReplyRow] = field(default_factory=list[ReplyRow])
 
 
-def read_tables(question: Question, calls: Sequence[Call], replies: Sequence[Sequence[Json]], stock: StateIndex) -> list[ReplyTable]:
+def read_tables(
+    question: Question, calls: Sequence[Call], replies: Sequence[Sequence[Json]], stock: StateIndex
+) -> list[ReplyTable]:
     """All tables; what a call asked for is said of each row of its reply."""
     tables: dict[str, ReplyTable] = {}
     described: dict[str, Mask] = {}
@@ -63,12 +65,18 @@ def read_tables(question: Question, calls: Sequence[Call], replies: Sequence[Seq
         asked = 0
         for value in list_leaves(call.arguments):
             asked |= question.mark_value(value) | describe_key(question, value, stock, described)
-        for name, fields in (found for part in parts for found in list_objects(read_part(part), "")):
+        for name, fields in (
+            found for part in parts for found in list_objects(read_part(part), "")
+        ):
             place = f"{call.name}.{name}".rstrip(".")
             table = tables.setdefault(place, ReplyTable(place, question.mark_name(place)))
             if len(table.rows) < _MOST_ROWS:
                 own = asked | describe_fields(question, fields, place)
-                table.rows.append(ReplyRow(fields, own, own | describe_references(question, fields, stock, described)))
+                table.rows.append(
+                    ReplyRow(
+                        fields, own, own | describe_references(question, fields, stock, described)
+                    )
+                )
     return list(tables.values())
 
 
@@ -83,7 +91,9 @@ def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Jso
             yield name, plain
         keyed = not plain and len(value) > 1
         for key, one in value.items():
-            yield from list_objects(one, name if keyed else key) if is_object(one) or is_array(one) else ()
+            yield from (
+                list_objects(one, name if keyed else key) if is_object(one) or is_array(one) else ()
+            )
 
 
 def describe_fields(question: Question, fields: Mapping[str, Json], table: str) -> Mask:
@@ -92,11 +102,17 @@ def describe_fields(question: Question, fields: Mapping[str, Json], table: str) 
     for name, value in fields.items():
         said = 0 if is_array(value) else question.mark_value(value)
         named = question.mark_name(name) if said else 0
-        words |= said | named if named or not isinstance(value, int | float) or question.is_label(said, table) else 0
+        words |= (
+            said | named
+            if named or not isinstance(value, int | float) or question.is_label(said, table)
+            else 0
+        )
     return words
 
 
-def describe_references(question: Question, fields: Mapping[str, Json], stock: StateIndex, described: dict[str, Mask]) -> Mask:
+def describe_references(
+    question: Question, fields: Mapping[str, Json], stock: StateIndex, described: dict[str, Mask]
+) -> Mask:
     """What is said of the rows that an object refers to."""
     words = 0
     for value in fields.values():
@@ -104,16 +120,24 @@ def describe_references(question: Question, fields: Mapping[str, Json], stock: S
     return words
 
 
-def describe_key(question: Question, value: Json, stock: StateIndex, described: dict[str, Mask]) -> Mask:
+def describe_key(
+    question: Question, value: Json, stock: StateIndex, described: dict[str, Mask]
+) -> Mask:
     """What is said of the row under a key, and of those it refers to in turn."""
     if not isinstance(value, str) or not (home := stock.find_home(value)):
         return 0
     if value not in described:
         described[value] = 0
         row = stock.rows[home][value]
-        texts = [one for one in (row.values() if is_object(row) else ()) if isinstance(one, str) and one != value]
+        texts = [
+            one
+            for one in (row.values() if is_object(row) else ())
+            if isinstance(one, str) and one != value
+        ]
         for one in texts:
-            described[value] |= question.mark_value(one) | describe_key(question, one, stock, described)
+            described[value] |= question.mark_value(one) | describe_key(
+                question, one, stock, described
+            )
     return described[value]
 
 
@@ -132,7 +156,14 @@ def _read_cells(question: Question, table: ReplyTable, row: ReplyRow) -> Iterato
         for one in value if is_array(value) else [value]:
             if _is_plain(one):
                 # A value does not describe itself: who asks for it has not said it.
-                yield CandidateAnswer(one, table.words | row.words | own, own, name, f"one of {table.name}", table.name)
+                yield CandidateAnswer(
+                    one,
+                    table.words | row.words | own,
+                    own,
+                    name,
+                    f"one of {table.name}",
+                    table.name,
+                )
 
 
 def _list_subsets(table: ReplyTable) -> Iterator[list[ReplyRow]]:
@@ -148,7 +179,9 @@ def _list_subsets(table: ReplyTable) -> Iterator[list[ReplyRow]]:
                 yield [table.rows[place] for place in places]
 
 
-def _read_together(question: Question, table: ReplyTable, rows: list[ReplyRow]) -> Iterator[CandidateAnswer]:
+def _read_together(
+    question: Question, table: ReplyTable, rows: list[ReplyRow]
+) -> Iterator[CandidateAnswer]:
     """How many, and of each field of numbers or days the sum, the extremes, and whose they are."""
     words = table.words
     common = rows[0].words
@@ -161,20 +194,40 @@ def _read_together(question: Question, table: ReplyTable, rows: list[ReplyRow]) 
         values = [row.fields.get(name) for row in rows]
         empty = sum(value in (None, "", []) for value in values)
         if counted and 0 < empty < len(rows):
-            yield CandidateAnswer(empty, words | counted, counted, f"count without {name}", table.name, table.name)
-            yield CandidateAnswer(len(rows) - empty, words | counted, counted, f"count with {name}", table.name, table.name)
+            yield CandidateAnswer(
+                empty, words | counted, counted, f"count without {name}", table.name, table.name
+            )
+            yield CandidateAnswer(
+                len(rows) - empty,
+                words | counted,
+                counted,
+                f"count with {name}",
+                table.name,
+                table.name,
+            )
         named = question.mark_name(name)
-        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        numbers = [
+            value
+            for value in values
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        ]
         if len(numbers) == len(rows):
-            for operation, value in (("sum", round(sum(numbers), 6)), ("mean", sum(numbers) / len(numbers))):
+            for operation, value in (
+                ("sum", round(sum(numbers), 6)),
+                ("mean", sum(numbers) / len(numbers)),
+            ):
                 asked = question.mark_operation(operation)
                 own = named | asked if asked else 0
-                yield CandidateAnswer(value, words | own, own, f"{operation} of {name}", table.name, table.name)
+                yield CandidateAnswer(
+                    value, words | own, own, f"{operation} of {name}", table.name, table.name
+                )
         if len(numbers) == len(rows) or all(read_day(value) for value in values):
             yield from _read_extremes(question, table, rows, name, words)
 
 
-def _read_extremes(question: Question, table: ReplyTable, rows: list[ReplyRow], name: str, words: Mask) -> Iterator[CandidateAnswer]:
+def _read_extremes(
+    question: Question, table: ReplyTable, rows: list[ReplyRow], name: str, words: Mask
+) -> Iterator[CandidateAnswer]:
     """The most and the least of a field, and, where that is asked for, what else is said of the row that has it."""
     pairs: list[tuple[float | str, ReplyRow]] = [(_rank(row.fields[name]), row) for row in rows]
     timely = not _is_number(rows[0].fields[name])
@@ -183,10 +236,19 @@ def _read_extremes(question: Question, table: ReplyTable, rows: list[ReplyRow], 
         holders = [row for rank, row in pairs if rank == top]
         asked = question.mark_operation(often) | (question.mark_operation(of_days) if timely else 0)
         own = question.mark_name(name) | asked if asked else 0
-        yield CandidateAnswer(holders[0].fields[name], words | own, own, f"{often} {name}", table.name, table.name)
+        yield CandidateAnswer(
+            holders[0].fields[name], words | own, own, f"{often} {name}", table.name, table.name
+        )
         for other, value in holders[0].fields.items() if asked and len(holders) == 1 else ():
             if other != name and _is_plain(value):
-                yield CandidateAnswer(value, words | own, own, other, f"the row of {table.name} with the {often} {name}", table.name)
+                yield CandidateAnswer(
+                    value,
+                    words | own,
+                    own,
+                    other,
+                    f"the row of {table.name} with the {often} {name}",
+                    table.name,
+                )
 
 
 def _rank(value: Json) -> float | str:

@@ -12,21 +12,32 @@ from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.given_values import amounts_to
 from envmill.gates.reading.known_values import KnownValues, list_leaves, read_numbers
 from envmill.gates.reading.question import Question
-from envmill.gates.reading.request_alignment import RequestAlignment, RequestedChange, Sign, mask_sign
+from envmill.gates.reading.request_alignment import (
+    RequestAlignment,
+    RequestedChange,
+    Sign,
+    mask_sign,
+)
 from envmill.gates.s15 import describe_row
 from envmill.language.words import find_words, normalise
 from schemas.base import Json
 
-_TURNS_ROUND = re.compile(r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|this\b))")
+_TURNS_ROUND = re.compile(
+    r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|this\b))"
+)
 """Words that ask for another order than they stand in."""
-_WAITS = re.compile(r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|only then)\b")
+_WAITS = re.compile(
+    r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|only then)\b"
+)
 """Words by which a sentence asks for something that comes later than what follows it."""
 _GOES_FIRST = re.compile(
     r"\b(?:beforehand|prior to|before (?:that|this|these|those|any|all|you|doing|the))\b"
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
 """Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
-_NAMED_FIRST = "".join(rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their"))
+_NAMED_FIRST = "".join(
+    rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their")
+)
 _DEMANDS = re.compile(
     r"\b(?:(?:\A|(?<=and )|(?<=[,;.:!?] )|(?<=[\n-] )|(?<=\n))then(?! *(?:[.,;:!?)]|$))"
     rf"|{_NAMED_FIRST}first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
@@ -65,7 +76,9 @@ def order_by_words(subject: ScenarioCase) -> list[int] | None:
     found: dict[int, int] = {}
     for place in writes:
         own = words[place] - {word for other in writes if other != place for word in words[other]}
-        starts = [spans[0][0] for word in own if len(word) > 1 and (spans := find_words(text, word))]
+        starts = [
+            spans[0][0] for word in own if len(word) > 1 and (spans := find_words(text, word))
+        ]
         if not starts:
             return None
         found[place] = min(starts)
@@ -76,7 +89,9 @@ def order_by_words(subject: ScenarioCase) -> list[int] | None:
 def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator[str]:
     """Values of a change, and what the rows it is about are called."""
     arguments = subject.scenario.oracle[place].arguments
-    for name, value in ((name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)):
+    for name, value in (
+        (name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)
+    ):
         yield str(value)
         if home := stock.find_home(value, name):
             yield from (str(word) for _, word in describe_row(stock, home, str(value), _DEPTH))
@@ -89,12 +104,18 @@ def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
     return None if places == [one.place for one in asked.wishes] else places
 
 
-def sort_as_asked(known: Sequence[RequestedChange], asked: RequestAlignment) -> list[RequestedChange]:
+def sort_as_asked(
+    known: Sequence[RequestedChange], asked: RequestAlignment
+) -> list[RequestedChange]:
     """Sorted by sentence, where no word keeps one behind another."""
     ordered = list(known)
     for _ in known:
         for place, (soon, late) in enumerate(pairwise(ordered)):
-            if late.sentence < soon.sentence and is_sure(late, soon, asked) and not is_meant(late, soon, asked):
+            if (
+                late.sentence < soon.sentence
+                and is_sure(late, soon, asked)
+                and not is_meant(late, soon, asked)
+            ):
                 ordered[place : place + 2] = [late, soon]
     return ordered
 
@@ -105,7 +126,9 @@ def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignmen
     here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
     if not (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) or here < there:
         return False
-    return _is_named_best(late, range(soon.sentence, len(asked.texts)), asked) and _is_named_best(soon, range(late.sentence + 1), asked)
+    return _is_named_best(late, range(soon.sentence, len(asked.texts)), asked) and _is_named_best(
+        soon, range(late.sentence + 1), asked
+    )
 
 
 def _is_named_best(change: RequestedChange, others: Iterable[int], asked: RequestAlignment) -> bool:
@@ -115,7 +138,11 @@ def _is_named_best(change: RequestedChange, others: Iterable[int], asked: Reques
 
 
 def _weigh_names(change: RequestedChange, text: Question) -> float:
-    return sum(change.signs[sign] for sign in change.list_telling(text) if sign[0] == "name" or not str(sign[1]).islower())
+    return sum(
+        change.signs[sign]
+        for sign in change.list_telling(text)
+        if sign[0] == "name" or not str(sign[1]).islower()
+    )
 
 
 def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
@@ -124,15 +151,25 @@ def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignme
     "Before that" may be about every wish of its sentence, or order two wishes of it. It is about every one if the path does all of them
     before the late change.
     """
-    waits, goes_first = _WAITS.search(asked.texts[late.sentence].text), _GOES_FIRST.search(asked.texts[soon.sentence].text)
-    return waits is not None or (goes_first is not None and all(other.place < late.place for other in asked.list_beside(soon)))
+    waits, goes_first = (
+        _WAITS.search(asked.texts[late.sentence].text),
+        _GOES_FIRST.search(asked.texts[soon.sentence].text),
+    )
+    return waits is not None or (
+        goes_first is not None
+        and all(other.place < late.place for other in asked.list_beside(soon))
+    )
 
 
 def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
     """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
-        if len(rivals) > count_joins(text, rivals) and not asked.may_be_elsewhere(one) and not _goes_with_others(one, asked):
+        if (
+            len(rivals) > count_joins(text, rivals)
+            and not asked.may_be_elsewhere(one)
+            and not _goes_with_others(one, asked)
+        ):
             shown = one.list_telling(text)
             if any(_mentions_more(rival, one, shown, rival.list_telling(text)) for rival in rivals):
                 yield one
@@ -152,16 +189,24 @@ def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
 def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
     """How often a sentence goes on to something else: behind its opening, and behind the first word of what it asks for."""
     signs = {sign for wish in wishes for sign in wish.list_telling(text)}
-    begin = max(_OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0)
+    begin = max(
+        _OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0
+    )
     return len(_JOINS.findall(text.text[begin:]))
 
 
-def _mentions_more(rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]) -> bool:
+def _mentions_more(
+    rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]
+) -> bool:
     """All that and more; of two changes of which it says the same, the first is the one that is asked for."""
-    return shown < told or (shown == told and rival.place < one.place and rival.call.name != one.call.name)
+    return shown < told or (
+        shown == told and rival.place < one.place and rival.call.name != one.call.name
+    )
 
 
-def list_other_amounts(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
+def list_other_amounts(
+    asked: RequestAlignment, shown: Sequence[set[Decimal]]
+) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
     """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by.
 
     What the sentence says in other words or units, or by what was shown before the call, is said.
@@ -170,13 +215,27 @@ def list_other_amounts(asked: RequestAlignment, shown: Sequence[set[Decimal]]) -
         text = asked.read_on(one)
         said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
         sentence = KnownValues.of([text], 0)
-        mine -= {number for number in mine - said.keys() if amounts_to(number, sentence, shown[one.place])}
+        mine -= {
+            number
+            for number in mine - said.keys()
+            if amounts_to(number, sentence, shown[one.place])
+        }
         if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
         # Said twice and used once, it is said of something else as well.
         used = Counter(amount for each in asked.list_beside(one) for amount in list_amounts(each))
-        texts = {sign for each in asked.wishes for sort, sign in each.signs if sort == "value" and isinstance(sign, str)}
-        named = {number.value for sign in texts if find_words(text, sign) for number in read_numbers(sign)}
+        texts = {
+            sign
+            for each in asked.wishes
+            for sort, sign in each.signs
+            if sort == "value" and isinstance(sign, str)
+        }
+        named = {
+            number.value
+            for sign in texts
+            if find_words(text, sign)
+            for number in read_numbers(sign)
+        }
         # `In two rounds` counts the calls of one tool, and is no amount of any.
         rounds = Counter(each.call.name for each in asked.wishes)[one.call.name]
         counts = {Decimal(rounds)} if rounds > 1 else set[Decimal]()

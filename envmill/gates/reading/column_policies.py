@@ -18,39 +18,64 @@ _SHORTEST = 3
 """Characters of a text that nobody says by accident."""
 
 
-def find_exempt_wish(tables: Sequence[Table], scenario: Scenario, ending: Ending) -> tuple[str, str] | None:
+def find_exempt_wish(
+    tables: Sequence[Table], scenario: Scenario, ending: Ending
+) -> tuple[str, str] | None:
     """(reason code, words) when the user says a value, the reference path uses it, and it ends where nobody looks."""
     told = KnownValues.of(list_told(scenario), int(scenario.clock[:4]))
     used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
     for place, _, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
         if column.policy == "exempt" and _has_words(value) and value in used and told.holds(value):
-            return "exempt_wish", f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it"
+            return (
+                "exempt_wish",
+                f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it",
+            )
     return None
 
 
-def list_altered(tables: Sequence[Table], right: Ending, other: Ending) -> Iterator[tuple[str, dict[str, Json]]]:
+def list_altered(
+    tables: Sequence[Table], right: Ending, other: Ending
+) -> Iterator[tuple[str, dict[str, Json]]]:
     """The right end with one written value another one, of each that is not exempt and that chance does not decide."""
     known = {table.name: table for table in tables}
     again = {
-        (place, canonical_json(value)) for place, _, _, value in _list_cells(tables, diff_states(other.initial, other.final), keys=True)
+        (place, canonical_json(value))
+        for place, _, _, value in _list_cells(
+            tables, diff_states(other.initial, other.final), keys=True
+        )
     }
-    for place, path, column, value in _list_cells(tables, diff_states(right.initial, right.final), keys=True):
+    for place, path, column, value in _list_cells(
+        tables, diff_states(right.initial, right.final), keys=True
+    ):
         if column.policy != "exempt" and (place, canonical_json(value)) in again:
             table, key, name = path
             row = right.final[table][key] | {name: _alter(value, column.tolerance)}
             others = {each: kept for each, kept in right.final[table].items() if each != key}
-            yield ".".join(path), {**right.final, table: {**others, render_key([row[one] for one in known[table].key]): row}}
+            yield (
+                ".".join(path),
+                {
+                    **right.final,
+                    table: {**others, render_key([row[one] for one in known[table].key]): row},
+                },
+            )
 
 
 def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
     """Hard columns whose value chance decides: any value of their type passes, and `exempt` would say so."""
-    hard = {f"{table.name}.{column.name}" for table in tables for column in table.columns if column.policy == "hard"}
+    hard = {
+        f"{table.name}.{column.name}"
+        for table in tables
+        for column in table.columns
+        if column.policy == "hard"
+    }
     found: set[str] = set()
     for goal in verifier.goals:
         if len(goal.path) == 3 and is_chance(goal.value):
             found.add(f"{goal.path[0]}.{goal.path[2]}")
         elif is_object(goal.value) and len(goal.path) < 3:
-            found |= {f"{goal.path[0]}.{name}" for name, value in goal.value.items() if is_chance(value)}
+            found |= {
+                f"{goal.path[0]}.{name}" for name, value in goal.value.items() if is_chance(value)
+            }
     return sorted(found & hard)
 
 
@@ -58,13 +83,29 @@ def _list_cells(
     tables: Sequence[Table], changes: Sequence[Change], *, keys: bool = False
 ) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
     """Every value that was written, with its column and its place; keys left out unless they are asked for."""
-    known = {(table.name, one.name): one for table in tables for one in table.columns if keys or one.name not in table.key}
+    known = {
+        (table.name, one.name): one
+        for table in tables
+        for one in table.columns
+        if keys or one.name not in table.key
+    }
     for change in changes:
         row: Json = change.after if change.op == "add" and len(change.path) == 2 else {}
-        cells = row if is_object(row) and row else {change.path[2]: change.after} if len(change.path) == 3 else {}
+        cells = (
+            row
+            if is_object(row) and row
+            else {change.path[2]: change.after}
+            if len(change.path) == 3
+            else {}
+        )
         for name, value in cells.items():
             if column := known.get((change.path[0], name)):
-                yield f"{change.path[0]}.{name}", (change.path[0], change.path[1], name), column, value
+                yield (
+                    f"{change.path[0]}.{name}",
+                    (change.path[0], change.path[1], name),
+                    column,
+                    value,
+                )
 
 
 def _alter(value: Json, tolerance: float) -> Json:

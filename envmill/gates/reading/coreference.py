@@ -16,7 +16,10 @@ def name_antecedents(sentences: Sequence[str], stock: StateIndex) -> list[str]:
     homes = {" ".join(split_name(name)): name for name in stock.rows}
     if not homes:
         return list(sentences)
-    pointing = re.compile(rf"\b(?:that|the same) ({'|'.join(map(re.escape, sorted(homes, key=len, reverse=True)))})\b", re.IGNORECASE)
+    pointing = re.compile(
+        rf"\b(?:that|the same) ({'|'.join(map(re.escape, sorted(homes, key=len, reverse=True)))})\b",
+        re.IGNORECASE,
+    )
     before, named = "", list[str]()
     for sentence in sentences:
         named.append(_name_all(sentence, before, pointing, homes, stock))
@@ -24,7 +27,13 @@ def name_antecedents(sentences: Sequence[str], stock: StateIndex) -> list[str]:
     return named
 
 
-def _name_all(sentence: str, before: str, pointing: re.Pattern[str], homes: Mapping[str, str], stock: StateIndex) -> str:
+def _name_all(
+    sentence: str,
+    before: str,
+    pointing: re.Pattern[str],
+    homes: Mapping[str, str],
+    stock: StateIndex,
+) -> str:
     def name(found: re.Match[str]) -> str:
         meant = find_last(stock.rows[homes[found[1].lower()]], before + sentence[: found.start()])
         return f"{found[0]} {meant}".rstrip()
@@ -34,11 +43,24 @@ def _name_all(sentence: str, before: str, pointing: re.Pattern[str], homes: Mapp
 
 def find_last(rows: Mapping[str, Mapping[str, Json]], text: str) -> str:
     """The name of a row that a text speaks of last; empty where it names none."""
-    places = ((place.end(), name) for name in _list_names(rows) for place in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text))
+    places = (
+        (place.end(), name)
+        for name in _list_names(rows)
+        for place in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+    )
     return max(places, default=(0, ""))[1]
 
 
 def _list_names(rows: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
     """Texts that one row alone has in their column."""
-    held = [(column, value) for row in rows.values() for column, value in row.items() if isinstance(value, str) and value not in rows]
-    yield from (value for column, value in held if len(value) >= _SHORTEST and held.count((column, value)) == 1)
+    held = [
+        (column, value)
+        for row in rows.values()
+        for column, value in row.items()
+        if isinstance(value, str) and value not in rows
+    ]
+    yield from (
+        value
+        for column, value in held
+        if len(value) >= _SHORTEST and held.count((column, value)) == 1
+    )

@@ -20,7 +20,9 @@ from schemas.base import Json, canonical_json, digest
 from schemas.coverage import CoverageInput, CoverageReply, EndedTest, MissingTest
 from schemas.environment import Call, Environment, Test
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "coverage.md", CoverageInput, CoverageReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "coverage.md", CoverageInput, CoverageReply
+)
 
 _STATES, _LONGEST = 2, 30_000
 """Initial states that are shown, those of most tests first, and characters of one."""
@@ -49,11 +51,17 @@ def pick_states(tests: Sequence[Test]) -> list[dict[str, Json]]:
     for test in tests:
         key = digest(test.initial_state)
         counts[key] = (counts.get(key, (0, {}))[0] + 1, test.initial_state)
-    shown = [state for _, state in sorted(counts.values(), key=lambda one: -one[0]) if len(canonical_json(state)) <= _LONGEST]
+    shown = [
+        state
+        for _, state in sorted(counts.values(), key=lambda one: -one[0])
+        if len(canonical_json(state)) <= _LONGEST
+    ]
     return shown[:_STATES]
 
 
-def show_tests(environment: Environment, played: Sequence[Played], states: Sequence[Mapping[str, Json]]) -> CoverageInput:
+def show_tests(
+    environment: Environment, played: Sequence[Played], states: Sequence[Mapping[str, Json]]
+) -> CoverageInput:
     numbers = {digest(state): number for number, state in enumerate(states, 1)}
     return CoverageInput(
         name=environment.name,
@@ -65,19 +73,25 @@ def show_tests(environment: Environment, played: Sequence[Played], states: Seque
                 state=numbers.get(digest(test.initial_state), 0),
                 setup=[_render(call) for call in test.setup],
                 call=_render(test.call),
-                ended="ok" if seen[-1].outcome == "ok" else f"{seen[-1].code}: {seen[-1].message}"[:_MESSAGE],
+                ended="ok"
+                if seen[-1].outcome == "ok"
+                else f"{seen[-1].code}: {seen[-1].message}"[:_MESSAGE],
             )
             for test, seen in played
         ],
     )
 
 
-async def ask_missing(environment: Environment, played: Sequence[Played], models: ModelSession) -> list[MissedRule]:
+async def ask_missing(
+    environment: Environment, played: Sequence[Played], models: ModelSession
+) -> list[MissedRule]:
     """Calls of tools that exist, under rules that exist, from states that were shown; BadReply where there is no usable reply."""
     states = pick_states([test for test, _ in played])
     if not states or not environment.rules:
         return []
-    reply = await models.ask(PROMPT, show_tests(environment, played, states), CoverageReply, role="judge")
+    reply = await models.ask(
+        PROMPT, show_tests(environment, played, states), CoverageReply, role="judge"
+    )
     names = {tool.name for tool in environment.tools}
     return [
         MissedRule(environment.rules[one.rule - 1], states[one.state - 1], one)
@@ -90,14 +104,20 @@ async def ask_missing(environment: Environment, played: Sequence[Played], models
 
 def is_refused(seen: Sequence[Observation]) -> bool:
     """Whether the program itself refused the last call, and did what comes before it."""
-    return all(one.outcome == "ok" for one in seen[1:-1]) and seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE
+    return (
+        all(one.outcome == "ok" for one in seen[1:-1])
+        and seen[-1].outcome == "rejection"
+        and seen[-1].code not in _INTERFACE
+    )
 
 
 def is_accepted(seen: Sequence[Observation]) -> bool:
     return all(one.outcome == "ok" for one in seen[1:])
 
 
-async def confirm(case: EnvironmentCase, missed: MissedRule, seen: Sequence[Observation], models: ModelSession) -> bool:
+async def confirm(
+    case: EnvironmentCase, missed: MissedRule, seen: Sequence[Observation], models: ModelSession
+) -> bool:
     """Whether both readings find that the rule forbids what was accepted."""
     calls = [*missed.told.setup, missed.told.call]
     question = (
@@ -105,16 +125,25 @@ async def confirm(case: EnvironmentCase, missed: MissedRule, seen: Sequence[Obse
         "made (the rows of the initial state, changed by the calls before it)?"
     )
     witness: Json = [
-        {"name": call.name, "arguments": call.arguments, "outcome": one.outcome, "parts": list(one.parts)}
+        {
+            "name": call.name,
+            "arguments": call.arguments,
+            "outcome": one.outcome,
+            "parts": list(one.parts),
+        }
         for call, one in zip(calls, seen[1:], strict=True)
     ]
     named = f"{question} {missed.told.why} {canonical_json(witness)}"
-    item = describe_item(case, question).model_copy(update={"witness": witness, "rows": pick_rows(missed.state, named)})
+    item = describe_item(case, question).model_copy(
+        update={"witness": witness, "rows": pick_rows(missed.state, named)}
+    )
     return decide(await read_twice(item, question, models)) == "confirmed"
 
 
 async def confirm_all(
-    case: EnvironmentCase, accepted: Sequence[tuple[MissedRule, Sequence[Observation]]], models: ModelSession
+    case: EnvironmentCase,
+    accepted: Sequence[tuple[MissedRule, Sequence[Observation]]],
+    models: ModelSession,
 ) -> list[MissedRule]:
     said = await asyncio.gather(*(confirm(case, missed, seen, models) for missed, seen in accepted))
     return [missed for (missed, _), yes in zip(accepted, said, strict=True) if yes]

@@ -52,10 +52,16 @@ class _Pair:
     change: ReadChange
 
 
-async def find_differences(subject: ScenarioCase, means: GateContext, reply: ReaderReply) -> list[PathDisagreement]:
+async def find_differences(
+    subject: ScenarioCase, means: GateContext, reply: ReaderReply
+) -> list[PathDisagreement]:
     """Surest first: rows and values, answers, decisions, and at last what is read in two ways."""
     comparison = _Comparison(subject, means, reply)
-    found = [*await comparison.compare_changes(), *comparison.compare_answers(), *comparison.compare_readings()]
+    found = [
+        *await comparison.compare_changes(),
+        *comparison.compare_answers(),
+        *comparison.compare_readings(),
+    ]
     return list({one.question: one for one in found}.values())
 
 
@@ -75,7 +81,9 @@ class _Comparison:
 
     async def compare_changes(self) -> list[PathDisagreement]:
         doing = [one for one in self._changes if one.decision == "do"]
-        if await self._passes(self._put_after_reads(doing)) and not any(one.undetermined for one in self._changes):
+        if await self._passes(self._put_after_reads(doing)) and not any(
+            one.undetermined for one in self._changes
+        ):
             return []
         pairs = self._pair()
         found = [each for pair in pairs for each in await self._compare_pair(pair)]
@@ -84,10 +92,22 @@ class _Comparison:
         rest = [one for one in doing if not any(one is other for other in taken)]
         for place in (one for one in self._writes if one not in paired):
             found += self._compare_unread(place, rest)
-        covered = {row for place in self._writes for row in self._list_rows(self._scenario.oracle[place].arguments)}
+        covered = {
+            row
+            for place in self._writes
+            for row in self._list_rows(self._scenario.oracle[place].arguments)
+        }
         if self._scenario.polarity in ("refuse", "escalate"):
-            found += [self._describe_asked(one) for one in self._changes if one.decision == "ask" and one.undetermined]
-        extra = [one for one in rest if not (rows := set(self._list_rows(one.arguments))) or not rows <= covered]
+            found += [
+                self._describe_asked(one)
+                for one in self._changes
+                if one.decision == "ask" and one.undetermined
+            ]
+        extra = [
+            one
+            for one in rest
+            if not (rows := set(self._list_rows(one.arguments))) or not rows <= covered
+        ]
         if extra and self._scenario.polarity == "clarify":
             return [*found, self._describe_clear(extra)]
         return [*found, *map(self._describe_extra, extra)]
@@ -112,7 +132,10 @@ class _Comparison:
 
     def _score(self, call: Call, change: ReadChange) -> float:
         shared = [name for name in call.arguments if name in change.arguments]
-        return sum(1.0 if self._is_same(name, call.arguments[name], change.arguments[name]) else -0.5 for name in shared)
+        return sum(
+            1.0 if self._is_same(name, call.arguments[name], change.arguments[name]) else -0.5
+            for name in shared
+        )
 
     async def _compare_pair(self, pair: _Pair) -> list[PathDisagreement]:
         call, change, found = pair.call, pair.change, list[PathDisagreement]()
@@ -142,13 +165,19 @@ class _Comparison:
             return []
         words = f"call {place + 1}, {_render(call.name, call.arguments)}: a reader who saw only the request finds nothing that asks for it"
         question = f"Is {call.name} with {call.arguments} something that neither the request nor a rule or the policy document asks for?"
-        return [PathDisagreement("read_otherwise", words, question, {"call": place + 1, "unread": call.name})]
+        return [
+            PathDisagreement(
+                "read_otherwise", words, question, {"call": place + 1, "unread": call.name}
+            )
+        ]
 
     def _describe_extra(self, change: ReadChange) -> PathDisagreement:
         told = _render(change.tool, change.arguments)
         words = f"a reader who saw only the request understands {change.words!r} as {told}, which the reference path does not do"
         question = f"Do the words {change.words!r}, with the rules and the policy document, ask for {told}, which the calls do not do?"
-        return PathDisagreement("read_otherwise", words, question, {"wanted": change.model_dump(mode="json")})
+        return PathDisagreement(
+            "read_otherwise", words, question, {"wanted": change.model_dump(mode="json")}
+        )
 
     def _describe_clear(self, changes: Sequence[ReadChange]) -> PathDisagreement:
         """The person is to be asked what is meant, and to the reader it is clear."""
@@ -157,7 +186,12 @@ class _Comparison:
         words = f"a reader who saw only the request understands {said!r} as {told}, and would not ask what is meant"
         question = f"Can the words {said!r} be understood in both of these ways, and would the work then end differently: "
         question += f"(a) {told} is asked for and can be done at once; (b) the person has to be asked first what is meant?"
-        return PathDisagreement("two_readings", words, question, {"wanted": [one.model_dump(mode="json") for one in changes]})
+        return PathDisagreement(
+            "two_readings",
+            words,
+            question,
+            {"wanted": [one.model_dump(mode="json") for one in changes]},
+        )
 
     def _describe_asked(self, change: ReadChange) -> PathDisagreement:
         """Nothing is done, and the reader would have to ask before it could say so."""
@@ -165,7 +199,9 @@ class _Comparison:
         words = f"by the words {change.words!r} a reader cannot tell which {lacking} of {change.tool} is meant, and would ask"
         question = f"Do the words {change.words!r}, with what the user can tell and the rows, leave open which {lacking} of {change.tool} "
         question += "is meant?"
-        return PathDisagreement("two_readings", words, question, {"asked": change.model_dump(mode="json")})
+        return PathDisagreement(
+            "two_readings", words, question, {"asked": change.model_dump(mode="json")}
+        )
 
     def _describe_other(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> PathDisagreement:
         """Both candidates, in an order of their own."""
@@ -178,34 +214,48 @@ class _Comparison:
             f"than the one that was used? Candidates: {'; '.join(both)}."
         )
         return PathDisagreement(
-            "read_otherwise", words, question, {"call": pair.place + 1, "argument": name, "path": ours, "reader": theirs}
+            "read_otherwise",
+            words,
+            question,
+            {"call": pair.place + 1, "argument": name, "path": ours, "reader": theirs},
         )
 
     def _describe_open(self, pair: _Pair, name: str) -> PathDisagreement:
-        words = (
-            f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader cannot tell which {name} is meant; the "
-        )
+        words = f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader cannot tell which {name} is meant; the "
         words += f"reference path uses {self._describe(name, pair.call.arguments[name])}"
         question = (
             f"Do the request and what the user can tell, with the rows, rules and policy, leave open what {name} of {pair.call.name} "
             f"(call {pair.place + 1}) has to be?"
         )
-        return PathDisagreement("two_readings", words, question, {"call": pair.place + 1, "argument": name, "reader": "undetermined"})
+        return PathDisagreement(
+            "two_readings",
+            words,
+            question,
+            {"call": pair.place + 1, "argument": name, "reader": "undetermined"},
+        )
 
     def _describe_decision(self, pair: _Pair) -> PathDisagreement:
-        does = {"refuse": "refuse it", "pass_on": "pass it on to somebody else", "ask": "ask the person first"}[pair.change.decision]
+        does = {
+            "refuse": "refuse it",
+            "pass_on": "pass it on to somebody else",
+            "ask": "ask the person first",
+        }[pair.change.decision]
         told = _render(pair.call.name, pair.call.arguments)
         words = f"call {pair.place + 1}, {told}: by the words {pair.change.words!r} a reader would {does}"
         if pair.change.decision == "ask":  # in the form `single` nobody answers
             words += ", and the request does not answer it: say in it what the person would answer, or that they agree"
         question = f"By the request, the rules and the policy document, should the agent {does} instead of calling {told}?"
         code = "two_readings" if pair.change.decision == "ask" else "read_otherwise"
-        return PathDisagreement(code, words, question, {"call": pair.place + 1, "reader": pair.change.decision})
+        return PathDisagreement(
+            code, words, question, {"call": pair.place + 1, "reader": pair.change.decision}
+        )
 
     # Ends.
 
     def _put_after_reads(self, changes: Sequence[ReadChange]) -> tuple[Call, ...]:
-        reads = [call for place, call in enumerate(self._scenario.oracle) if place not in self._writes]
+        reads = [
+            call for place, call in enumerate(self._scenario.oracle) if place not in self._writes
+        ]
         return (*reads, *(Call(name=one.tool, arguments=one.arguments) for one in changes))
 
     def _swap(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> tuple[Call, ...]:
@@ -217,7 +267,14 @@ class _Comparison:
                 return call.model_copy(update={"arguments": {**call.arguments, name: theirs}})
             if not keyed or place < pair.place:
                 return call
-            return call.model_copy(update={"arguments": {one: theirs if value == ours else value for one, value in call.arguments.items()}})
+            return call.model_copy(
+                update={
+                    "arguments": {
+                        one: theirs if value == ours else value
+                        for one, value in call.arguments.items()
+                    }
+                }
+            )
 
         return tuple(put(place, call) for place, call in enumerate(self._scenario.oracle))
 
@@ -233,7 +290,9 @@ class _Comparison:
         ours = pair.call.arguments[name]
         others: Iterable[Json] = _list_unlike(ours)
         if home := self._stock.find_home(ours, name):
-            others = [type(ours)(key) for key in self._stock.rows[home] if key != str(ours)][:_OTHERS]
+            others = [type(ours)(key) for key in self._stock.rows[home] if key != str(ours)][
+                :_OTHERS
+            ]
         for other in others:
             if await self._passes(self._swap(pair, name, ours, other)):
                 return True
@@ -245,14 +304,26 @@ class _Comparison:
         """Rows that are called by their name under their key, and no argument that the tool does not take or that is left empty."""
         tool = self._tools[change.tool]
         known: Mapping[str, Json] = tool.parameters.get("properties", {})
-        named = {name: self._find_key(name, value) for name, value in change.arguments.items() if name in known and value is not None}
+        named = {
+            name: self._find_key(name, value)
+            for name, value in change.arguments.items()
+            if name in known and value is not None
+        }
         return change.model_copy(update={"arguments": named})
 
     def _find_key(self, name: str, value: Json) -> Json:
         """The key of the one row of the table that the parameter points to and that bears this name; otherwise the value itself."""
-        if not isinstance(value, str) or self._stock.find_home(value, name) or not (home := self._stock.find_pointed(name)):
+        if (
+            not isinstance(value, str)
+            or self._stock.find_home(value, name)
+            or not (home := self._stock.find_pointed(name))
+        ):
             return value
-        bearing = [key for key, row in self._stock.rows[home].items() if is_object(row) and value in row.values()]
+        bearing = [
+            key
+            for key, row in self._stock.rows[home].items()
+            if is_object(row) and value in row.values()
+        ]
         return bearing[0] if len(bearing) == 1 else value
 
     def _is_same(self, name: str, ours: Json, theirs: Json) -> bool:
@@ -270,7 +341,9 @@ class _Comparison:
             schema = tool.parameters.get("properties", {}).get(name, schema)
         if schema.get("default") == value:
             return False
-        return not isinstance(value, str) or bool(self._stock.find_home(value, name) or read_day(value))
+        return not isinstance(value, str) or bool(
+            self._stock.find_home(value, name) or read_day(value)
+        )
 
     def _list_rows(self, arguments: Mapping[str, Json]) -> Iterator[Place]:
         for name, value in list_plain(arguments):
@@ -284,7 +357,11 @@ class _Comparison:
             return canonical_json(value)[:_LONGEST]
         row = self._stock.rows[home][str(value)]
         shown = (
-            ", ".join(f"{field} {one}" for field, one in sorted(row.items()) if str(one) != str(value) and one not in ("", None))
+            ", ".join(
+                f"{field} {one}"
+                for field, one in sorted(row.items())
+                if str(one) != str(value) and one not in ("", None)
+            )
             if row
             else ""
         )
@@ -294,29 +371,42 @@ class _Comparison:
 
     def compare_answers(self) -> Iterator[PathDisagreement]:
         """Facts that no answer says, where an answer says something else instead."""
-        facts = [replace_rivals(fact) for fact in self._scenario.verifier.facts if fact.kind != "pattern"]
+        facts = [
+            replace_rivals(fact) for fact in self._scenario.verifier.facts if fact.kind != "pattern"
+        ]
         whole = "\n".join(f"{one.question} {one.answer}" for one in self._reply.answers)
         unmet = [
             fact
             for fact in facts
-            if not any(communicates(fact, one.answer) for one in self._reply.answers) and not communicates(fact, whole)
+            if not any(communicates(fact, one.answer) for one in self._reply.answers)
+            and not communicates(fact, whole)
         ]
-        spare = [one.answer for one in self._reply.answers if not any(communicates(fact, one.answer) for fact in facts)]
+        spare = [
+            one.answer
+            for one in self._reply.answers
+            if not any(communicates(fact, one.answer) for fact in facts)
+        ]
         for fact in unmet:
             if instead := self._find_instead(fact, spare):
                 told = sorted((repr(str(fact.value)), repr(instead[:_LONGEST])))
                 words = f"to be told is {fact.value!r} ({fact.name}); a reader who saw only the request answers {instead!r}"
-                question = (
-                    f"Asked for {fact.name!r}, is another answer right than the one in the last words? Candidates: {'; '.join(told)}."
+                question = f"Asked for {fact.name!r}, is another answer right than the one in the last words? Candidates: {'; '.join(told)}."
+                yield PathDisagreement(
+                    "read_otherwise",
+                    words,
+                    question,
+                    {"fact": fact.name, "value": fact.value, "reader": instead},
                 )
-                yield PathDisagreement("read_otherwise", words, question, {"fact": fact.name, "value": fact.value, "reader": instead})
 
     def _find_instead(self, fact: Fact, spare: Sequence[str]) -> str:
         """The answer that is about the same: it names another value of the same field, or of the same kind and speaks of it; or empty."""
         questions = {one.answer: one.question for one in self._reply.answers}
         rivals = self._list_rivals(fact)
         about = set(split_words(normalise(fact.name)))
-        ranked = sorted(spare, key=lambda one: -len(about & set(split_words(normalise(f"{questions[one]} {one}")))))
+        ranked = sorted(
+            spare,
+            key=lambda one: -len(about & set(split_words(normalise(f"{questions[one]} {one}")))),
+        )
         for answer in ranked:
             text = normalise(answer)
             near = about & set(split_words(normalise(f"{questions[answer]} {answer}")))
@@ -324,13 +414,22 @@ class _Comparison:
                 return answer
             if near and fact.kind != "text":
                 return answer
-        alone = self._scenario.polarity == "answer" and len(self._scenario.verifier.facts) == 1 and len(spare) == 1
+        alone = (
+            self._scenario.polarity == "answer"
+            and len(self._scenario.verifier.facts) == 1
+            and len(spare) == 1
+        )
         return spare[0] if alone else ""
 
     def _list_rivals(self, fact: Fact) -> list[str]:
         """Other values of the fields that hold the fact's value, and what the verifier itself lists."""
         same = [values for values in self._stock.fields.values() if fact.value in values]
-        return [str(one) for values in (*same, fact.rivals) for one in values if one != fact.value and len(str(one)) > 1]
+        return [
+            str(one)
+            for values in (*same, fact.rivals)
+            for one in values
+            if one != fact.value and len(str(one)) > 1
+        ]
 
     # Readings.
 
@@ -341,7 +440,9 @@ class _Comparison:
                 words = f"a reader finds two readings of {pair.words!r}: {one}; {other}"
                 question = f"Can the words {pair.words!r} be understood in both of these ways, and would the work then end differently: "
                 question += f"(a) {one}; (b) {other}?"
-                yield PathDisagreement("two_readings", words, question, pair.model_dump(mode="json"))
+                yield PathDisagreement(
+                    "two_readings", words, question, pair.model_dump(mode="json")
+                )
 
     def _ends_differently(self, pair: TwoReadings) -> bool:
         """Where nothing is to be done both may say so. Whoever is to ask back is given two readings on purpose: one that is asked
@@ -358,12 +459,19 @@ def replace_rivals(fact: Fact) -> Fact:
 
 
 def _describe(reading: Understanding) -> str:
-    done = {"do": "", "refuse": ", to be refused", "pass_on": ", to be passed on", "ask": ", to be asked about first"}
+    done = {
+        "do": "",
+        "refuse": ", to be refused",
+        "pass_on": ", to be passed on",
+        "ask": ", to be asked about first",
+    }
     return f"{reading.meaning.rstrip('.')}{done[reading.decision]}"
 
 
 def _render(tool: str, arguments: Mapping[str, Json]) -> str:
-    return f"{tool}({', '.join(f'{name}={canonical_json(value)}' for name, value in arguments.items())})"[:_LONGEST]
+    return f"{tool}({', '.join(f'{name}={canonical_json(value)}' for name, value in arguments.items())})"[
+        :_LONGEST
+    ]
 
 
 def _fold(value: Json) -> str:

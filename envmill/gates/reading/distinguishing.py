@@ -32,7 +32,11 @@ def distinguish(target: Row, rival: Row, fitting: Sequence[Row], text: str) -> b
     """Whether a normalised text means the target and not the rival; `fitting` are all rows that the text fits as well."""
     if any(is_excluded(name, target.get(name), value, text) for name, value in rival.items()):
         return True
-    left = [row for row in fitting if not any(is_excluded(name, target.get(name), value, text) for name, value in row.items())]
+    left = [
+        row
+        for row in fitting
+        if not any(is_excluded(name, target.get(name), value, text) for name, value in row.items())
+    ]
     return is_extreme(target, left, text) or has_own_word(target, rival, text)
 
 
@@ -41,7 +45,11 @@ def is_excluded(name: str, ours: Json, theirs: Json, text: str) -> bool:
     if ours == theirs or str(ours) == str(theirs):
         return False
     if {str(ours).casefold(), str(theirs).casefold()} <= _YES | _NO:
-        states = [is_denied(text, span) or _is_turned(text, span) for word in cut_name(name) for span in find_words(text, word)]
+        states = [
+            is_denied(text, span) or _is_turned(text, span)
+            for word in cut_name(name)
+            for span in find_words(text, word)
+        ]
         return bool(states) and all(denied is (str(ours).casefold() in _NO) for denied in states)
     return isinstance(theirs, str) and is_only_denied(theirs, text)
 
@@ -54,7 +62,10 @@ def is_only_denied(value: str, text: str) -> bool:
 
 def _is_turned(text: str, span: tuple[int, int]) -> bool:
     return (
-        re.search(r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| a| an)?\s+$", text[: span[0]])
+        re.search(
+            r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| a| an)?\s+$",
+            text[: span[0]],
+        )
         is not None
     )
 
@@ -66,7 +77,11 @@ def is_extreme(target: Row, others: Sequence[Row], text: str) -> bool:
     named = [name for name in fields if any(find_words(text, word) for word in cut_name(name))]
     for name in named or fields:
         ours, theirs = target[name], [row.get(name) for row in others]
-        comparable = [value for value in theirs if type(value) is type(ours) or (_is_number(value) and _is_number(ours))]
+        comparable = [
+            value
+            for value in theirs
+            if type(value) is type(ours) or (_is_number(value) and _is_number(ours))
+        ]
         if not comparable or len(comparable) < len(theirs):
             continue
         if (_asks(_MOST, text) and all(ours > value for value in comparable)) or (
@@ -86,7 +101,12 @@ def has_own_word(target: Row, rival: Row, text: str) -> bool:
     said = {stem(word) for word in split_words(text)}
     for name, ours in target.items():
         theirs = rival.get(name)
-        if isinstance(ours, str) and isinstance(theirs, str) and " " in ours.strip() and ours != theirs:
+        if (
+            isinstance(ours, str)
+            and isinstance(theirs, str)
+            and " " in ours.strip()
+            and ours != theirs
+        ):
             mine, other = _list_stems(ours), _list_stems(theirs)
             # What both texts share is said too, or the word stands for something else.
             if said & (mine - other) and said & mine & other and not said & (other - mine):
@@ -95,7 +115,11 @@ def has_own_word(target: Row, rival: Row, text: str) -> bool:
 
 
 def _list_stems(text: str) -> set[str]:
-    return {stem(word) for word in split_words(normalise(text)) if len(word) >= _SHORTEST and word not in EMPTY}
+    return {
+        stem(word)
+        for word in split_words(normalise(text))
+        if len(word) >= _SHORTEST and word not in EMPTY
+    }
 
 
 def _is_measure(value: Json) -> bool:

@@ -23,7 +23,9 @@ _SHORTEST = 2
 """Characters of a quote: a single letter occurs in everything."""
 
 
-def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()) -> SuspicionItem:
+def describe(
+    subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()
+) -> SuspicionItem:
     """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by its texts and its reference path.
 
     `replies` are those to the calls of the path, where it was played. The outline of a brief is left out: it says of the tools what the
@@ -31,10 +33,16 @@ def describe(subject: EnvironmentCase | ScenarioCase, finding: Finding, replies:
     """
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
     item = describe_item(subject, finding.question, replies)
-    return item if scenario else item.model_copy(update={"witness": _shorten(_strip(finding.evidence))})
+    return (
+        item
+        if scenario
+        else item.model_copy(update={"witness": _shorten(_strip(finding.evidence))})
+    )
 
 
-def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()) -> SuspicionItem:
+def describe_item(
+    subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()
+) -> SuspicionItem:
     """The item without evidence; the rows that the question names are among those shown."""
     environment = subject.environment
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
@@ -48,7 +56,9 @@ def describe_item(subject: EnvironmentCase | ScenarioCase, question: str, replie
         tools=show_tools(environment),
         request=scenario.request if scenario else "",
         told=list_told(scenario) if scenario else [],
-        path={"calls": _add_replies(calls, replies), "last_words": scenario.say} if scenario else [],
+        path={"calls": _add_replies(calls, replies), "last_words": scenario.say}
+        if scenario
+        else [],
         rows=pick_rows(scenario.initial_state, named) if scenario else [],
         witness=[],
     )
@@ -60,12 +70,18 @@ def list_told(scenario: Scenario) -> list[str]:
 
 
 def show_tools(environment: Environment) -> list[ToolText]:
-    return [ToolText(name=tool.name, description=tool.description, parameters=tool.parameters) for tool in environment.tools]
+    return [
+        ToolText(name=tool.name, description=tool.description, parameters=tool.parameters)
+        for tool in environment.tools
+    ]
 
 
 def _add_replies(calls: Sequence[dict[str, Json]], replies: Sequence[Observation]) -> list[Json]:
     """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay the same."""
-    return [call | ({"reply": _describe_reply(reply)} if reply else {}) for call, reply in zip_longest(calls, replies[: len(calls)])]
+    return [
+        call | ({"reply": _describe_reply(reply)} if reply else {})
+        for call, reply in zip_longest(calls, replies[: len(calls)])
+    ]
 
 
 def _describe_reply(reply: Observation) -> str:
@@ -79,7 +95,9 @@ def _describe_reply(reply: Observation) -> str:
 def holds_quote(item: SuspicionItem, quote: str) -> bool:
     """Whether the words occur in the item, blanks, quotation marks and case aside."""
     wanted = _flatten(quote)
-    return len(wanted) >= _SHORTEST and any(wanted in _flatten(text) for text in _list_texts(item.model_dump(mode="json")))
+    return len(wanted) >= _SHORTEST and any(
+        wanted in _flatten(text) for text in _list_texts(item.model_dump(mode="json"))
+    )
 
 
 def _list_texts(value: Json) -> Iterator[str]:
@@ -99,11 +117,22 @@ def _flatten(text: str) -> str:
 def pick_rows(state: dict[str, Json], named: str) -> Json:
     """Rows that are named first, then those that share most words with what names them."""
     words = set(_WORD.findall(named.casefold()))
-    rows = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items() if is_object(row)]
-    shared = [len(words & set(_WORD.findall(f"{key} {canonical_json(row)}".casefold()))) for _, key, row in rows]
+    rows = [
+        (table, key, row)
+        for table, held in state.items()
+        if is_object(held)
+        for key, row in held.items()
+        if is_object(row)
+    ]
+    shared = [
+        len(words & set(_WORD.findall(f"{key} {canonical_json(row)}".casefold())))
+        for _, key, row in rows
+    ]
     called = [bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", named)) for _, key, _ in rows]
     # Equals by name: the order in which a state holds them may change when it is stored, and another question would be paid for again.
-    order = sorted(range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2]))[:_MOST_ROWS]
+    order = sorted(
+        range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2])
+    )[:_MOST_ROWS]
     picked: dict[str, dict[str, Json]] = {}
     for table, key, row in (rows[place] for place in sorted(order)):
         picked.setdefault(table, {})[key] = row

@@ -36,24 +36,43 @@ class FairnessCount(NamedTuple):
 
 def read_fairness_cases(path: Path) -> list[FairnessCase]:
     try:
-        return [FairnessCase.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [
+            FairnessCase.model_validate_json(line)
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        ]
     except (OSError, ValidationError) as error:
-        raise SettingsError(f"{path} holds no scenarios whose fairness is known: {error}.") from error
+        raise SettingsError(
+            f"{path} holds no scenarios whose fairness is known: {error}."
+        ) from error
 
 
-async def try_fairness(cases: Sequence[FairnessCase], models: ModelSession) -> list[FairnessOutcome]:
+async def try_fairness(
+    cases: Sequence[FairnessCase], models: ModelSession
+) -> list[FairnessOutcome]:
     """Each case as S16 would have it. An outage ends it: half of the cases would say something else."""
     return list(await asyncio.gather(*(_try(case, models) for case in cases)))
 
 
 async def _try(case: FairnessCase, models: ModelSession) -> FairnessOutcome:
-    unread = FairnessOutcome(source=case.source, planted=case.planted, truth=case.truth, request=case.item.request, reply=None, findings=[])
+    unread = FairnessOutcome(
+        source=case.source,
+        planted=case.planted,
+        truth=case.truth,
+        request=case.item.request,
+        reply=None,
+        findings=[],
+    )
     try:
-        reply = await models.ask(PROMPT, show_map(case.item, case.date, case.demands), MapperReply, role="judge")
+        reply = await models.ask(
+            PROMPT, show_map(case.item, case.date, case.demands), MapperReply, role="judge"
+        )
     except BadReply:
         return unread
     found = find_unfair(reply, case.item, case.demands)[:MOST]
-    decisions = await asyncio.gather(*(read_twice(case.item, one.question, models) for one in found))
+    decisions = await asyncio.gather(
+        *(read_twice(case.item, one.question, models) for one in found)
+    )
     findings = [
         FairnessFinding(reason=one.code, question=one.question, decision=decide(readings))
         for one, readings in zip(found, decisions, strict=True)

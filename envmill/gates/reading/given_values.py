@@ -15,9 +15,25 @@ from envmill.language.words import normalise, split_words
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
 
-_EXAMPLES = re.compile(r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for example)[^)]*\)")
+_EXAMPLES = re.compile(
+    r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for example)[^)]*\)"
+)
 """What a description names as an example it does not list."""
-_ORDINALS = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+_ORDINALS = [
+    "zeroth",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
 _TEENS = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _COUNTS: Mapping[str, Decimal] = {
@@ -26,9 +42,27 @@ _COUNTS: Mapping[str, Decimal] = {
     **{word: Decimal(10 * (2 + place)) for place, word in enumerate(_TENS)},
     **dict.fromkeys(("single", "once"), Decimal(1)),
     **dict.fromkeys(("both", "couple", "pair", "twice", "double", "twin", "twins"), Decimal(2)),
-    **{"triple": Decimal(3), "triplets": Decimal(3), "dozen": Decimal(12), "fortnight": Decimal(14), "score": Decimal(20)},
-    **{"hundred": Decimal(100), "thousand": Decimal(1000), "half": Decimal("0.5"), "halves": Decimal("0.5"), "quarter": Decimal("0.25")},
-    **{"ground": Decimal(0), "nothing": Decimal(0), "none": Decimal(0), "free": Decimal(0), "empty": Decimal(0)},
+    **{
+        "triple": Decimal(3),
+        "triplets": Decimal(3),
+        "dozen": Decimal(12),
+        "fortnight": Decimal(14),
+        "score": Decimal(20),
+    },
+    **{
+        "hundred": Decimal(100),
+        "thousand": Decimal(1000),
+        "half": Decimal("0.5"),
+        "halves": Decimal("0.5"),
+        "quarter": Decimal("0.25"),
+    },
+    **{
+        "ground": Decimal(0),
+        "nothing": Decimal(0),
+        "none": Decimal(0),
+        "free": Decimal(0),
+        "empty": Decimal(0),
+    },
 }
 """Numbers that people say in other words than the plain ones up to twelve."""
 _FACTORS = tuple(map(Decimal, (7, 12, 24, 30, 60, 100, 1000, 3600)))
@@ -37,7 +71,9 @@ _UNITS = re.compile(
     r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|hrs?|hours?|min\w*|s|secs?|seconds?|days?"
     r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|[$€£]\s?\d|\d\s?[€£%]"
 )
-_HUNDREDFOLD = re.compile(r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|eur)\b|[$€£]")
+_HUNDREDFOLD = re.compile(
+    r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|eur)\b|[$€£]"
+)
 """Units of which programs count the hundredths."""
 _STEP = re.compile(
     r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|up by|down by"
@@ -72,14 +108,18 @@ def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
 def is_listed(value: Json, tool: Tool | None, path: str) -> bool:
     """Whether whoever reads the interface knows a value. A number in a description is a limit; a choice among numbers is listed."""
     listed, words = list_values(tool, path)
-    return value in listed or (isinstance(value, str) and holds_words(words.replace("_", " "), value.replace("_", " ")))
+    return value in listed or (
+        isinstance(value, str) and holds_words(words.replace("_", " "), value.replace("_", " "))
+    )
 
 
 def _unwrap(schema: Json) -> Json:
     """Through lists and optional parts to the object inside."""
     while is_object(schema) and "properties" not in schema:
         options: Json = schema.get("anyOf", [])
-        inside: Json = schema.get("items") or next((one for one in options if is_object(one) and one.get("type") != "null"), None)
+        inside: Json = schema.get("items") or next(
+            (one for one in options if is_object(one) and one.get("type") != "null"), None
+        )
         if not is_object(inside):
             break
         schema = inside
@@ -103,13 +143,25 @@ def list_spoken(normal: str) -> set[Decimal]:
     words = re.findall(r"[a-z]+", normal)
     found = [(place, _COUNTS[word]) for place, word in enumerate(words) if word in _COUNTS]
     tens = {place: number for place, number in found if number in range(20, 100, 10)}
-    units = dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], map(Decimal, range(1, 10)), strict=True))
+    units = dict(
+        zip(
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+            map(Decimal, range(1, 10)),
+            strict=True,
+        )
+    )
     joined = {
-        number + units[words[place + 1]] for place, number in tens.items() if words[place + 1 : place + 2] and words[place + 1] in units
+        number + units[words[place + 1]]
+        for place, number in tens.items()
+        if words[place + 1 : place + 2] and words[place + 1] in units
     }
     digits = {Decimal(one) for one in re.findall(r"\b(\d+)(?:st|nd|rd|th)\b", normal)}
     times = re.findall(r"\b(\d{1,2})(?:[:.h](\d\d))?\s?(p\.?m|a\.?m|o'clock|uhr)?\b", normal)
-    hours = {Decimal(int(hour) + 12 * (half.startswith("p") and int(hour) < 12)) for hour, minute, half in times if minute or half}
+    hours = {
+        Decimal(int(hour) + 12 * (half.startswith("p") and int(hour) < 12))
+        for hour, minute, half in times
+        if minute or half
+    }
     return {number for _, number in found} | joined | digits | hours
 
 
@@ -118,7 +170,9 @@ def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
     spoken = list_spoken(told.normal)
     if number in spoken:
         return True
-    if _UNITS.search(told.plain) and any(number in (said * factor, said / factor) for said in told.numbers for factor in _FACTORS):
+    if _UNITS.search(told.plain) and any(
+        number in (said * factor, said / factor) for said in told.numbers for factor in _FACTORS
+    ):
         return True
     if is_in_hundredths(number, told):
         return True
@@ -129,17 +183,24 @@ def is_combined(number: Decimal, normal: str, said: set[Decimal], there: set[Dec
     """Whether the words make it of a number that was said and one that is there, or of those that are there."""
     pairs = [(one, other) for one in said for other in there]
     if _STEP.search(normal) and any(
-        number in (one + other, other - one, other + one * other / 100, other - one * other / 100) for one, other in pairs
+        number in (one + other, other - one, other + one * other / 100, other - one * other / 100)
+        for one, other in pairs
     ):
         return True
     factors = [(one, other) for one, other in pairs if one not in (0, 1)]
     if _SHARE.search(normal) and (
-        number in there or any(number in (one * other, one * other / 100, other / one, other - one * other / 100) for one, other in factors)
+        number in there
+        or any(
+            number in (one * other, one * other / 100, other / one, other - one * other / 100)
+            for one, other in factors
+        )
     ):
         return True
     if not _WHOLE.search(normal):
         return False
-    return number in there or any(number in (one + other, one - other) for one in there for other in there)
+    return number in there or any(
+        number in (one + other, one - other) for one in there for other in there
+    )
 
 
 def is_relative(normal: str) -> bool:
@@ -174,7 +235,8 @@ def is_written_otherwise(value: str, told: KnownValues, seen: KnownValues) -> bo
         return (
             value.casefold()[:3] in re.findall(r"\b[a-z]{3}\b", told.normal)
             or _SOON.search(told.normal) is not None
-            or value.casefold() in [_WEEKDAYS[date.fromisoformat(day).weekday()] for day in told.dates if read_day(day)]
+            or value.casefold()
+            in [_WEEKDAYS[date.fromisoformat(day).weekday()] for day in told.dates if read_day(day)]
             or (bool(told.dates) and _FROM_THERE.search(told.normal) is not None)
         )
     digits = re.sub(r"\D", "", value)

@@ -26,7 +26,9 @@ MOST = 3
 """Findings of a map that are put to the judge, gravest first: each takes two readings."""
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
 """Where a reader leaves words of a quote out."""
-_SPELLED_FREELY = re.compile(r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|-?\d+(?:\.\d+)?)(?![\w'])")
+_SPELLED_FREELY = re.compile(
+    r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|-?\d+(?:\.\d+)?)(?![\w'])"
+)
 """A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for nothing beyond."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
 
@@ -50,20 +52,39 @@ def list_demands(subject: ScenarioCase) -> list[Demand]:
 
 def show_map(item: SuspicionItem, date: str, demands: Sequence[Demand]) -> MapperInput:
     """What the mapper is shown: what the judge is shown of a scenario, without the reference path, and the demands."""
-    shared = {name: getattr(item, name) for name in MapperInput.model_fields if name in SuspicionItem.model_fields}
+    shared = {
+        name: getattr(item, name)
+        for name in MapperInput.model_fields
+        if name in SuspicionItem.model_fields
+    }
     return MapperInput(**shared, date=date, demands=list(demands))
 
 
 async def ask_map(subject: ScenarioCase, models: ModelSession) -> MapperReply:
     demands = list_demands(subject)
     named = " ".join(one.text for one in demands)
-    return await models.ask(PROMPT, show_map(describe_item(subject, named), subject.scenario.clock, demands), MapperReply, role="judge")
+    return await models.ask(
+        PROMPT,
+        show_map(describe_item(subject, named), subject.scenario.clock, demands),
+        MapperReply,
+        role="judge",
+    )
 
 
-def find_unfair(reply: MapperReply, item: SuspicionItem, demands: Sequence[Demand]) -> list[Unfairness]:
+def find_unfair(
+    reply: MapperReply, item: SuspicionItem, demands: Sequence[Demand]
+) -> list[Unfairness]:
     """What the map shows, gravest first. A quote that is not there counts as none."""
     known = {one.id: one for one in demands}
-    texts = item.model_copy(update={"path": [], "rows": [], "witness": [], "name": "", "brief": item.brief.model_copy(update={"text": ""})})
+    texts = item.model_copy(
+        update={
+            "path": [],
+            "rows": [],
+            "witness": [],
+            "name": "",
+            "brief": item.brief.model_copy(update={"text": ""}),
+        }
+    )
     request = texts.model_copy(update={"rules": [], "policy": "", "tools": [], "told": []})
     found = [
         *_list_unasked(reply, texts, known),
@@ -74,7 +95,9 @@ def find_unfair(reply: MapperReply, item: SuspicionItem, demands: Sequence[Deman
             if _is_there(one.words, request)
         ),
         *(
-            Unfairness("two_readings", _blame_readings(one.words, *both), ask_readings(one.words, *both))
+            Unfairness(
+                "two_readings", _blame_readings(one.words, *both), ask_readings(one.words, *both)
+            )
             for one in reply.readings
             if _is_there(one.words, request) and (both := _sort_readings(one.one, one.other))
         ),
@@ -113,12 +136,15 @@ def ask_readings(words: str, one: str, other: str) -> str:
     return f"Can the words {words!r} be understood in both of these ways, and would the work then end differently: (a) {one}; (b) {other}?"
 
 
-def _list_unasked(reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]) -> Iterator[Unfairness]:
+def _list_unasked(
+    reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]
+) -> Iterator[Unfairness]:
     """Demands without words first, then those that ask for more than the words do. What the mapper forgot is asked about, too."""
     told = {one.id: one for one in reply.sources}
     rank = {identity: place for place, identity in enumerate(known)}
     for demand in sorted(
-        (one for one in known.values() if one != REST), key=lambda one: (_is_mapped(told.get(one.id), texts), rank[one.id])
+        (one for one in known.values() if one != REST),
+        key=lambda one: (_is_mapped(told.get(one.id), texts), rank[one.id]),
     ):
         source = told.get(demand.id)
         mapped = _is_mapped(source, texts)
@@ -127,7 +153,11 @@ def _list_unasked(reply: MapperReply, texts: SuspicionItem, known: Mapping[str, 
         words = f"the verifier demands what nobody asks for: {demand.text}"
         if mapped and source:
             words = f"the verifier demands more than {source.quote!r} asks for ({source.excess}): {demand.text}"
-        yield Unfairness("unasked", f"{words} Ask for it in the request, or do not do it and do not tell it.", ask_unasked(demand.text))
+        yield Unfairness(
+            "unasked",
+            f"{words} Ask for it in the request, or do not do it and do not tell it.",
+            ask_unasked(demand.text),
+        )
 
 
 def _is_mapped(source: DemandSource | None, texts: SuspicionItem) -> bool:
@@ -140,7 +170,9 @@ def _is_there(quote: str, texts: SuspicionItem) -> bool:
     return bool(parts) and all(holds_quote(texts, part) for part in parts)
 
 
-def _list_unchecked(reply: MapperReply, request: SuspicionItem, known: Mapping[str, Demand]) -> Iterator[Unfairness]:
+def _list_unchecked(
+    reply: MapperReply, request: SuspicionItem, known: Mapping[str, Demand]
+) -> Iterator[Unfairness]:
     texts = [one.text for one in known.values()]
     for wish in reply.wishes:
         if not any(one in known for one in wish.demands) and _is_there(wish.words, request):

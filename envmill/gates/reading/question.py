@@ -80,9 +80,14 @@ class Question:
         said = [one for one in split_sentences(scenario.say) if find_told(fact, normalise(one))]
         request = scenario.request
         if scenario.polarity != "answer":
-            request = find_asked(leave_out_wishes(request, StateIndex.of(scenario.initial_state).fields))
+            request = find_asked(
+                leave_out_wishes(request, StateIndex.of(scenario.initial_state).fields)
+            )
         text = normalise("\n".join([request, fact.name, *said]))
-        return cls(blank(text, find_told(fact, text)), "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")))
+        return cls(
+            blank(text, find_told(fact, text)),
+            "".join(re.findall(r"\b[B-HJ-Z]\b", f"{scenario.request} {said}")),
+        )
 
     def mark_name(self, name: str) -> Mask:
         """Words that a field, a tool or a collection is called by, in whatever number."""
@@ -97,9 +102,17 @@ class Question:
         if (number := read_plain_number(value)) is not None:
             return self._numbers.get(number, 0)
         words = split_words(str(value))
-        if not words or words[0] not in self._places or (len(words) == 1 and not self._describes(str(value))):
+        if (
+            not words
+            or words[0] not in self._places
+            or (len(words) == 1 and not self._describes(str(value)))
+        ):
             return 0
-        starts = (place for place in self._places[words[0]] if self.words[place : place + len(words)] == words)
+        starts = (
+            place
+            for place in self._places[words[0]]
+            if self.words[place : place + len(words)] == words
+        )
         return self._join(place + step for place in starts for step in range(len(words)))
 
     def _describes(self, word: str) -> bool:
@@ -124,16 +137,24 @@ class Question:
     def is_label(self, mask: Mask, name: str) -> bool:
         """Whether it is a number behind a word of a name, as in `box 2`."""
         known = {stem(word) for word in cut_name(name)}
-        places = [place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()]
+        places = [
+            place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()
+        ]
         return any(place and stem(self.words[place - 1]) in known for place in places)
 
     def is_plain(self, mask: Mask) -> bool:
         """Whether it holds nothing but numbers and words that describe nothing."""
-        return all(word in EMPTY or word.replace(".", "").isdigit() for word in self.render_words(mask).split())
+        return all(
+            word in EMPTY or word.replace(".", "").isdigit()
+            for word in self.render_words(mask).split()
+        )
 
     @cached_property
     def _spans(self) -> list[Span]:
-        return [found.span() for found in re.finditer(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*", self.text)]
+        return [
+            found.span()
+            for found in re.finditer(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*", self.text)
+        ]
 
     @cached_property
     def words(self) -> list[str]:
@@ -173,12 +194,18 @@ class Question:
     @cached_property
     def _operations(self) -> dict[str, Mask]:
         return {
-            name: self._join_masks(self._cover(found.span()) for found in re.finditer(rf"\b(?:{words})\b", self.text))
+            name: self._join_masks(
+                self._cover(found.span()) for found in re.finditer(rf"\b(?:{words})\b", self.text)
+            )
             for name, words in OPERATIONS.items()
         }
 
     def _cover(self, span: Span) -> Mask:
-        return self._join(place for place, (start, end) in enumerate(self._spans) if start < span[1] and span[0] < end)
+        return self._join(
+            place
+            for place, (start, end) in enumerate(self._spans)
+            if start < span[1] and span[0] < end
+        )
 
     @staticmethod
     def _join(places: Iterable[int]) -> Mask:
@@ -203,10 +230,14 @@ def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
     def leave_out(found: re.Match[str]) -> str:
         before = split_words(found["between"])
         # The text is a field's: the field stands right before it, or before `to` and `as`.
-        of_field = bool(before) and (before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before)))
+        of_field = bool(before) and (
+            before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before))
+        )
         return found[0].removesuffix(found["quoted"]) if of_field else found[0]
 
-    return _WISHED_VALUE.sub(leave_out, _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request))
+    return _WISHED_VALUE.sub(
+        leave_out, _WISHED.sub(lambda found: found[0].removesuffix(found["state"]), request)
+    )
 
 
 def find_asked(request: str) -> str:
@@ -233,7 +264,14 @@ def split_sentences(text: str) -> Sequence[str]:
 
 def stem(word: str) -> str:
     """One form for one and many."""
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+        ("s", ""),
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word.removesuffix(ending) + instead
     return word

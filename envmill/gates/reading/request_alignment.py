@@ -48,7 +48,11 @@ class RequestedChange:
 
     def list_telling(self, text: Question) -> set[Sign]:
         """Those of them that tell it from other changes of the same rows: not what kind of row its tool is for."""
-        return {sign for sign in self.list_shown(text) if sign[0] == "value" or self.signs[sign] > _REFERRED}
+        return {
+            sign
+            for sign in self.list_shown(text)
+            if sign[0] == "value" or self.signs[sign] > _REFERRED
+        }
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,19 @@ class RequestAlignment:
         sentences = name_antecedents(split_sentences(subject.scenario.request), stock)
         texts = [Question(normalise(sentence)) for sentence in sentences]
         places = list_writes(subject)
-        signs = leave_out_written([oracle[place] for place in places], [list_signs(oracle[place], stock) for place in places])
+        signs = leave_out_written(
+            [oracle[place] for place in places],
+            [list_signs(oracle[place], stock) for place in places],
+        )
         found = assign([score(each, texts) for each in signs])
         counted = [list_counted(oracle[place], stock) for place in places]
-        return cls(texts, [RequestedChange(place, found[row], oracle[place], signs[row], counted[row]) for row, place in enumerate(places)])
+        return cls(
+            texts,
+            [
+                RequestedChange(place, found[row], oracle[place], signs[row], counted[row])
+                for row, place in enumerate(places)
+            ],
+        )
 
     @property
     def known(self) -> list[RequestedChange]:
@@ -81,7 +94,11 @@ class RequestAlignment:
     def read_on(self, wish: RequestedChange) -> str:
         """The sentence that asks for a change, with what it goes on with behind a semicolon and nothing else is asked for in."""
         taken, last = {one.sentence for one in self.wishes}, wish.sentence
-        while self.texts[last].text.rstrip().endswith(";") and last + 1 < len(self.texts) and last + 1 not in taken:
+        while (
+            self.texts[last].text.rstrip().endswith(";")
+            and last + 1 < len(self.texts)
+            and last + 1 not in taken
+        ):
             last += 1
         return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
 
@@ -89,13 +106,19 @@ class RequestAlignment:
         """Whether the request says a value, and only where it asks for other changes that use it."""
         own = next((one.sentence for one in self.known if one.place == place), -1)
         said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
-        users = {one.sentence for one in self.known if one.place != place and value in list(list_leaves(one.call.arguments))}
+        users = {
+            one.sentence
+            for one in self.known
+            if one.place != place and value in list(list_leaves(one.call.arguments))
+        }
         return bool(said) and own >= 0 and own not in said and users.issuperset(said)
 
     def may_be_elsewhere(self, wish: RequestedChange) -> bool:
         """Whether a sentence that asks for nothing else speaks of its rows or values, too."""
         free = set(range(len(self.texts))) - {one.sentence for one in self.wishes}
-        return any(sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number]))
+        return any(
+            sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number])
+        )
 
     def list_beside(self, wish: RequestedChange) -> list[RequestedChange]:
         """Others that the same sentence asks for."""
@@ -106,7 +129,9 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
     """The tool's name, the values, what the rows are called, and less what these refer to."""
     verb, *nouns = cut_name(call.name) or [call.name]
     signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
-    for argument, value in ((name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)):
+    for argument, value in (
+        (name, leaf) for name, given in call.arguments.items() for leaf in list_leaves(given)
+    ):
         home = stock.find_home(value, argument)
         signs["value", value] = 1.0
         for name, word in describe_row(stock, home, str(value), _DEPTH) if home else ():
@@ -115,14 +140,20 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
     return signs
 
 
-def leave_out_written(calls: Sequence[Call], signs: Sequence[dict[Sign, float]]) -> list[dict[Sign, float]]:
+def leave_out_written(
+    calls: Sequence[Call], signs: Sequence[dict[Sign, float]]
+) -> list[dict[Sign, float]]:
     """Without what a row holds and another change writes: who asks for a description `for the audit` speaks of no row that has it."""
-    given = [[leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls]
+    given = [
+        [leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls
+    ]
     return [
         {
             (sort, value): weight
             for (sort, value), weight in own.items()
-            if sort == "name" or value in given[number] or not any(value in others for others in given)
+            if sort == "name"
+            or value in given[number]
+            or not any(value in others for others in given)
         }
         for number, own in enumerate(signs)
     ]
@@ -130,7 +161,9 @@ def leave_out_written(calls: Sequence[Call], signs: Sequence[dict[Sign, float]])
 
 def list_counted(call: Call, stock: StateIndex) -> frozenset[str]:
     """Arguments that are numbers of rows."""
-    return frozenset(name for name, value in call.arguments.items() if stock.find_counted(name, value))
+    return frozenset(
+        name for name, value in call.arguments.items() if stock.find_counted(name, value)
+    )
 
 
 def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:
@@ -141,7 +174,10 @@ def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]
         for number in (number for number, one in enumerate(shown) if one):
             scores[number] += weight / sum(shown)
             said[number] |= sign[0] == "value"
-    return [round(one, 6) if known or not any(said) else 0.0 for one, known in zip(scores, said, strict=True)]
+    return [
+        round(one, 6) if known or not any(said) else 0.0
+        for one, known in zip(scores, said, strict=True)
+    ]
 
 
 def is_shown(sign: Sign, text: Question) -> bool:
@@ -158,13 +194,18 @@ def assign(scores: Sequence[Sequence[float]]) -> list[int]:
     """A sentence for each change, surest first; one that is taken already counts for less. -1 where none says anything."""
     found, left = dict[int, int](), set(range(len(scores)))
     while left and scores[0]:
-        row, sentence = max(product(left, range(len(scores[0]))), key=lambda one: (_value(scores, found, *one), -_stray(scores, *one)))
+        row, sentence = max(
+            product(left, range(len(scores[0]))),
+            key=lambda one: (_value(scores, found, *one), -_stray(scores, *one)),
+        )
         found[row] = sentence if _value(scores, found, row, sentence) > 0 else -1
         left.discard(row)
     return [found.get(row, -1) for row in range(len(scores))]
 
 
-def _value(scores: Sequence[Sequence[float]], found: Mapping[int, int], row: int, sentence: int) -> float:
+def _value(
+    scores: Sequence[Sequence[float]], found: Mapping[int, int], row: int, sentence: int
+) -> float:
     return scores[row][sentence] * (_TAKEN if sentence in found.values() else 1.0)
 
 

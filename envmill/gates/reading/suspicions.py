@@ -24,7 +24,9 @@ from envmill.sandbox import Observation
 from schemas.base import Json, is_object
 from schemas.suspicion import JudgeCalibration, SuspicionInput, SuspicionItem, SuspicionReply
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "suspicion.md", SuspicionInput, SuspicionReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "suspicion.md", SuspicionInput, SuspicionReply
+)
 
 LEAST_CASES = 30
 """Planted cases, and honest ones, from which a calibration says anything."""
@@ -64,7 +66,11 @@ async def rule_on_suspicions(
     if models is None:
         return list(findings)
     asker: ModelSession = models
-    return list(await asyncio.gather(*(_rule_on(finding, subject, asker, calibrations, replies) for finding in findings)))
+    return list(
+        await asyncio.gather(
+            *(_rule_on(finding, subject, asker, calibrations, replies) for finding in findings)
+        )
+    )
 
 
 async def _rule_on(
@@ -76,28 +82,45 @@ async def _rule_on(
 ) -> Finding:
     if finding.outcome != "suspected" or not finding.question:
         return finding
-    if why := find_objection(find_calibration(calibrations, finding.gate, finding.reason, name_judge(models))):
+    if why := find_objection(
+        find_calibration(calibrations, finding.gate, finding.reason, name_judge(models))
+    ):
         return replace(finding, evidence=_add(finding, {"asked": False, "why": why}))
     try:
         readings = await read_twice(describe(subject, finding, replies), finding.question, models)
     except (Outage, BadRequest) as error:
         return replace(finding, evidence=_add(finding, {"asked": True, "why": error.message}))
     decision = decide(readings)
-    told = {"asked": True, "model": name_judge(models), "prompt_hash": PROMPT.hash, "decision": decision}
+    told = {
+        "asked": True,
+        "model": name_judge(models),
+        "prompt_hash": PROMPT.hash,
+        "decision": decision,
+    }
     heard = [{**vars(one), "quotes": [*one.quotes]} for one in readings]
     evidence = _add(finding, {**told, "question": finding.question, "readings": heard})
     if decision == "undecided":
         return replace(finding, evidence=evidence)
-    return replace(finding, outcome="dropped" if decision == "confirmed" else "cleared", evidence=evidence)
+    return replace(
+        finding, outcome="dropped" if decision == "confirmed" else "cleared", evidence=evidence
+    )
 
 
 async def read_twice(item: SuspicionItem, question: str, models: ModelSession) -> list[JudgeAnswer]:
     """Both readings. A reading never sees the other one."""
-    return list(await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS)))
+    return list(
+        await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS))
+    )
 
 
-async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"], models: ModelSession) -> JudgeAnswer:
-    inputs = SuspicionInput(**{name: getattr(item, name) for name in SuspicionItem.model_fields}, question=question, doubt=doubt)
+async def _read(
+    item: SuspicionItem, question: str, doubt: Literal["yes", "no"], models: ModelSession
+) -> JudgeAnswer:
+    inputs = SuspicionInput(
+        **{name: getattr(item, name) for name in SuspicionItem.model_fields},
+        question=question,
+        doubt=doubt,
+    )
     reading = JudgeAnswer(doubt, "unread")
     for sample in range(_ATTEMPTS):
         try:
@@ -105,7 +128,9 @@ async def _read(item: SuspicionItem, question: str, doubt: Literal["yes", "no"],
         except BadReply as error:
             return JudgeAnswer(doubt, "unread", (), error.message)
         valid = all(holds_quote(item, quote) for quote in reply.quotes)
-        reading = JudgeAnswer(doubt, reply.answer if valid else "void", tuple(reply.quotes), reply.reason)
+        reading = JudgeAnswer(
+            doubt, reply.answer if valid else "void", tuple(reply.quotes), reply.reason
+        )
         if valid:
             break
     return reading
@@ -124,14 +149,17 @@ def asks_judge(wish: str, models: ModelSession) -> bool:
     return wish == "judge" or (wish == "auto" and name_judge(models) != "offline")
 
 
-def find_calibration(calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str) -> JudgeCalibration | None:
+def find_calibration(
+    calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str
+) -> JudgeCalibration | None:
     """How this judge answered cases of this code under the present prompt; the last one where there are several."""
     fitting = [
         one
         for one in calibrations
         if one.model == model
         and one.prompt_hash in (PROMPT.hash, "" if model == "offline" else PROMPT.hash)
-        and (one.gate, one.reason) in ((gate, reason), ("*", "*") if model == "offline" else (gate, reason))
+        and (one.gate, one.reason)
+        in ((gate, reason), ("*", "*") if model == "offline" else (gate, reason))
     ]
     return fitting[-1] if fitting else None
 

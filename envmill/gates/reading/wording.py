@@ -26,28 +26,39 @@ Hear: TypeAlias = Callable[[Sequence[Finding], ScenarioCase], Awaitable[list[Fin
 """Asks the run's judge about suspicions."""
 
 
-async def judge_words(draft: Draft, environment: Environment, means: GateContext, hear: Hear) -> tuple[str, str] | None:
+async def judge_words(
+    draft: Draft, environment: Environment, means: GateContext, hear: Hear
+) -> tuple[str, str] | None:
     """(reason code, words) of what proves these words wrong; None if nothing does. Suspicions that no judge confirms refuse nothing."""
     endings = await play_twice(draft, environment, means.sandbox)
     if isinstance(endings, str):
         return "oracle_unstable", endings
     try:
-        verifier = (await kind_of(environment).derive_verifier(draft, environment, endings, means.sandbox)).verifier
+        verifier = (
+            await kind_of(environment).derive_verifier(draft, environment, endings, means.sandbox)
+        ).verifier
     except BuildError as error:
         return "no_verifier", error.message
     scenario = _pose(draft, verifier, draft.user)
     alone = _pose(draft, verifier, UserContract(opening=draft.request))
-    for gate, subject in [*((gate, scenario) for gate in _WHOLE), *((gate, alone) for gate in _ALONE)]:
+    for gate, subject in [
+        *((gate, scenario) for gate in _WHOLE),
+        *((gate, alone) for gate in _ALONE),
+    ]:
         posed = ScenarioCase(subject, environment)
         if refusal := await find_refusal((await gate.check(posed, means)).spread(), posed, hear):
             return refusal
     return None
 
 
-async def find_refusal(findings: Iterable[Finding], posed: ScenarioCase, hear: Hear) -> tuple[str, str] | None:
+async def find_refusal(
+    findings: Iterable[Finding], posed: ScenarioCase, hear: Hear
+) -> tuple[str, str] | None:
     """The first proof, confirmed suspicion or error."""
     settled = [
-        replace(one, outcome="suspected") if one.outcome == "dropped" and find_class(one.gate, one.reason) == "suspicion" else one
+        replace(one, outcome="suspected")
+        if one.outcome == "dropped" and find_class(one.gate, one.reason) == "suspicion"
+        else one
         for one in findings
     ]
     against = [one for one in await hear(settled, posed) if one.outcome in ("dropped", "error")]
@@ -56,6 +67,25 @@ async def find_refusal(findings: Iterable[Finding], posed: ScenarioCase, hear: H
 
 def _pose(draft: Draft, verifier: Verifier, user: UserContract) -> Scenario:
     """What the draft would become; nothing of it is kept."""
-    known = {"environment", "number", "initial_state", "request", "oracle", "polarity", "clock", "seed", "say", "origin"}
-    rest: dict[str, Json] = {"draft": draft.id, "features": {}, "split": "train", "oracle_reward": 1.0, "do_nothing_reward": 0.0}
-    return Scenario.model_validate(draft.model_dump(include=known) | rest | {"verifier": verifier, "user": user})
+    known = {
+        "environment",
+        "number",
+        "initial_state",
+        "request",
+        "oracle",
+        "polarity",
+        "clock",
+        "seed",
+        "say",
+        "origin",
+    }
+    rest: dict[str, Json] = {
+        "draft": draft.id,
+        "features": {},
+        "split": "train",
+        "oracle_reward": 1.0,
+        "do_nothing_reward": 0.0,
+    }
+    return Scenario.model_validate(
+        draft.model_dump(include=known) | rest | {"verifier": verifier, "user": user}
+    )

@@ -20,12 +20,19 @@ from envmill.settings import ROOT
 from envmill.verifiers.version import follow_imports
 
 _HERE = Path(__file__).parent / CARRIED
-_ROOTS = ("envmill.verifiers.judge", *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")))
+_ROOTS = (
+    "envmill.verifiers.judge",
+    *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")),
+)
 
 
 def list_carried(program: Program) -> dict[str, bytes]:
     """Path in the bundle folder → content."""
-    own = {f"{CARRIED}/environment.json": orjson.dumps(program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2)}
+    own = {
+        f"{CARRIED}/environment.json": orjson.dumps(
+            program.message, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2
+        )
+    }
     return {**list_same(), **own}
 
 
@@ -33,10 +40,18 @@ def list_carried(program: Program) -> dict[str, bytes]:
 def list_same() -> dict[str, bytes]:
     """Files that are the same in every folder, read once."""
     runtime = list_runtime()
-    found = {f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes() for path in sorted(_HERE.rglob("*.py"))}
+    found = {
+        f"{CARRIED}/{path.relative_to(_HERE)}": path.read_bytes()
+        for path in sorted(_HERE.rglob("*.py"))
+    }
     found |= {f"{CARRIED}/runtime/{name}": content for name, content in runtime.items()}
-    found |= {f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()}
-    alone = {f"{CARRIED}/jail.py": runtime[CLIENT], f"{CARRIED}/briefing.py": runtime["briefing.py"]}
+    found |= {
+        f"{CARRIED}/judge/{path.relative_to(ROOT)}": path.read_bytes() for path in list_judge()
+    }
+    alone = {
+        f"{CARRIED}/jail.py": runtime[CLIENT],
+        f"{CARRIED}/briefing.py": runtime["briefing.py"],
+    }
     return found | alone | {f"{CARRIED}/LICENSE": (ROOT / "LICENSE").read_bytes()}
 
 

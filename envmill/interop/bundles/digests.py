@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.interop.bundles.envrun.digests import DIGESTS, FileDifference, digest_bytes, find_differences, read_digests, refuse_differences
+from envmill.interop.bundles.envrun.digests import (
+    DIGESTS,
+    FileDifference,
+    digest_bytes,
+    find_differences,
+    read_digests,
+    refuse_differences,
+)
 from envmill.interop.bundles.envrun.layout import RECORDINGS
 from envmill.interop.bundles.files import Files
 
@@ -22,7 +29,9 @@ class DigestReport:
 
 def render_digests(files: Mapping[str, bytes]) -> bytes:
     """A line for each file, as `sha256sum` writes and checks it."""
-    return "".join(f"{digest_bytes(content)}  {path}\n" for path, content in sorted(files.items())).encode()
+    return "".join(
+        f"{digest_bytes(content)}  {path}\n" for path, content in sorted(files.items())
+    ).encode()
 
 
 def refuse_damage(root: Path, largest: int) -> bool:
@@ -34,4 +43,8 @@ def compare_digests(root: Path) -> DigestReport:
     """Compare every file of a folder, hidden ones too, with its digests. No code of the folder runs."""
     files = Files(root, hidden=True, skipped=(RECORDINGS,))
     told = read_digests(files)
-    return DigestReport(len(told), digest_bytes(files.content(DIGESTS)), tuple(find_differences(files, told, files.content)))
+    return DigestReport(
+        len(told),
+        digest_bytes(files.content(DIGESTS)),
+        tuple(find_differences(files, told, files.content)),
+    )

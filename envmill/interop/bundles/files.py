@@ -41,11 +41,19 @@ def _explain(error: ValidationError, record: type[BaseModel]) -> tuple[str, str]
     first = error.errors(include_url=False)[0]
     more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
     if first["type"] == "extra_forbidden":
-        return f"the field {first['loc'][-1]!r} is unknown{more}", f"Known to {record.__name__}: {', '.join(record.model_fields)}."
+        return (
+            f"the field {first['loc'][-1]!r} is unknown{more}",
+            f"Known to {record.__name__}: {', '.join(record.model_fields)}.",
+        )
     if first["type"] == "missing":
         return f"the field {first['loc'][-1]!r} is missing{more}", "Add it."
-    return f"{first['msg']}, and it is {str(first['input'])[:80]!r}{more}", "Correct it; docs/bundle-folder.md says what stands there."
+    return (
+        f"{first['msg']}, and it is {str(first['input'])[:80]!r}{more}",
+        "Correct it; docs/bundle-folder.md says what stands there.",
+    )
 
 
 def _render_place(place: str, error: ValidationError) -> str:
-    return ".".join([*([place] if place else []), *map(str, error.errors(include_url=False)[0]["loc"])])
+    return ".".join(
+        [*([place] if place else []), *map(str, error.errors(include_url=False)[0]["loc"])]
+    )

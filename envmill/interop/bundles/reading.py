@@ -63,7 +63,9 @@ def read_folder(root: Path) -> Folder:
     states = {name: read_state(files, name) for name in list_states(files)}
     tests = _read_tests(files, environment, states) if TESTS in files else ()
     names = sorted({path.split("/")[0] for path in files.below(SCENARIOS)})
-    scenarios = tuple(_read_scenario(files, name, place, environment, states) for place, name in enumerate(names))
+    scenarios = tuple(
+        _read_scenario(files, name, place, environment, states) for place, name in enumerate(names)
+    )
     return Folder(environment, tests, _refuse_equals(scenarios, names), states, compared)
 
 
@@ -72,7 +74,12 @@ def _read_environment(files: Files, manifest: Manifest) -> Environment:
     class_name = manifest.entry.partition(":")[2]
     home = KINDS[manifest.kind].find_home(manifest.entry)
     if home not in sources:
-        raise fault(MANIFEST, f"{manifest.entry!r} needs {PROGRAM}/{home}, which is missing", "Add the file, or correct it.", "entry")
+        raise fault(
+            MANIFEST,
+            f"{manifest.entry!r} needs {PROGRAM}/{home}, which is missing",
+            "Add the file, or correct it.",
+            "entry",
+        )
     tables = _derive_tables(sources, manifest)
     tools = _read_tools(files, sources[home], class_name, manifest, tables)
     return Environment(
@@ -97,16 +104,28 @@ def _derive_tables(sources: Mapping[str, str], manifest: Manifest) -> list[Table
     try:
         return KINDS[manifest.kind].derive_tables(sources, manifest.policies)
     except BuildError as error:
-        raise fault(MANIFEST, error.message.rstrip("."), "Mend it there, or in the schema.", "policies") from error
+        raise fault(
+            MANIFEST, error.message.rstrip("."), "Mend it there, or in the schema.", "policies"
+        ) from error
 
 
-def _read_tools(files: Files, source: str, class_name: str, manifest: Manifest, tables: Sequence[Table]) -> list[Tool]:
+def _read_tools(
+    files: Files, source: str, class_name: str, manifest: Manifest, tables: Sequence[Table]
+) -> list[Tool]:
     """The interface; where state is tables, with the tables of each tool."""
-    tools = files.read(TOOLS, _Tools).root if TOOLS in files else _derive_tools(source, class_name, manifest)
+    tools = (
+        files.read(TOOLS, _Tools).root
+        if TOOLS in files
+        else _derive_tools(source, class_name, manifest)
+    )
     try:
         return KINDS[manifest.kind].add_touches(tools, manifest.touches, tables)
     except BuildError as error:
-        raise fault(TOOLS if TOOLS in files else MANIFEST, error.message.rstrip("."), "The jail shows later whether it is true.") from error
+        raise fault(
+            TOOLS if TOOLS in files else MANIFEST,
+            error.message.rstrip("."),
+            "The jail shows later whether it is true.",
+        ) from error
 
 
 def _derive_tools(source: str, class_name: str, manifest: Manifest) -> list[Tool]:
@@ -116,24 +135,44 @@ def _derive_tools(source: str, class_name: str, manifest: Manifest) -> list[Tool
     try:
         return KINDS[manifest.kind].derive_tools(source, class_name, manifest.effects)
     except BuildError as error:
-        raise fault(f"{PROGRAM}/{manifest.entry.partition(':')[0]}.py", error.message.rstrip("."), f"Mend it, or add {TOOLS}.") from error
+        raise fault(
+            f"{PROGRAM}/{manifest.entry.partition(':')[0]}.py",
+            error.message.rstrip("."),
+            f"Mend it, or add {TOOLS}.",
+        ) from error
 
 
 def _read_brief(manifest: Manifest) -> Brief:
-    theme = re.sub(r"\W+", "_", manifest.name.lower()).strip("_") if manifest.theme is None else manifest.theme
-    return Brief(theme=theme, text=manifest.summary if manifest.text is None else manifest.text, number=manifest.number)
+    theme = (
+        re.sub(r"\W+", "_", manifest.name.lower()).strip("_")
+        if manifest.theme is None
+        else manifest.theme
+    )
+    return Brief(
+        theme=theme,
+        text=manifest.summary if manifest.text is None else manifest.text,
+        number=manifest.number,
+    )
 
 
-def _read_tests(files: Files, environment: Environment, states: Mapping[str, State]) -> tuple[Test, ...]:
+def _read_tests(
+    files: Files, environment: Environment, states: Mapping[str, State]
+) -> tuple[Test, ...]:
     def make(place: int, one: FolderTest) -> Test:
         state = pick_state(files, one.initial_state, states, TESTS, f"{place}.initial_state")
-        told = {"environment": environment.id, "initial_state": state, "origin": one.origin or environment.origin}
+        told = {
+            "environment": environment.id,
+            "initial_state": state,
+            "origin": one.origin or environment.origin,
+        }
         return Test.model_validate(one.model_dump() | told)
 
     return tuple(make(place, one) for place, one in enumerate(files.read(TESTS, _Tests).root))
 
 
-def _read_scenario(files: Files, name: str, place: int, environment: Environment, states: Mapping[str, State]) -> Scenario:
+def _read_scenario(
+    files: Files, name: str, place: int, environment: Environment, states: Mapping[str, State]
+) -> Scenario:
     home = f"{SCENARIOS}/{name}"
     file = f"{home}/{SCENARIO}"
     told = files.read(file, FolderScenario)
@@ -154,7 +193,12 @@ def _read_clock(clock: str, file: str) -> str:
     try:
         parse_clock(clock)
     except ValueError as error:
-        raise fault(file, f"{clock!r} is no time ({error})", "Write it like 2026-03-02T09:00:00+00:00.", "clock") from None
+        raise fault(
+            file,
+            f"{clock!r} is no time ({error})",
+            "Write it like 2026-03-02T09:00:00+00:00.",
+            "clock",
+        ) from None
     return clock
 
 
@@ -173,6 +217,11 @@ def _refuse_equals(scenarios: tuple[Scenario, ...], names: list[str]) -> tuple[S
     for scenario, name in zip(scenarios, names, strict=True):
         if twin := first.get(scenario.number):
             file = f"{SCENARIOS}/{name}/{SCENARIO}"
-            raise fault(file, f"number {scenario.number} is also that of {twin}", "Give each scenario its own.", "number")
+            raise fault(
+                file,
+                f"number {scenario.number} is also that of {twin}",
+                "Give each scenario its own.",
+                "number",
+            )
         first[scenario.number] = name
     return scenarios

@@ -13,7 +13,9 @@ Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str | bytes]]
 
 def fill_needs(text: str, versions: Mapping[str, str]) -> str:
     """The text of a `pyproject.toml` with the exact versions in the place of `NEEDS`."""
-    return text.replace("NEEDS", ", ".join(f'"{name}=={version}"' for name, version in versions.items()))
+    return text.replace(
+        "NEEDS", ", ".join(f'"{name}=={version}"' for name, version in versions.items())
+    )
 
 
 def write_distribution(folder: Path, versions: Mapping[str, str]) -> Papers:

@@ -9,7 +9,13 @@ from envmill.agents.users.doing import needs_user
 from envmill.interop.bundles.digests import render_digests
 from envmill.interop.bundles.envrun.digests import DIGESTS
 from envmill.interop.bundles.portable import find_unjudged
-from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json
+from envmill.interop.exporters.base import (
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+)
 from envmill.interop.exporters.bundle import NAME as BUNDLE
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.pages import fill
@@ -29,13 +35,19 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
     """One folder of folders; none where there is nothing of the kind."""
     homes = {one.id: one for one in cargo.environments}
     left = find_unposed(cargo)
-    kept = [(homes[one.environment], one) for one in sorted(cargo.scenarios, key=lambda one: one.id) if one.id not in left]
+    kept = [
+        (homes[one.environment], one)
+        for one in sorted(cargo.scenarios, key=lambda one: one.id)
+        if one.id not in left
+    ]
     if not kept:
         return
     ids = tuple(one.id for _, one in kept)
     files: dict[str, bytes] = {}
     for home, one in kept:
-        task = write_world(home, one, _pack(home, one), cargo.limits, make_canary([home.id, one.id]))
+        task = write_world(
+            home, one, _pack(home, one), cargo.limits, make_canary([home.id, one.id])
+        )
         files |= {f"{TASKS}/{one.id}/{path}": content for path, content in task.items()}
     files["manifest.json"] = render_json({
         "exporter": FOLDER,
@@ -51,7 +63,14 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
     files["NOTICE"] = fill("notice", licence=licences, canary=make_canary(ids)).encode()
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[DIGESTS] = render_digests(files)
-    yield OutputFolder(FOLDER, FOLDER, dict(sorted(files.items())), len(kept), tuple(sorted({home.id for home, _ in kept})), ids)
+    yield OutputFolder(
+        FOLDER,
+        FOLDER,
+        dict(sorted(files.items())),
+        len(kept),
+        tuple(sorted({home.id for home, _ in kept})),
+        ids,
+    )
 
 
 def find_unposed(cargo: ExportSet) -> dict[str, str]:
@@ -64,7 +83,11 @@ def find_unposed(cargo: ExportSet) -> dict[str, str]:
 def _find_reason(environment: Environment, scenario: Scenario) -> str:
     kind = kind_of(environment)
     if why := kind.find_formless(BUNDLE, scenario):
-        return f"{why}; `--exporter harbor` exports it as a Harbor folder" if not kind.find_formless(NAME, scenario) else why
+        return (
+            f"{why}; `--exporter harbor` exports it as a Harbor folder"
+            if not kind.find_formless(NAME, scenario)
+            else why
+        )
     if needs_user(scenario):
         return "Harbor has no place for a user who answers or acts"
     return find_unjudged(scenario.verifier)

@@ -21,7 +21,14 @@ from envmill.interop.bundles.portable import find_unjudged
 from envmill.interop.consumers.base import Consumer
 from envmill.interop.consumers.sessions import ScenarioRow
 from envmill.interop.consumers.sessions.rows import LAYOUT, PUBLIC, SEALED
-from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.bundle import NAME as BUNDLE
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.messages import describe_tools
@@ -48,11 +55,20 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
     kept = [one for one in cargo.scenarios if one.id in set(ids)]
     environments = sorted({row.environment for row in rows})
     canary = make_canary(ids)
-    package = {**_list_adapter(consumer), **_list_sessions(), PUBLIC: render_lines([asdict(row) for row in rows])}
+    package = {
+        **_list_adapter(consumer),
+        **_list_sessions(),
+        PUBLIC: render_lines([asdict(row) for row in rows]),
+    }
     for home in environments:
-        package |= {f"{SEALED}/{home}/{path}": content for path, content in seal(homes[home], kept).items()}
+        package |= {
+            f"{SEALED}/{home}/{path}": content for path, content in seal(homes[home], kept).items()
+        }
     files = {f"{consumer.package}/{path}": content for path, content in package.items()}
-    files |= {path: paper.encode() if isinstance(paper, str) else paper for path, paper in consumer.papers(rows).items()}
+    files |= {
+        path: paper.encode() if isinstance(paper, str) else paper
+        for path, paper in consumer.papers(rows).items()
+    }
     files["manifest.json"] = render_json({
         "exporter": consumer.name,
         "layout": LAYOUT,
@@ -66,11 +82,22 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
         "transfer": TRANSFER,
         "canary": canary,
     })  # fmt: skip
-    files["README.md"] = _write_page(consumer, rows, left, kept, cargo.describe_contamination(ids), canary).encode()
-    files["NOTICE"] = fill("notice", licence=", ".join(sorted({row.licence for row in rows})), canary=canary).encode()
+    files["README.md"] = _write_page(
+        consumer, rows, left, kept, cargo.describe_contamination(ids), canary
+    ).encode()
+    files["NOTICE"] = fill(
+        "notice", licence=", ".join(sorted({row.licence for row in rows})), canary=canary
+    ).encode()
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[DIGESTS] = render_digests(files)
-    yield OutputFolder(consumer.name, consumer.name, dict(sorted(files.items())), len(rows), tuple(environments), tuple(ids))
+    yield OutputFolder(
+        consumer.name,
+        consumer.name,
+        dict(sorted(files.items())),
+        len(rows),
+        tuple(environments),
+        tuple(ids),
+    )
 
 
 def find_left_out(consumer: Consumer, cargo: ExportSet) -> dict[str, str]:
@@ -80,7 +107,11 @@ def find_left_out(consumer: Consumer, cargo: ExportSet) -> dict[str, str]:
 
 def seal(environment: Environment, scenarios: list[Scenario]) -> dict[str, bytes]:
     """An environment's bundle folder, without reference paths and whatever else only a reader of the whole folder needs."""
-    own = [_strip(one) for one in sorted(scenarios, key=lambda one: one.number) if one.environment == environment.id]
+    own = [
+        _strip(one)
+        for one in sorted(scenarios, key=lambda one: one.number)
+        if one.environment == environment.id
+    ]
     packed = pack_environment(environment, own).files
     kept = {path: content for path, content in packed.items() if not path.startswith(_SKIPPED)}
     kept[f"{CARRIED}/environment.json"] = packed[f"{CARRIED}/environment.json"]
@@ -93,7 +124,9 @@ def _strip(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"oracle": theirs, "say": "", "features": {}})
 
 
-def _choose(consumer: Consumer, cargo: ExportSet, homes: Mapping[str, Environment]) -> tuple[list[ScenarioRow], dict[str, str]]:
+def _choose(
+    consumer: Consumer, cargo: ExportSet, homes: Mapping[str, Environment]
+) -> tuple[list[ScenarioRow], dict[str, str]]:
     """Rows with a place there, in the order of ids, and why the others have none."""
     rows: list[ScenarioRow] = []
     left: dict[str, str] = {}
@@ -113,7 +146,11 @@ def _find_formless(environment: Environment, scenario: Scenario) -> str:
     """Why no bundle holds it, and which exporter has a form for it."""
     kind = kind_of(environment)
     why = kind.find_formless(BUNDLE, scenario)
-    return f"{why}; `--exporter harbor` exports it as a Harbor folder" if why and not kind.find_formless("harbor", scenario) else why
+    return (
+        f"{why}; `--exporter harbor` exports it as a Harbor folder"
+        if why and not kind.find_formless("harbor", scenario)
+        else why
+    )
 
 
 def _describe_row(posed: RlRow, rewards: str) -> ScenarioRow:
@@ -143,12 +180,18 @@ def _list_adapter(consumer: Consumer) -> dict[str, bytes]:
 @cache
 def _list_sessions() -> dict[str, bytes]:
     """The sessions, with the code that opens a bundle in place of the file that stands for it here."""
-    own = {f"{_SESSIONS.name}/{path}": content for path, content in _read_sources(_SESSIONS).items() if path != f"{CARRIED}.py"}
+    own = {
+        f"{_SESSIONS.name}/{path}": content
+        for path, content in _read_sources(_SESSIONS).items()
+        if path != f"{CARRIED}.py"
+    }
     return own | {f"{_SESSIONS.name}/{path}": content for path, content in list_same().items()}
 
 
 def _read_sources(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.py"))}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.py"))
+    }
 
 
 def _describe_rewards(rows: Sequence[ScenarioRow]) -> str:
@@ -176,7 +219,10 @@ def _write_page(
         about=consumer.about.strip(),
         package=consumer.package,
         versions=", ".join(f"{name} {version}" for name, version in consumer.versions.items()),
-        rows="\n".join(f"| {kind} | {form} | {split} | {count} |" for (kind, form, split), count in sorted(counts.items())),
+        rows="\n".join(
+            f"| {kind} | {form} | {split} | {count} |"
+            for (kind, form, split), count in sorted(counts.items())
+        ),
         rewards=_describe_rewards(rows),
         left="\n".join(f"- {row}: {why}" for row, why in left.items()) or "None.",
         bounds=describe_bounds(scenarios),

@@ -1,9 +1,24 @@
 """Exporters by name: what leaves the factory, in which form."""
 
 from envmill.interop.exporters import atif, bundle, dataset, harbor, preferences, rl, sft, views
-from envmill.interop.exporters.base import Exporter, ExportSet, OutputFolder, StepCount, write_parcel, write_parcels
+from envmill.interop.exporters.base import (
+    Exporter,
+    ExportSet,
+    OutputFolder,
+    StepCount,
+    write_parcel,
+    write_parcels,
+)
 
-__all__ = ["EXPORTERS", "ExportSet", "Exporter", "OutputFolder", "StepCount", "write_parcel", "write_parcels"]
+__all__ = [
+    "EXPORTERS",
+    "ExportSet",
+    "Exporter",
+    "OutputFolder",
+    "StepCount",
+    "write_parcel",
+    "write_parcels",
+]
 
 EXPORTERS: dict[str, Exporter] = {
     sft.NAME: sft.export_sft,

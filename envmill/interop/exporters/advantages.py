@@ -109,7 +109,9 @@ def measure_environments(cargo: ExportSet) -> Mapping[str, RewardSpread]:
         if one.scenario in leaving and one.reward is not None:
             rewards[one.environment].append(one.reward)
     return {
-        home: RewardSpread(_round(fmean(seen)), _round(pstdev(seen)), len(seen)) if seen else RewardSpread()
+        home: RewardSpread(_round(fmean(seen)), _round(pstdev(seen)), len(seen))
+        if seen
+        else RewardSpread()
         for home, seen in rewards.items()
     }
 

@@ -36,7 +36,16 @@ def export_atif(cargo: ExportSet) -> list[OutputFolder]:
     }
     files["manifest.json"] = render_json(told)
     environments = tuple(sorted({one.environment for one in ordered}))
-    return [OutputFolder(NAME, NAME, files, len(ordered), environments, tuple(sorted({one.scenario for one in ordered})))]
+    return [
+        OutputFolder(
+            NAME,
+            NAME,
+            files,
+            len(ordered),
+            environments,
+            tuple(sorted({one.scenario for one in ordered})),
+        )
+    ]
 
 
 def describe_trajectory(trajectory: Trajectory) -> dict[str, Json]:
@@ -46,10 +55,17 @@ def describe_trajectory(trajectory: Trajectory) -> dict[str, Json]:
         "schema_version": VERSION,
         "session_id": trajectory.rollout,
         "trajectory_id": trajectory.id,
-        "agent": {"name": f"envmill/{trajectory.policy}", "version": __version__, "tool_definitions": describe_tools(trajectory.tools)},
+        "agent": {
+            "name": f"envmill/{trajectory.policy}",
+            "version": __version__,
+            "tool_definitions": describe_tools(trajectory.tools),
+        },
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
         "final_metrics": {"total_steps": len(steps), "extra": {"reward": trajectory.reward}},
-        "extra": trajectory.model_dump(mode="json", include={"environment", "scenario", "policy", "form", "split", "licence", "features"}),
+        "extra": trajectory.model_dump(
+            mode="json",
+            include={"environment", "scenario", "policy", "form", "split", "licence", "features"},
+        ),
     }
 
 
@@ -60,9 +76,9 @@ def _list_steps(trajectory: Trajectory) -> list[dict[str, Any]]:
     scripted = is_scripted(trajectory.policy)
     for message, learned in zip(trajectory.messages, trajectory.loss, strict=True):
         if message["role"] == "tool":
-            _find_asker(steps, message["tool_call_id"]).setdefault("observation", {"results": []})["results"].append(
-                _describe_reply(message, next(hashes, ""))
-            )
+            _find_asker(steps, message["tool_call_id"]).setdefault("observation", {"results": []})[
+                "results"
+            ].append(_describe_reply(message, next(hashes, "")))
         elif message["role"] == "assistant":
             steps.append(_describe_turn(message, learned, scripted))
         elif message["role"] == "wait":
@@ -73,12 +89,20 @@ def _list_steps(trajectory: Trajectory) -> list[dict[str, Any]]:
 
 
 def _find_asker(steps: Sequence[dict[str, Any]], call: str) -> dict[str, Any]:
-    asked = (step for step in reversed(steps) if any(each["tool_call_id"] == call for each in step.get("tool_calls", ())))
+    asked = (
+        step
+        for step in reversed(steps)
+        if any(each["tool_call_id"] == call for each in step.get("tool_calls", ()))
+    )
     return next(asked)
 
 
 def _describe_turn(message: Json, learned: bool, scripted: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"source": "agent", "message": message.get("content") or "", "extra": {"loss": learned}}
+    told: dict[str, Any] = {
+        "source": "agent",
+        "message": message.get("content") or "",
+        "extra": {"loss": learned},
+    }
     if scripted:
         told["llm_call_count"] = 0
     elif message.get("reasoning"):
@@ -94,17 +118,26 @@ def _describe_call(call: Json) -> dict[str, Any]:
     spoilt = not is_object(arguments)
     extra = {name: value for name, value in call.items() if name not in ("id", "name", "arguments")}
     extra |= {"arguments": arguments} if spoilt else {}
-    told: dict[str, Any] = {"tool_call_id": call["id"], "function_name": call["name"], "arguments": {} if spoilt else arguments}
+    told: dict[str, Any] = {
+        "tool_call_id": call["id"],
+        "function_name": call["name"],
+        "arguments": {} if spoilt else arguments,
+    }
     return told | ({"extra": extra} if extra else {})
 
 
 def _describe_reply(message: Json, state_hash: str) -> dict[str, Any]:
-    told = {"source_call_id": message["tool_call_id"], "content": canonical_json(message["content"])}
+    told = {
+        "source_call_id": message["tool_call_id"],
+        "content": canonical_json(message["content"]),
+    }
     return told | ({"extra": {"state_hash": state_hash}} if state_hash else {})
 
 
 def _describe_wait(message: Json, state_hash: str) -> dict[str, Any]:
     """What came while nobody did anything."""
     results = [{"content": canonical_json(each)} for each in message["notifications"]]
-    extra = {"waited_seconds": message["seconds"]} | ({"state_hash": state_hash} if state_hash else {})
+    extra = {"waited_seconds": message["seconds"]} | (
+        {"state_hash": state_hash} if state_hash else {}
+    )
     return {"source": "system", "message": "", "observation": {"results": results}, "extra": extra}

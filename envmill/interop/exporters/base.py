@@ -134,11 +134,16 @@ class ExportSet:
         """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
         ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
         selected = {"selected": self.band.describe()} if self.band else {}
-        return {"clean": len(ids - self.suspected), "suspected": sorted(ids & self.suspected)} | selected
+        return {
+            "clean": len(ids - self.suspected),
+            "suspected": sorted(ids & self.suspected),
+        } | selected
 
     def describe_contamination(self, scenarios: Collection[str] | None = None) -> Json:
         """What the scenarios (all, when none are named) and their environments were compared with; null where nothing was protected."""
-        homes = {one.environment for one in self.scenarios if scenarios is None or one.id in scenarios}
+        homes = {
+            one.environment for one in self.scenarios if scenarios is None or one.id in scenarios
+        }
         return self.contamination.describe(homes) if self.contamination else None
 
     def describe_sources(self, ids: Collection[str]) -> Json:
@@ -177,7 +182,12 @@ class OutputFolder:
     @property
     def content_hash(self) -> str:
         """Hash over the files' bytes."""
-        return digest({name: blake2b(content, digest_size=20).hexdigest() for name, content in self.files.items()})
+        return digest(
+            {
+                name: blake2b(content, digest_size=20).hexdigest()
+                for name, content in self.files.items()
+            }
+        )
 
 
 Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
@@ -186,14 +196,14 @@ Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
 def make_canary(names: Sequence[str]) -> str:
     """A line that no text holds by chance, the same for the same content: whoever trains on a crawl can find it and leave it out."""
     guid = uuid.uuid5(uuid.NAMESPACE_URL, f"envmill:{digest(sorted(names))}")
-    return (
-        f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of other corpora, and its test split out of all."
-    )
+    return f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of other corpora, and its test split out of all."
 
 
 def render_json(value: Json) -> bytes:
     """For people and diffs: indented, keys sorted."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(
+        value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    )
 
 
 def render_lines(rows: Sequence[Json]) -> bytes:
@@ -250,5 +260,11 @@ def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
         return False
     every = {path.relative_to(target): path for path in target.rglob("*") if path.is_file()}
     # What users make there while they play it is no other content.
-    found = {str(inside): path for inside, path in every.items() if inside.parts[0] != RECORDINGS and "__pycache__" not in inside.parts}
-    return found.keys() == files.keys() and all(found[name].read_bytes() == content for name, content in files.items())
+    found = {
+        str(inside): path
+        for inside, path in every.items()
+        if inside.parts[0] != RECORDINGS and "__pycache__" not in inside.parts
+    }
+    return found.keys() == files.keys() and all(
+        found[name].read_bytes() == content for name, content in files.items()
+    )

@@ -24,7 +24,10 @@ def is_card(digits: str) -> bool:
 
 def is_iban(value: str) -> bool:
     """International account number, without spaces."""
-    return 15 <= len(value) <= 34 and int("".join(str(int(one, 36)) for one in value[4:] + value[:4])) % 97 == 1
+    return (
+        15 <= len(value) <= 34
+        and int("".join(str(int(one, 36)) for one in value[4:] + value[:4])) % 97 == 1
+    )
 
 
 def is_national(value: str) -> bool:
@@ -32,7 +35,9 @@ def is_national(value: str) -> bool:
     bare = re.sub(r"[ ./-]", "", value).upper()
     if re.fullmatch(r"\d{9}", bare) and re.fullmatch(r"\d{3}-\d{2}-\d{4}", value):
         return False  # of the United States, whose numbers have a rule of their own
-    return len({*bare}) > 3 and any(holds(bare) for shape, holds in _NATIONAL.items() if re.fullmatch(shape, bare))
+    return len({*bare}) > 3 and any(
+        holds(bare) for shape, holds in _NATIONAL.items() if re.fullmatch(shape, bare)
+    )
 
 
 def _weigh(digits: str, weights: Sequence[int]) -> int:
@@ -48,16 +53,25 @@ def _is_canada_or_netherlands(digits: str) -> bool:
 
 
 def _is_poland(digits: str) -> bool:
-    return _weigh(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0 and _is_day(int(digits[2:4]) % 20, digits[4:6])
+    return _weigh(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0 and _is_day(
+        int(digits[2:4]) % 20, digits[4:6]
+    )
 
 
 def _is_brazil(digits: str) -> bool:
-    return all(_weigh(digits[:length], range(length + 1, 1, -1)) * 10 % 11 % 10 == int(digits[length]) for length in (9, 10))
+    return all(
+        _weigh(digits[:length], range(length + 1, 1, -1)) * 10 % 11 % 10 == int(digits[length])
+        for length in (9, 10)
+    )
 
 
 def _is_turkey(digits: str) -> bool:
     odd, even = sum(map(int, digits[0:9:2])), sum(map(int, digits[1:8:2]))
-    return digits[0] != "0" and (odd * 7 - even) % 10 == int(digits[9]) and sum(map(int, digits[:10])) % 10 == int(digits[10])
+    return (
+        digits[0] != "0"
+        and (odd * 7 - even) % 10 == int(digits[9])
+        and sum(map(int, digits[:10])) % 10 == int(digits[10])
+    )
 
 
 def _is_norway(digits: str) -> bool:
@@ -73,7 +87,9 @@ def _is_germany(digits: str) -> bool:
 
 
 def _has_eleven(digits: str) -> bool:
-    return any(holds(digits) for holds in (_is_poland, _is_brazil, _is_turkey, _is_norway, _is_germany))
+    return any(
+        holds(digits) for holds in (_is_poland, _is_brazil, _is_turkey, _is_norway, _is_germany)
+    )
 
 
 def _is_romania(digits: str) -> bool:
@@ -91,12 +107,20 @@ def _has_thirteen(digits: str) -> bool:
 
 
 def _is_france(digits: str) -> bool:
-    return digits[0] in "12" and 1 <= int(digits[3:5]) <= 12 and 97 - int(digits[:13]) % 97 == int(digits[13:])
+    return (
+        digits[0] in "12"
+        and 1 <= int(digits[3:5]) <= 12
+        and 97 - int(digits[:13]) % 97 == int(digits[13:])
+    )
 
 
 def _is_china(value: str) -> bool:
     rest = _weigh(value[:17], (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)) % 11
-    return "10X98765432"[rest] == value[17] and _is_day(int(value[10:12]), value[12:14]) and value[6:8] in ("19", "20")
+    return (
+        "10X98765432"[rest] == value[17]
+        and _is_day(int(value[10:12]), value[12:14])
+        and value[6:8] in ("19", "20")
+    )
 
 
 def _is_sweden(digits: str) -> bool:
@@ -105,7 +129,9 @@ def _is_sweden(digits: str) -> bool:
 
 def _is_finland(value: str) -> bool:
     digits = re.sub(r"\D", "", value[:6] + value[-4:-1])
-    return "0123456789ABCDEFHJKLMNPRSTUVWXY"[int(digits) % 31] == value[-1] and _is_day(int(value[2:4]), value[:2])
+    return "0123456789ABCDEFHJKLMNPRSTUVWXY"[int(digits) % 31] == value[-1] and _is_day(
+        int(value[2:4]), value[:2]
+    )
 
 
 def _is_spain(value: str) -> bool:

@@ -15,7 +15,9 @@ from schemas.base import Json, canonical_json
 
 T = TypeVar("T")
 U = TypeVar("U")
-ColumnType = Literal["string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"]
+ColumnType = Literal[
+    "string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"
+]
 
 _TYPES: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
@@ -40,14 +42,20 @@ class ExportColumn(Generic[T]):
     tell: Callable[[T], Json]
 
 
-def join_columns(first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]) -> list[ExportColumn[tuple[T, U]]]:
+def join_columns(
+    first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]
+) -> list[ExportColumn[tuple[T, U]]]:
     """Columns of two records that make one row."""
 
     def left(column: ExportColumn[T]) -> ExportColumn[tuple[T, U]]:
-        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[0]))
+        return ExportColumn(
+            column.name, column.type, column.meaning, lambda row: column.tell(row[0])
+        )
 
     def right(column: ExportColumn[U]) -> ExportColumn[tuple[T, U]]:
-        return ExportColumn(column.name, column.type, column.meaning, lambda row: column.tell(row[1]))
+        return ExportColumn(
+            column.name, column.type, column.meaning, lambda row: column.tell(row[1])
+        )
 
     return [*map(left, first), *map(right, second)]
 

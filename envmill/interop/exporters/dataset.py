@@ -11,9 +11,23 @@ from typing import Any
 from envmill.agents import is_scripted
 from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, StepCount, make_canary, render_json
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    StepCount,
+    make_canary,
+    render_json,
+)
 from envmill.interop.exporters.columns import ExportColumn, write_parquet
-from envmill.interop.exporters.pages import describe_bounds, describe_contamination, describe_sources, describe_tiers, fill
+from envmill.interop.exporters.pages import (
+    describe_bounds,
+    describe_contamination,
+    describe_sources,
+    describe_tiers,
+    fill,
+)
 from envmill.interop.exporters.sources import Sources, make_column
 from schemas.base import Json
 from schemas.environment import Environment
@@ -27,12 +41,31 @@ COLUMNS: tuple[ExportColumn[Environment], ...] = (
     ExportColumn("theme", "string", "Working-life domain.", lambda one: one.brief.theme),
     ExportColumn("kind", "string", "Kind of environment.", lambda one: one.kind),
     ExportColumn("rules", "list<string>", "Rules the tools enforce.", lambda one: one.rules),
-    ExportColumn("policy_document", "string", "Policy document for the agent.", lambda one: one.policy_document),
-    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", list_tools),
-    ExportColumn("files", "json", "Path → source text. It runs only in a jail; exporter `bundle` brings one.", lambda one: one.files),
-    ExportColumn("entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry),
+    ExportColumn(
+        "policy_document",
+        "string",
+        "Policy document for the agent.",
+        lambda one: one.policy_document,
+    ),
+    ExportColumn(
+        "tools", "json", "Interface: name, description, JSON Schema of the arguments.", list_tools
+    ),
+    ExportColumn(
+        "files",
+        "json",
+        "Path → source text. It runs only in a jail; exporter `bundle` brings one.",
+        lambda one: one.files,
+    ),
+    ExportColumn(
+        "entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry
+    ),
     ExportColumn("recipe", "string", "How it was thought up.", lambda one: one.origin.recipe),
-    ExportColumn("provider", "string", "Who answered; `offline` is a procedural author.", lambda one: one.origin.provider),
+    ExportColumn(
+        "provider",
+        "string",
+        "Who answered; `offline` is a procedural author.",
+        lambda one: one.origin.provider,
+    ),
     ExportColumn("model", "string", "Model that answered.", lambda one: one.origin.model),
     ExportColumn("licence", "string", "Licence.", lambda one: one.licence),
 )
@@ -74,7 +107,11 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
     }
     ids = tuple(sorted(one.id for one in cargo.scenarios))
     canary = make_canary(ids)
-    counts = {config: {split: len(rows) for split, rows in splits.items()} for config, splits in grouped.items() if splits}
+    counts = {
+        config: {split: len(rows) for split, rows in splits.items()}
+        for config, splits in grouped.items()
+        if splits
+    }
     files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
     card = _write_card(cargo, counts, canary).encode()
     environments = tuple(sorted(one.id for one in cargo.environments))
@@ -83,15 +120,25 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
-    made = {one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")} for one in cargo.environments}
+    made = {
+        one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")}
+        for one in cargo.environments
+    }
     posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
-    told = {"tiers": cargo.describe_tiers(), "contamination": cargo.describe_contamination(), "sources": describe_rows(cargo)}
+    told = {
+        "tiers": cargo.describe_tiers(),
+        "contamination": cargo.describe_contamination(),
+        "sources": describe_rows(cargo),
+    }
     return {"environments": made, "scenarios": posed, **told, "canary": canary}
 
 
 def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
     licences = Counter(one.licence for one in cargo.environments)
-    made = Counter(f"{one.origin.provider} {one.origin.model}".strip() for one in (*cargo.environments, *cargo.scenarios))
+    made = Counter(
+        f"{one.origin.provider} {one.origin.model}".strip()
+        for one in (*cargo.environments, *cargo.scenarios)
+    )
     policies = Counter(one.policy for one in cargo.trajectories)
     return fill(
         "dataset",
@@ -118,7 +165,9 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
         if "offline" in str(made)
         else "",
-        fields="\n\n".join(f"### {config}\n{describe_fields(list_columns({})[config])}" for config in counts),
+        fields="\n\n".join(
+            f"### {config}\n{describe_fields(list_columns({})[config])}" for config in counts
+        ),
         transfer=TRANSFER,
         canary=canary,
     )
@@ -126,7 +175,9 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
 
 def describe_rows(cargo: ExportSet) -> Json:
     """What its scenarios, trajectories and pairs rest on."""
-    return cargo.describe_sources([one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)])
+    return cargo.describe_sources(
+        [one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)]
+    )
 
 
 def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
@@ -137,7 +188,15 @@ def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
 
 def _describe_step(count: StepCount) -> str:
     reasons = ", ".join(f"{reason} {number}" for reason, number in count.reasons.items())
-    told = (count.step, count.kept + count.dropped, count.kept, count.dropped, reasons, count.tokens, describe_cost(count.cost))
+    told = (
+        count.step,
+        count.kept + count.dropped,
+        count.kept,
+        count.dropped,
+        reasons,
+        count.tokens,
+        describe_cost(count.cost),
+    )
     return f"| {' | '.join(map(str, told))} |"
 
 
@@ -169,6 +228,9 @@ def _write_front(counts: Mapping[str, Mapping[str, int]], licences: Sequence[str
     for config, splits in counts.items():
         lines += [f"- config_name: {config}", "  data_files:"]
         lines += [
-            part for split in SPLITS if split in splits for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
+            part
+            for split in SPLITS
+            if split in splits
+            for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
         ]
     return "\n".join(lines)

@@ -59,15 +59,21 @@ class TermsFile:
             content = path.read_bytes()
             table = _TermsTable.model_validate(tomllib.loads(content.decode("utf-8")))
         except FileNotFoundError as error:
-            raise SettingsError(f"There is no file {path}. It says which models' rows may be trained on, like:\n{_EXAMPLE}") from error
+            raise SettingsError(
+                f"There is no file {path}. It says which models' rows may be trained on, like:\n{_EXAMPLE}"
+            ) from error
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{path} cannot be read as TOML: {error}") from error
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(map(str, fault["loc"]))
-            raise SettingsError(f"{path}: {place}: {fault['msg']}. It is written like:\n{_EXAMPLE}") from error
+            raise SettingsError(
+                f"{path}: {place}: {fault['msg']}. It is written like:\n{_EXAMPLE}"
+            ) from error
         if idle := [one.id for one in table.terms if not one.models and not one.licences]:
-            raise SettingsError(f"{path}: terms {idle[0]!r} name neither models nor licences. Name some, or leave the entry out.")
+            raise SettingsError(
+                f"{path}: terms {idle[0]!r} name neither models nor licences. Name some, or leave the entry out."
+            )
         return cls(tuple(table.terms), blake2b(content, digest_size=6).hexdigest())
 
     def find(self, source: RowSource) -> list[ProviderTerms]:
@@ -78,7 +84,11 @@ class TermsFile:
         """One entry that forbids is enough. Of a model that no entry is about, nothing is known."""
         if any(not one.train for one in self.find(source)):
             return "forbidden"
-        known = source.role == "seed" or _is_own(source) or any(is_about(one, source) for one in self.terms)
+        known = (
+            source.role == "seed"
+            or _is_own(source)
+            or any(is_about(one, source) for one in self.terms)
+        )
         return "allowed" if known else "unknown"
 
     def name(self, source: RowSource) -> str:
@@ -105,7 +115,11 @@ def is_about(terms: ProviderTerms, source: RowSource) -> bool:
     """Whether its patterns fit a source."""
     if source.role == "seed":
         return any(_fits(pattern, source.licence) for pattern in terms.licences)
-    return any(_fits(pattern, name) for pattern in terms.models for name in _list_names(pattern, source.name))
+    return any(
+        _fits(pattern, name)
+        for pattern in terms.models
+        for name in _list_names(pattern, source.name)
+    )
 
 
 def _fits(pattern: str, name: str) -> bool:

@@ -17,8 +17,13 @@ def describe_tools(tools: Sequence[Json]) -> list[Json]:
 def as_openai(trajectory: Trajectory) -> Json:
     """A line of a fine-tuning file. What the assistant said and must not learn has weight 0."""
     weighed = zip(trajectory.messages, trajectory.loss, strict=True)
-    spelled = [(render_message(message), learned) for message, learned in weighed if not is_idle(message)]
-    return {"messages": [_weigh(message, learned) for message, learned in spelled], "tools": describe_tools(trajectory.tools)}
+    spelled = [
+        (render_message(message), learned) for message, learned in weighed if not is_idle(message)
+    ]
+    return {
+        "messages": [_weigh(message, learned) for message, learned in spelled],
+        "tools": describe_tools(trajectory.tools),
+    }
 
 
 def render_messages(messages: Sequence[Json]) -> list[Json]:
@@ -39,7 +44,11 @@ def render_message(message: Json) -> Json:
 
 
 def _render_call(call: Json) -> Json:
-    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": canonical_json(call["arguments"])}}
+    return {
+        "id": call["id"],
+        "type": "function",
+        "function": {"name": call["name"], "arguments": canonical_json(call["arguments"])},
+    }
 
 
 def _weigh(message: Json, learned: bool) -> Json:

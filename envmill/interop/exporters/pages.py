@@ -21,8 +21,14 @@ def describe_bounds(scenarios: Sequence[Scenario]) -> str:
     measured = [one.bounds for one in scenarios if one.bounds]
     if not measured:
         return "Error bounds of the verifiers: not measured."
-    accept, reject = max(one.false_accept for one in measured), max(one.false_reject for one in measured)
-    trials = sum(one.false_accept_n for one in measured), sum(one.false_reject_n for one in measured)
+    accept, reject = (
+        max(one.false_accept for one in measured),
+        max(one.false_reject for one in measured),
+    )
+    trials = (
+        sum(one.false_accept_n for one in measured),
+        sum(one.false_reject_n for one in measured),
+    )
     return (
         f"Upper 95 % bounds of the verifiers' errors, measured on {len(measured)} of {len(scenarios)} scenarios: at worst {accept:.1%} of "
         f"wrong ends accepted and {reject:.1%} of right ends rejected in one scenario. "
@@ -47,8 +53,13 @@ def describe_contamination(told: Json) -> str:
     if not told:
         return "Contamination: not measured. None of it was compared with a benchmark."
     sets = ", ".join(f"{name} ({count} texts)" for name, count in told["compared_with"].items())
-    power = ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(told["power"].items())) or "not measured"
-    near = "; ".join(f"`{one}` is near {', '.join(domains)}" for one, domains in told["near_domains"].items())
+    power = (
+        ", ".join(f"{kind} {share:.0%}" for kind, share in sorted(told["power"].items()))
+        or "not measured"
+    )
+    near = "; ".join(
+        f"`{one}` is near {', '.join(domains)}" for one, domains in told["near_domains"].items()
+    )
     return (
         f"Contamination: environments and scenarios were compared with {sets}; what repeats a text or a task of them was dropped. "
         f"Of planted copies the check finds: {power}. It may miss free paraphrases whose solution goes another way. "
@@ -64,10 +75,17 @@ def describe_sources(told: Json) -> str:
         f"| {one['role']} | {one.get('name') or one.get('licence', '')} | {one['rows']} | {one.get('terms') or 'not known'} |"
         for one in told["counted"]
     ]
-    table = "\n".join(["| role | source, of seeds the licence | rows | terms |", "|---|---|---|---|", *rows])
+    table = "\n".join(
+        ["| role | source, of seeds the licence | rows | terms |", "|---|---|---|---|", *rows]
+    )
     if told["terms"] is None:
         return f"{table}\n\nNobody said what the terms of these models allow: read them before you train on this."
-    left = ", ".join(f"{why.replace('_', ' ')} {number}" for why, number in sorted(told["held_back"].items())) or "nothing"
+    left = (
+        ", ".join(
+            f"{why.replace('_', ' ')} {number}" for why, number in sorted(told["held_back"].items())
+        )
+        or "nothing"
+    )
     return f"{table}\n\nHeld to a file of terms (hash `{told['terms']}`). What it kept at home: {left}."
 
 

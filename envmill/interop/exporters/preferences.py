@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
 from envmill.interop.exporters.messages import describe_tools, render_messages
 from envmill.interop.exporters.sources import make_column
@@ -17,13 +25,33 @@ COLUMNS: tuple[ExportColumn[Pair], ...] = (
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment),
     ExportColumn("policy", "string", "Who acted in both.", lambda one: one.policy),
-    ExportColumn("form", "string", "`single`: all was asked for at once; `conversation`: in turns.", lambda one: one.form),
+    ExportColumn(
+        "form",
+        "string",
+        "`single`: all was asked for at once; `conversation`: in turns.",
+        lambda one: one.form,
+    ),
     ExportColumn("prompt", "json", "Messages that both begin with.", lambda one: one.shared),
     ExportColumn("chosen", "json", "How the attempt that passed goes on.", lambda one: one.better),
-    ExportColumn("chosen_loss", "list<bool>", "Per message of it: whether the policy said it.", lambda one: one.better_loss),
+    ExportColumn(
+        "chosen_loss",
+        "list<bool>",
+        "Per message of it: whether the policy said it.",
+        lambda one: one.better_loss,
+    ),
     ExportColumn("rejected", "json", "How the attempt that failed goes on.", lambda one: one.worse),
-    ExportColumn("rejected_loss", "list<bool>", "Per message of it: whether the policy said it.", lambda one: one.worse_loss),
-    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", lambda one: one.tools),
+    ExportColumn(
+        "rejected_loss",
+        "list<bool>",
+        "Per message of it: whether the policy said it.",
+        lambda one: one.worse_loss,
+    ),
+    ExportColumn(
+        "tools",
+        "json",
+        "Interface: name, description, JSON Schema of the arguments.",
+        lambda one: one.tools,
+    ),
     ExportColumn("margin", "double", "By how much the rewards differ.", lambda one: one.margin),
     ExportColumn("chosen_rollout", "string", "Rollout that passed.", lambda one: one.chosen),
     ExportColumn("rejected_rollout", "string", "Rollout that failed.", lambda one: one.rejected),
@@ -33,12 +61,32 @@ COLUMNS: tuple[ExportColumn[Pair], ...] = (
 
 TOKEN_COLUMNS: tuple[ExportColumn[TokenPair], ...] = (
     ExportColumn(
-        "prompt_ids", "list<int32>", "The prompt in the tokenizer's template, up to where the policy speaks.", lambda one: one.prompt
+        "prompt_ids",
+        "list<int32>",
+        "The prompt in the tokenizer's template, up to where the policy speaks.",
+        lambda one: one.prompt,
     ),
-    ExportColumn("chosen_ids", "list<int32>", "How the attempt that passed goes on.", lambda one: one.chosen),
-    ExportColumn("chosen_mask", "list<bool>", "Per token of it: whether the policy said it.", lambda one: one.chosen_mask),
-    ExportColumn("rejected_ids", "list<int32>", "How the attempt that failed goes on.", lambda one: one.rejected),
-    ExportColumn("rejected_mask", "list<bool>", "Per token of it: whether the policy said it.", lambda one: one.rejected_mask),
+    ExportColumn(
+        "chosen_ids", "list<int32>", "How the attempt that passed goes on.", lambda one: one.chosen
+    ),
+    ExportColumn(
+        "chosen_mask",
+        "list<bool>",
+        "Per token of it: whether the policy said it.",
+        lambda one: one.chosen_mask,
+    ),
+    ExportColumn(
+        "rejected_ids",
+        "list<int32>",
+        "How the attempt that failed goes on.",
+        lambda one: one.rejected,
+    ),
+    ExportColumn(
+        "rejected_mask",
+        "list<bool>",
+        "Per token of it: whether the policy said it.",
+        lambda one: one.rejected_mask,
+    ),
 )
 """With a tokenizer."""
 
@@ -66,10 +114,14 @@ def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
     return [OutputFolder(NAME, NAME, files, len(cargo.pairs), environments, scenarios)]
 
 
-def _write_table(columns: Sequence[ExportColumn[Pair]], found: Sequence[Pair], tokens: TokenSheet | None) -> bytes:
+def _write_table(
+    columns: Sequence[ExportColumn[Pair]], found: Sequence[Pair], tokens: TokenSheet | None
+) -> bytes:
     if tokens is None:
         return write_parquet(columns, found)
-    return write_parquet(join_columns(columns, TOKEN_COLUMNS), [(pair, tokens.pairs[pair.id]) for pair in found])
+    return write_parquet(
+        join_columns(columns, TOKEN_COLUMNS), [(pair, tokens.pairs[pair.id]) for pair in found]
+    )
 
 
 def as_line(pair: Pair) -> Json:

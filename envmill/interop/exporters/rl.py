@@ -9,7 +9,15 @@ from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.sources import Sources, make_column
@@ -38,7 +46,10 @@ class RlRow:
         """What the policy reads first. In a conversation the user begins with less than everything."""
         told = brief_agent(self.environment, self.scenario.clock)
         asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
-        return [*([{"role": "system", "content": told}] if told else []), {"role": "user", "content": asked}]
+        return [
+            *([{"role": "system", "content": told}] if told else []),
+            {"role": "user", "content": asked},
+        ]
 
     @property
     def tools(self) -> list[Json]:
@@ -52,7 +63,12 @@ class RlRow:
 
 
 COLUMNS: tuple[ExportColumn[RlRow], ...] = (
-    ExportColumn("data_source", "string", "`envmill/` and the recipe.", lambda one: f"envmill/{one.scenario.origin.recipe}"),
+    ExportColumn(
+        "data_source",
+        "string",
+        "`envmill/` and the recipe.",
+        lambda one: f"envmill/{one.scenario.origin.recipe}",
+    ),
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario.id),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment.id),
     ExportColumn(
@@ -69,7 +85,9 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "Folder of the exported environment and its scenario there, which judges; of a machine, its Harbor folder.",
         lambda one: one.verifier,
     ),
-    ExportColumn("seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed),
+    ExportColumn(
+        "seed", "int64", "Seed of the session's ids and randomness.", lambda one: one.scenario.seed
+    ),
     ExportColumn("clock", "string", "Virtual time at the start.", lambda one: one.scenario.clock),
     ExportColumn(
         "limits",
@@ -77,10 +95,19 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
         lambda one: one.limits,
     ),
-    ExportColumn("polarity", "string", "What success means here.", lambda one: one.scenario.polarity),
+    ExportColumn(
+        "polarity", "string", "What success means here.", lambda one: one.scenario.polarity
+    ),
     ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
-    ExportColumn("bounds", "json", "Error bounds of the verifier; null where not measured.", lambda one: _describe_bounds(one.scenario)),
-    ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.environment.licence),
+    ExportColumn(
+        "bounds",
+        "json",
+        "Error bounds of the verifier; null where not measured.",
+        lambda one: _describe_bounds(one.scenario),
+    ),
+    ExportColumn(
+        "licence", "string", "Licence of the environment.", lambda one: one.environment.licence
+    ),
     ExportColumn(
         "group",
         "string",
@@ -95,8 +122,18 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         lambda one: one.group.describe(),
     ),
     ExportColumn("masked", "int64", "How many of them are masked.", lambda one: one.group.masked),
-    ExportColumn("reward_mean", "double", "Mean reward of the valid attempts; null without any.", lambda one: one.group.mean),
-    ExportColumn("environment_mean", "double", "Mean reward of all valid attempts in the environment.", lambda one: one.group.spread.mean),
+    ExportColumn(
+        "reward_mean",
+        "double",
+        "Mean reward of the valid attempts; null without any.",
+        lambda one: one.group.mean,
+    ),
+    ExportColumn(
+        "environment_mean",
+        "double",
+        "Mean reward of all valid attempts in the environment.",
+        lambda one: one.group.spread.mean,
+    ),
     ExportColumn(
         "environment_deviation",
         "double",
@@ -110,7 +147,9 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
 def _make_token_column(tokens: TokenSheet) -> ExportColumn[RlRow]:
     """With a tokenizer."""
     meaning = "The prompt in the tokenizer's template, up to where the policy speaks."
-    return ExportColumn("prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form])
+    return ExportColumn(
+        "prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form]
+    )
 
 
 def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
@@ -143,16 +182,26 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
 def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
     """By split, each in the order of scenarios' ids."""
     homes = {one.id: one for one in cargo.environments}
-    ordered = sorted((one for one in cargo.scenarios if is_posed(homes[one.environment], one)), key=lambda one: one.id)
+    ordered = sorted(
+        (one for one in cargo.scenarios if is_posed(homes[one.environment], one)),
+        key=lambda one: one.id,
+    )
     groups, spreads = group_attempts(cargo), measure_environments(cargo)
 
     def describe(one: Scenario) -> list[RlRow]:
         posed = pose(one, homes[one.environment], cargo.limits)
         untried = RewardGroup(spread=spreads[one.environment])
-        known = [row for row in posed if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts]
+        known = [
+            row
+            for row in posed
+            if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts
+        ]
         return [replace(row, group=groups.get((one.id, row.form), untried)) for row in known]
 
-    found = {split: [row for one in ordered if one.split == split for row in describe(one)] for split in SPLITS}
+    found = {
+        split: [row for one in ordered if one.split == split for row in describe(one)]
+        for split in SPLITS
+    }
     return {split: rows for split, rows in found.items() if rows}
 
 
@@ -161,7 +210,9 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
     return not kind_of(environment).find_formless(NAME, scenario)
 
 
-def pose(scenario: Scenario, environment: Environment, limits: Mapping[str, float]) -> Iterator[RlRow]:
+def pose(
+    scenario: Scenario, environment: Environment, limits: Mapping[str, float]
+) -> Iterator[RlRow]:
     """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)

@@ -25,10 +25,12 @@ from schemas.base import Json, is_array, is_object
 Check: TypeAlias = Callable[[re.Match[str]], bool]
 RULES = ROOT / "data/scan.toml"
 _RESERVED = re.compile(
-    r"(?:^|\.)(?:example(?:\.(?:com|org|net|edu))?|test|invalid|localhost|local|internal|lan|home\.arpa)$", re.IGNORECASE
+    r"(?:^|\.)(?:example(?:\.(?:com|org|net|edu))?|test|invalid|localhost|local|internal|lan|home\.arpa)$",
+    re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"example|sample|dummy|change.?me|placeholder|your[-_]|xxxx|\*\*\*|<[^>]+>|\.\.\.|…|redacted|fake|(.)\1{5}", re.IGNORECASE
+    r"example|sample|dummy|change.?me|placeholder|your[-_]|xxxx|\*\*\*|<[^>]+>|\.\.\.|…|redacted|fake|(.)\1{5}",
+    re.IGNORECASE,
 )
 _NOBODY = re.compile(r"(?:git|no-?reply|mailer-daemon)@", re.IGNORECASE)
 _ENDINGS = frozenset((
@@ -47,9 +49,20 @@ _CARDS = frozenset((
     "6011111111111117", "6011000990139424", "30569309025904", "38520000023237", "3530111333300000", "3566002020360505",
 ))  # fmt: skip
 """Numbers that payment services publish for tests; below are those of banks and offices."""
-_IBANS = frozenset(("DE89370400440532013000", "GB29NWBK60161331926819", "GB82WEST12345698765432", "FR1420041010050500013M02606"))
-_IDS = frozenset(("078051120", "219099999", "123456789", "111223333", "QQ123456C", "12345678Z", "7569217076985"))
-_RESOLVERS = frozenset(("2001:4860:4860::8888", "2001:4860:4860::8844", "2606:4700:4700::1111", "2606:4700:4700::1001"))
+_IBANS = frozenset(
+    (
+        "DE89370400440532013000",
+        "GB29NWBK60161331926819",
+        "GB82WEST12345698765432",
+        "FR1420041010050500013M02606",
+    )
+)
+_IDS = frozenset(
+    ("078051120", "219099999", "123456789", "111223333", "QQ123456C", "12345678Z", "7569217076985")
+)
+_RESOLVERS = frozenset(
+    ("2001:4860:4860::8888", "2001:4860:4860::8844", "2606:4700:4700::1111", "2606:4700:4700::1001")
+)
 _FICTION = re.compile(
     r"\+?1?(?:\d{3}555\d{4}|555\d{7})|.*(?:5550\d{3}|555\d{4})"
     r"|(?:\+44|0)(?:1632960\d{3}|7700900\d{3}|2079460\d{3}|11[3-8]4960\d{3}|1[2-9]14960\d{3}|1914980\d{3}|8081570\d{3}|9098790\d{3}"
@@ -60,13 +73,25 @@ _FICTION = re.compile(
 )
 """Telephone numbers that are kept for films and examples."""
 _COUNTED = ("01234567890123456789", "98765432109876543210")
-_DAY = re.compile(r"(?:19|20)\d\d[-./ ]?[01]\d[-./ ]?[0-3]\d|[0-3]?\d[-./][01]?\d[-./](?:19|20)\d\d")
+_DAY = re.compile(
+    r"(?:19|20)\d\d[-./ ]?[01]\d[-./ ]?[0-3]\d|[0-3]?\d[-./][01]?\d[-./](?:19|20)\d\d"
+)
 _RANDOM, _RANDOM_OF_FEWER = 3.4, 4.2
 """Bits a character from which a value was made by chance, and not by a person; below, where it has no letters of one case."""
 _BETWEEN = "\0\n\0"
 """Stands between the texts of a row, which are searched as one: no pattern goes across it."""
 _COMMON_HOMES = frozenset(
-    ("/", "/root", "/home/user", "/home/ubuntu", "/home/runner", "/home/agent", "/home/app", "/home/dev", "/home/vagrant")
+    (
+        "/",
+        "/root",
+        "/home/user",
+        "/home/ubuntu",
+        "/home/runner",
+        "/home/agent",
+        "/home/app",
+        "/home/dev",
+        "/home/vagrant",
+    )
 )
 
 
@@ -111,7 +136,10 @@ def scan(row: Json, licence: str = "") -> list[ScanFinding]:
     for name, pattern in rules.notices:
         if not (name and name in licence.casefold()):
             for match in pattern.finditer(whole):
-                found.setdefault(("licence", match[0]), ScanFinding("licence", locate(match), match[0][:60], match[0]))
+                found.setdefault(
+                    ("licence", match[0]),
+                    ScanFinding("licence", locate(match), match[0][:60], match[0]),
+                )
     return [*found.values()]
 
 
@@ -140,12 +168,22 @@ def _read_rules() -> _Rules:
     told = tomllib.loads(RULES.read_text(encoding="utf-8"))
     labels: Mapping[str, str] = told["labels"]
     rules = tuple(
-        _Rule(one["kind"], re.compile(_fill(pattern, labels)), _CHECKS[one["check"]], one.get("needs", ""))
+        _Rule(
+            one["kind"],
+            re.compile(_fill(pattern, labels)),
+            _CHECKS[one["check"]],
+            one.get("needs", ""),
+        )
         for one in told["rules"]
         for pattern in one["patterns"]
     )
-    notices = tuple((one["name"], re.compile("|".join(one["patterns"]), re.IGNORECASE)) for one in told["notices"])
-    return _Rules(rules, notices, re.compile("|".join(told["allowed"])) if told["allowed"] else None)
+    notices = tuple(
+        (one["name"], re.compile("|".join(one["patterns"]), re.IGNORECASE))
+        for one in told["notices"]
+    )
+    return _Rules(
+        rules, notices, re.compile("|".join(told["allowed"])) if told["allowed"] else None
+    )
 
 
 def _fill(pattern: str, labels: Mapping[str, str]) -> str:
@@ -194,10 +232,22 @@ def _is_real_address(match: re.Match[str]) -> bool:
 def _is_real_phone(match: re.Match[str]) -> bool:
     value = match.groupdict().get("value") or match[0]
     digits = _digits(re.sub(r"\(0\)", "", value))
-    spelled = f"+{digits}" if value.startswith("+") else f"+{digits[2:]}" if digits.startswith("00") else digits
+    spelled = (
+        f"+{digits}"
+        if value.startswith("+")
+        else f"+{digits[2:]}"
+        if digits.startswith("00")
+        else digits
+    )
     counted = any(digits[-10:] in one for one in _COUNTED)
     least = 10 if spelled.startswith("+") else 8
-    return least <= len(digits) <= 15 and not _FICTION.fullmatch(spelled) and not counted and len({*digits}) > 3 and not _DAY.match(value)
+    return (
+        least <= len(digits) <= 15
+        and not _FICTION.fullmatch(spelled)
+        and not counted
+        and len({*digits}) > 3
+        and not _DAY.match(value)
+    )
 
 
 def _is_card(match: re.Match[str]) -> bool:
@@ -222,7 +272,13 @@ def _is_public_address(match: re.Match[str]) -> bool:
 
 def _is_social_number(match: re.Match[str]) -> bool:
     digits = _digits(match[0])
-    return digits not in _IDS and digits[:3] not in ("000", "666") and digits[0] != "9" and digits[3:5] != "00" and digits[5:] != "0000"
+    return (
+        digits not in _IDS
+        and digits[:3] not in ("000", "666")
+        and digits[0] != "9"
+        and digits[3:5] != "00"
+        and digits[5:] != "0000"
+    )
 
 
 def _is_insurance_number(match: re.Match[str]) -> bool:
@@ -239,12 +295,20 @@ def _is_national(match: re.Match[str]) -> bool:
 def _is_random(match: re.Match[str]) -> bool:
     """Mixed as no word is. Plain hexadecimal digits may be an id, and are no sign."""
     value = match["value"]
-    if _PLACEHOLDER.search(value) or not re.search(r"\d", value) or not re.search(r"[A-Za-z]", value):
+    if (
+        _PLACEHOLDER.search(value)
+        or not re.search(r"\d", value)
+        or not re.search(r"[A-Za-z]", value)
+    ):
         return False
     bits = -sum(one / len(value) * math.log2(one / len(value)) for one in Counter(value).values())
     if re.search(r"[a-z]", value) and re.search(r"[A-Z]", value):
         return bits >= _RANDOM
-    return bits >= _RANDOM_OF_FEWER and len(re.findall(r"\d+", value)) >= 3 and not re.fullmatch(r"[0-9A-Fa-f-]+", value)
+    return (
+        bits >= _RANDOM_OF_FEWER
+        and len(re.findall(r"\d+", value)) >= 3
+        and not re.fullmatch(r"[0-9A-Fa-f-]+", value)
+    )
 
 
 _CHECKS: Mapping[str, Check] = {

@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from envmill.interop.exporters.base import SPLITS, TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    SPLITS,
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.sources import make_column
@@ -17,24 +25,63 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment),
     ExportColumn("policy", "string", "Who acted.", lambda one: one.policy),
-    ExportColumn("form", "string", "`single`: all was asked for at once; `conversation`: in turns.", lambda one: one.form),
-    ExportColumn("messages", "json", "Chat messages; arguments are objects, a tool's reply is JSON.", lambda one: one.messages),
-    ExportColumn("loss", "list<bool>", "Per message: whether it is trained on.", lambda one: one.loss),
-    ExportColumn("tools", "json", "Interface: name, description, JSON Schema of the arguments.", lambda one: one.tools),
+    ExportColumn(
+        "form",
+        "string",
+        "`single`: all was asked for at once; `conversation`: in turns.",
+        lambda one: one.form,
+    ),
+    ExportColumn(
+        "messages",
+        "json",
+        "Chat messages; arguments are objects, a tool's reply is JSON.",
+        lambda one: one.messages,
+    ),
+    ExportColumn(
+        "loss", "list<bool>", "Per message: whether it is trained on.", lambda one: one.loss
+    ),
+    ExportColumn(
+        "tools",
+        "json",
+        "Interface: name, description, JSON Schema of the arguments.",
+        lambda one: one.tools,
+    ),
     ExportColumn("reward", "double", "Reward of the rollout, 0 to 1.", lambda one: one.reward),
-    ExportColumn("state_hashes", "list<string>", "Hash of the state after each tool call.", lambda one: one.state_hashes),
-    ExportColumn("features", "json", "Difficulty features of the scenario.", lambda one: one.features),
+    ExportColumn(
+        "state_hashes",
+        "list<string>",
+        "Hash of the state after each tool call.",
+        lambda one: one.state_hashes,
+    ),
+    ExportColumn(
+        "features", "json", "Difficulty features of the scenario.", lambda one: one.features
+    ),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
 )
 """Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 
 TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
     ExportColumn(
-        "part", "int64", "0 for the whole conversation; then beginnings of it, where the template needs them.", lambda one: one.part
+        "part",
+        "int64",
+        "0 for the whole conversation; then beginnings of it, where the template needs them.",
+        lambda one: one.part,
     ),
-    ExportColumn("token_ids", "list<int32>", "The conversation in the tokenizer's template.", lambda one: one.ids),
-    ExportColumn("assistant_mask", "list<bool>", "Per token: whether the policy said it.", lambda one: one.said),
-    ExportColumn("loss_mask", "list<bool>", "Per token: whether it is trained on.", lambda one: one.loss),
+    ExportColumn(
+        "token_ids",
+        "list<int32>",
+        "The conversation in the tokenizer's template.",
+        lambda one: one.ids,
+    ),
+    ExportColumn(
+        "assistant_mask",
+        "list<bool>",
+        "Per token: whether the policy said it.",
+        lambda one: one.said,
+    ),
+    ExportColumn(
+        "loss_mask", "list<bool>", "Per token: whether it is trained on.", lambda one: one.loss
+    ),
     ExportColumn(
         "logprobs",
         "list<double>",
@@ -58,7 +105,9 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
         {
             **_describe_manifest(rows),
             "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories}),
-            "contamination": cargo.describe_contamination({row.scenario for row in cargo.trajectories}),
+            "contamination": cargo.describe_contamination(
+                {row.scenario for row in cargo.trajectories}
+            ),
             "sources": cargo.describe_sources([row.id for row in cargo.trajectories]),
             **cargo.describe_tokens(),
         }
@@ -68,10 +117,17 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
     return [OutputFolder(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
 
 
-def _write_table(columns: Sequence[ExportColumn[Trajectory]], found: Sequence[Trajectory], tokens: TokenSheet | None) -> bytes:
+def _write_table(
+    columns: Sequence[ExportColumn[Trajectory]],
+    found: Sequence[Trajectory],
+    tokens: TokenSheet | None,
+) -> bytes:
     if tokens is None:
         return write_parquet(columns, found)
-    return write_parquet(join_columns(columns, TOKEN_COLUMNS), [(one, part) for one in found for part in tokens.trajectories[one.id]])
+    return write_parquet(
+        join_columns(columns, TOKEN_COLUMNS),
+        [(one, part) for one in found for part in tokens.trajectories[one.id]],
+    )
 
 
 def group_trajectories(cargo: ExportSet) -> dict[str, list[Trajectory]]:
@@ -83,10 +139,24 @@ def group_trajectories(cargo: ExportSet) -> dict[str, list[Trajectory]]:
 
 def _describe_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
     told = {
-        split: [{"trajectory": row.id, "scenario": row.scenario, "environment": row.environment, "policy": row.policy} for row in found]
+        split: [
+            {
+                "trajectory": row.id,
+                "scenario": row.scenario,
+                "environment": row.environment,
+                "policy": row.policy,
+            }
+            for row in found
+        ]
         for split, found in rows.items()
     }
     every = [row for found in rows.values() for row in found]
     licences = sorted({row.licence for row in every})
     canary = make_canary([row.id for row in every])
-    return {"exporter": NAME, "lines": told, "licences": licences, "transfer": TRANSFER, "canary": canary}
+    return {
+        "exporter": NAME,
+        "lines": told,
+        "licences": licences,
+        "transfer": TRANSFER,
+        "canary": canary,
+    }

@@ -58,7 +58,8 @@ def trace_sources(
     """Whoever wrote or judged in the run is named for all of its rows: a repair may be another model's than the record says."""
     common = {RowSource(role, name) for role in ("author", "judge") for name in cast.get(role, ())}
     found: dict[str, set[RowSource]] = {
-        one.id: {RowSource("seed", one.origin.seed, one.licence), *_wrote(one.origin), *common} for one in environments
+        one.id: {RowSource("seed", one.origin.seed, one.licence), *_wrote(one.origin), *common}
+        for one in environments
     }
     for scenario in scenarios:
         found[scenario.id] = {*found.get(scenario.environment, common), *_wrote(scenario.origin)}
@@ -83,7 +84,10 @@ def _wrote(origin: Origin) -> set[RowSource]:
 def _acted(one: Trajectory | Pair, cast: Cast) -> set[RowSource]:
     teachers = {f"{SCRIPT}{one.policy}"} if is_scripted(one.policy) else {*cast.get("teacher", ())}
     users = cast.get("user", ()) if one.form == "conversation" else ()
-    return {*(RowSource("teacher", name) for name in teachers), *(RowSource("user", name) for name in users)}
+    return {
+        *(RowSource("teacher", name) for name in teachers),
+        *(RowSource("user", name) for name in users),
+    }
 
 
 def make_column(sources: Sources) -> ExportColumn[Any]:

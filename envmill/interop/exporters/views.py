@@ -10,7 +10,14 @@ from typing import TypeAlias
 
 import orjson
 
-from envmill.interop.exporters.base import TRANSFER, ExportSet, OutputFolder, make_canary, render_json, render_lines
+from envmill.interop.exporters.base import (
+    TRANSFER,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+    render_lines,
+)
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.sft import group_trajectories
 from schemas.base import Json, canonical_json
@@ -39,7 +46,11 @@ def render_anthropic(line: Json) -> Json:
         else:
             messages += [{"role": "assistant", "content": _render_said(one)} for one in group]
     tools = [
-        {"name": one["function"]["name"], "description": one["function"]["description"], "input_schema": one["function"]["parameters"]}
+        {
+            "name": one["function"]["name"],
+            "description": one["function"]["description"],
+            "input_schema": one["function"]["parameters"],
+        }
         for one in line["tools"]
     ]
     return {**({"system": system} if system else {}), "messages": messages, "tools": tools}
@@ -63,7 +74,11 @@ def render_openai(line: Json) -> Json:
 
 
 Spelling: TypeAlias = Callable[[Json], Json]
-SPELLINGS: Mapping[str, Spelling] = {"openai": render_openai, "anthropic": render_anthropic, "sharegpt": render_sharegpt}
+SPELLINGS: Mapping[str, Spelling] = {
+    "openai": render_openai,
+    "anthropic": render_anthropic,
+    "sharegpt": render_sharegpt,
+}
 
 
 def export_views(cargo: ExportSet) -> list[OutputFolder]:
@@ -79,7 +94,11 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
             if spelled:
                 files[f"{name}/{split}.jsonl"] = render_lines([row for _, row in spelled])
                 lines[split] = [trajectory for trajectory, _ in spelled]
-        told[name] = {"lines": lines, "refused": refused, "counts": dict(sorted(Counter(refused.values()).items()))}
+        told[name] = {
+            "lines": lines,
+            "refused": refused,
+            "counts": dict(sorted(Counter(refused.values()).items())),
+        }
     files["manifest.json"] = render_json(_describe_manifest(cargo, told))
     environments = tuple(sorted({row.environment for row in cargo.trajectories}))
     scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
@@ -87,7 +106,10 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def _describe_manifest(cargo: ExportSet, told: Mapping[str, Json]) -> Json:
-    ids, scenarios = [row.id for row in cargo.trajectories], {row.scenario for row in cargo.trajectories}
+    ids, scenarios = (
+        [row.id for row in cargo.trajectories],
+        {row.scenario for row in cargo.trajectories},
+    )
     return {
         "exporter": NAME,
         "views": dict(told),
@@ -100,7 +122,9 @@ def _describe_manifest(cargo: ExportSet, told: Mapping[str, Json]) -> Json:
     }
 
 
-def _render_all(rows: Sequence[Trajectory], render: Spelling, refused: dict[str, str]) -> list[tuple[str, Json]]:
+def _render_all(
+    rows: Sequence[Trajectory], render: Spelling, refused: dict[str, str]
+) -> list[tuple[str, Json]]:
     """Trajectory and line of those that it has a form for; the others are noted with the reason."""
     found: list[tuple[str, Json]] = []
     for row in rows:
@@ -125,15 +149,26 @@ def _render_told(message: Json) -> Json:
     """What the assistant is told, as a block: a user's words or a tool's reply."""
     if message["role"] != "tool":
         return {"type": "text", "text": message["content"]}
-    reply = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+    reply = {
+        "type": "tool_result",
+        "tool_use_id": message["tool_call_id"],
+        "content": message["content"],
+    }
     return reply if orjson.loads(message["content"]).get("ok", True) else reply | {"is_error": True}
 
 
 def _render_said(message: Json) -> list[Json]:
     calls = message.get("tool_calls", ())
-    blocks: list[Json] = [{"type": "text", "text": message["content"]}] if message.get("content") else []
+    blocks: list[Json] = (
+        [{"type": "text", "text": message["content"]}] if message.get("content") else []
+    )
     blocks += [
-        {"type": "tool_use", "id": one["id"], "name": one["function"]["name"], "input": orjson.loads(one["function"]["arguments"])}
+        {
+            "type": "tool_use",
+            "id": one["id"],
+            "name": one["function"]["name"],
+            "input": orjson.loads(one["function"]["arguments"]),
+        }
         for one in calls
     ]
     if not blocks:
@@ -154,4 +189,9 @@ def _render_turn(message: Json) -> Json:
     if not calls:
         return {"from": "gpt", "value": message["content"]}
     made = calls[0]["function"]
-    return {"from": "function_call", "value": canonical_json({"name": made["name"], "arguments": orjson.loads(made["arguments"])})}
+    return {
+        "from": "function_call",
+        "value": canonical_json(
+            {"name": made["name"], "arguments": orjson.loads(made["arguments"])}
+        ),
+    }

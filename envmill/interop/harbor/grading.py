@@ -39,7 +39,11 @@ from envmill.sandbox.machines.machine import Containers
 from schemas.base import Json, is_object
 from schemas.harbor import McpServer, TaskFile
 
-ENVIRONMENT_OF_ALL = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+ENVIRONMENT_OF_ALL = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+}
 SOLVING = 900.0
 SHOWN = 400
 NAMES = 1 << 16
@@ -64,18 +68,29 @@ class Grade:
     """What they wrote beside the reward (`report.json`)."""
 
 
-def find_unfit(tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,), *, served: bool = False) -> tuple[str, str] | None:
+def find_unfit(
+    tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,), *, served: bool = False
+) -> tuple[str, str] | None:
     """Why its machine cannot be had here: a code, and words. `served`: a server of tools may be there, if it runs in the container."""
     if config.steps:
         return "several_steps", "it asks for several things, one after the other"
     if config.environment.os != "linux" or config.environment.gpus or config.environment.tpu:
         return "machine", "it needs another system, or an accelerator"
-    if any(each in tree for each in COMPOSE) or any(not served or not _is_inside(each) for each in config.environment.mcp_servers):
+    if any(each in tree for each in COMPOSE) or any(
+        not served or not _is_inside(each) for each in config.environment.mcp_servers
+    ):
         return "several_containers", "it needs more than one container"
     if (reason := _find_unfit_tests(tree, config, bases)) or config.artifacts:
-        return "judged_elsewhere", reason or "it names artifacts, and here only what lies in /logs/artifacts is taken along"
+        return (
+            "judged_elsewhere",
+            reason
+            or "it names artifacts, and here only what lies in /logs/artifacts is taken along",
+        )
     if config.environment.docker_image or RECIPE not in tree:
-        return "image_by_reference", f"its image {config.environment.docker_image!r} is in a registry, and none is asked here"
+        return (
+            "image_by_reference",
+            f"its image {config.environment.docker_image!r} is in a registry, and none is asked here",
+        )
     recipe = read_recipe(tree.text(RECIPE), tree.below(ENVIRONMENT))
     if recipe.faults:
         return "recipe", recipe.faults[0]
@@ -95,13 +110,23 @@ def _find_unfit_tests(tree: Tree, config: TaskFile, bases: tuple[str, ...]) -> s
     """Why a container for the tests alone cannot be had here."""
     if not _is_apart(config):
         return ""
-    if JUDGE not in tree or (config.verifier.environment and config.verifier.environment.docker_image):
-        return f"its tests run in a container of their own, and {JUDGE} does not say how that is made"
+    if JUDGE not in tree or (
+        config.verifier.environment and config.verifier.environment.docker_image
+    ):
+        return (
+            f"its tests run in a container of their own, and {JUDGE} does not say how that is made"
+        )
     if any(each.service != "main" for each in config.verifier.collect):
         return "it collects from other containers"
     recipe = read_recipe(tree.text(JUDGE), tree.below(TESTS))
     fits = recipe.base.partition(":")[0] in bases or recipe.base in bases
-    return f"{JUDGE}: {recipe.faults[0]}" if recipe.faults else "" if fits else f"{JUDGE} stands on {recipe.base}, which is in a registry"
+    return (
+        f"{JUDGE}: {recipe.faults[0]}"
+        if recipe.faults
+        else ""
+        if fits
+        else f"{JUDGE} stands on {recipe.base}, which is in a registry"
+    )
 
 
 def _is_apart(config: TaskFile) -> bool:
@@ -150,54 +175,98 @@ async def _work(container: Container, tree: Tree, config: TaskFile, solution: bo
         given = {**variables, **_read_variables(config.solution.env)}
         seconds = config.agent.timeout_sec or SOLVING
         await _run(container, "chmod +x /solution/solve.sh", "/", {}, 60)
-        solved = await _run(container, "/solution/solve.sh", folder, given, seconds, str(config.agent.user or "root"))
+        solved = await _run(
+            container,
+            "/solution/solve.sh",
+            folder,
+            given,
+            seconds,
+            str(config.agent.user or "root"),
+        )
         if solved.code != 0:
             return f"its solution ends with {_describe(solved)}"
     return Ready(folder, variables)
 
 
-async def _collect(container: Container, config: TaskFile, variables: dict[str, str]) -> dict[str, FolderFile]:
+async def _collect(
+    container: Container, config: TaskFile, variables: dict[str, str]
+) -> dict[str, FolderFile]:
     """What the agent's container hands over. It may hold anything, and nothing: that is the tests' to say."""
     await _run(container, f"mkdir -p {ARTIFACTS}", "/", {}, 60)
     for hook in config.verifier.collect:
         await _run(container, hook.command, "/", variables, hook.timeout_sec)
-    told = await _run(container, f"find {ARTIFACTS} -type f -printf '%P\\0' | head -c {NAMES}", "/", {}, 60)
+    told = await _run(
+        container, f"find {ARTIFACTS} -type f -printf '%P\\0' | head -c {NAMES}", "/", {}, 60
+    )
     found: dict[str, FolderFile] = {}
     for name in told.text.split("\0")[:-1]:
-        if ".." not in name.split("/") and (moved := await container.get(f"{ARTIFACTS}/{name}", cap=LARGEST)).content is not None:
+        if (
+            ".." not in name.split("/")
+            and (moved := await container.get(f"{ARTIFACTS}/{name}", cap=LARGEST)).content
+            is not None
+        ):
             found[name] = FolderFile(moved.content)
     return found
 
 
-async def _ask_apart(container: Container, tree: Tree, config: TaskFile, collected: dict[str, FolderFile]) -> Grade:
+async def _ask_apart(
+    container: Container, tree: Tree, config: TaskFile, collected: dict[str, FolderFile]
+) -> Grade:
     """In a container that no agent was in."""
-    recipe, apart = read_recipe(tree.text(JUDGE), tree.below(TESTS)), config.verifier.environment or config.environment
+    recipe, apart = (
+        read_recipe(tree.text(JUDGE), tree.below(TESTS)),
+        config.verifier.environment or config.environment,
+    )
     if reason := await build(container, recipe, apart.build_timeout_sec):
         return Grade(None, f"the image of its tests does not build: {reason}")
     for name, leaf in collected.items():
         await container.put(f"{ARTIFACTS}/{name}", leaf.content)
     await _run(container, f"mkdir -p {LOGS}/verifier", "/", {}, 60)
-    return await _run_tests(container, config, apart.workdir or recipe.folder, {**recipe.variables, **_read_variables(apart.env)})
+    return await _run_tests(
+        container,
+        config,
+        apart.workdir or recipe.folder,
+        {**recipe.variables, **_read_variables(apart.env)},
+    )
 
 
-async def _ask_tests(container: Container, tree: Tree, config: TaskFile, folder: str, variables: dict[str, str]) -> Grade:
-    clear = f"rm -rf /{TESTS} {LOGS}/verifier && mkdir -p {LOGS}/verifier {LOGS}/agent {LOGS}/artifacts"
+async def _ask_tests(
+    container: Container, tree: Tree, config: TaskFile, folder: str, variables: dict[str, str]
+) -> Grade:
+    clear = (
+        f"rm -rf /{TESTS} {LOGS}/verifier && mkdir -p {LOGS}/verifier {LOGS}/agent {LOGS}/artifacts"
+    )
     await _run(container, clear, "/", {}, 60)
     await put_tree(container, f"/{TESTS}", tree.below(TESTS))
     return await _run_tests(container, config, folder, variables)
 
 
-async def _run_tests(container: Container, config: TaskFile, folder: str, variables: dict[str, str]) -> Grade:
+async def _run_tests(
+    container: Container, config: TaskFile, folder: str, variables: dict[str, str]
+) -> Grade:
     given = {**variables, **_read_variables(config.verifier.env)}
-    tested = await _run(container, f"chmod +x /{TESTS}/test.sh && /{TESTS}/test.sh", folder, given, config.verifier.timeout_sec)
+    tested = await _run(
+        container,
+        f"chmod +x /{TESTS}/test.sh && /{TESTS}/test.sh",
+        folder,
+        given,
+        config.verifier.timeout_sec,
+    )
     output = tested.text[-4 * SHOWN :]
     if tested.code is None:
-        return Grade(None, f"its tests took more than {config.verifier.timeout_sec:.0f} s", output=output)
+        return Grade(
+            None, f"its tests took more than {config.verifier.timeout_sec:.0f} s", output=output
+        )
     rewards = await _read_rewards(container)
     if isinstance(rewards, str):
         return Grade(None, f"{rewards}; the tests end with {_describe(tested)}", output=output)
     report = (await container.get(REPORT)).content or b""
-    return Grade(rewards.get("reward", sum(rewards.values()) / len(rewards)), rewards=rewards, output=output, report=report.decode())
+    return Grade(
+        rewards.get("reward", sum(rewards.values()) / len(rewards)),
+        rewards=rewards,
+        output=output,
+        report=report.decode(),
+    )
 
 
 async def _read_rewards(container: Container) -> dict[str, float] | str:
@@ -206,13 +275,21 @@ async def _read_rewards(container: Container) -> dict[str, float] | str:
     if told.content is None and text.content is None:
         return "no reward was written"
     try:
-        found = orjson.loads(told.content) if told.content is not None else float(text.content or b"")
+        found = (
+            orjson.loads(told.content) if told.content is not None else float(text.content or b"")
+        )
     except ValueError:
         return "the reward is no number"
     rewards: dict[str, Json] = found if is_object(found) else {"reward": found}
-    if not rewards or any(isinstance(each, bool) or not isinstance(each, int | float) for each in rewards.values()):
+    if not rewards or any(
+        isinstance(each, bool) or not isinstance(each, int | float) for each in rewards.values()
+    ):
         return "the reward is no number"
-    return {name: float(each) for name, each in rewards.items()} if all(map(math.isfinite, rewards.values())) else "the reward is no number"
+    return (
+        {name: float(each) for name, each in rewards.items()}
+        if all(map(math.isfinite, rewards.values()))
+        else "the reward is no number"
+    )
 
 
 async def build(container: Container, recipe: ImageRecipe, seconds: float) -> str:
@@ -230,7 +307,9 @@ async def build(container: Container, recipe: ImageRecipe, seconds: float) -> st
 async def _follow(container: Container, step: RunCommand, seconds: float) -> CommandResult:
     inner = " ".join(quote(each) for each in step.words)
     words = ["/bin/sh", "-c", f"cd {quote(step.folder)} && exec {inner}"]
-    return await container.run(words, seconds=seconds, user=step.user, environment={**ENVIRONMENT_OF_ALL, **step.variables})
+    return await container.run(
+        words, seconds=seconds, user=step.user, environment={**ENVIRONMENT_OF_ALL, **step.variables}
+    )
 
 
 async def _begin(container: Container, config: TaskFile, variables: dict[str, str]) -> str:
@@ -262,10 +341,17 @@ async def put_tree(container: Container, folder: str, files: Mapping[str, Folder
 
 
 async def _run(
-    container: Container, script: str, folder: str, variables: Mapping[str, str], seconds: float, user: str = "root"
+    container: Container,
+    script: str,
+    folder: str,
+    variables: Mapping[str, str],
+    seconds: float,
+    user: str = "root",
 ) -> CommandResult:
     words = ["/bin/bash", "-c", f"cd {quote(folder)} && {script}"]
-    return await container.run(words, seconds=seconds, user=user, environment={**ENVIRONMENT_OF_ALL, **variables})
+    return await container.run(
+        words, seconds=seconds, user=user, environment={**ENVIRONMENT_OF_ALL, **variables}
+    )
 
 
 def _read_variables(given: Mapping[str, str]) -> dict[str, str]:

@@ -52,7 +52,9 @@ def read_recipe(text: str, context: dict[str, FolderFile]) -> ImageRecipe:
     """Never raises: what cannot be followed is a fault."""
     recipe = ImageRecipe(faults=list(find_recipe_faults(text)))
     if ".dockerignore" in context:
-        recipe.faults.append(".dockerignore is not followed here: leave out of the folder what the image must not have.")
+        recipe.faults.append(
+            ".dockerignore is not followed here: leave out of the folder what the image must not have."
+        )
     if not recipe.faults:
         for word, rest in split_lines(text):
             _follow(recipe, word, rest, context)
@@ -76,7 +78,11 @@ def _follow(recipe: ImageRecipe, word: str, rest: str, context: dict[str, Folder
         _copy(recipe, filled, context)
     elif word == "RUN":
         words = _read_words(rest) or ["/bin/sh", "-c", rest]
-        recipe.steps.append(RunCommand(tuple(words), recipe.folder, recipe.user, {**recipe.arguments, **recipe.variables}))
+        recipe.steps.append(
+            RunCommand(
+                tuple(words), recipe.folder, recipe.user, {**recipe.arguments, **recipe.variables}
+            )
+        )
     elif word == "ENV":
         recipe.variables |= _read_pairs(filled)
     elif word == "ARG":
@@ -99,19 +105,29 @@ def _copy(recipe: ImageRecipe, rest: str, context: dict[str, FolderFile]) -> Non
     for source in sources:
         found = dict(_find(source, context, str(home), into))
         if not found or ".." in PurePosixPath(source).parts or ".." in home.parts:
-            recipe.faults.append(f"COPY {rest}: {source!r} is no file or folder of the recipe's own. Add it, or name another.")
+            recipe.faults.append(
+                f"COPY {rest}: {source!r} is no file or folder of the recipe's own. Add it, or name another."
+            )
         files |= found
     recipe.steps.append(CopyFiles(files))
 
 
-def _find(source: str, context: dict[str, FolderFile], home: str, into: bool) -> Iterator[tuple[str, FolderFile]]:
+def _find(
+    source: str, context: dict[str, FolderFile], home: str, into: bool
+) -> Iterator[tuple[str, FolderFile]]:
     """A folder's content goes to the target; a file goes into it, or becomes it."""
     name = str(PurePosixPath(source.lstrip("/") or "."))
     for path, leaf in context.items():
         if name == "." or path.startswith(f"{name}/"):
-            yield f"{home.rstrip('/')}/{path if name == '.' else path.removeprefix(f'{name}/')}", leaf
+            yield (
+                f"{home.rstrip('/')}/{path if name == '.' else path.removeprefix(f'{name}/')}",
+                leaf,
+            )
         elif fnmatchcase(path, name) and path.count("/") == name.count("/"):
-            yield f"{home.rstrip('/')}/{PurePosixPath(path).name}" if into or path != name else home, leaf
+            yield (
+                f"{home.rstrip('/')}/{PurePosixPath(path).name}" if into or path != name else home,
+                leaf,
+            )
 
 
 def _read_words(text: str) -> list[str]:

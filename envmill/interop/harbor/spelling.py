@@ -11,9 +11,17 @@ def render_toml(value: Mapping[str, Json]) -> str:
 
 
 def _render_table(table: Mapping[str, Json], name: str) -> Iterator[str]:
-    several = {key: each for key, each in table.items() if is_array(each) and each and all(map(is_object, each))}
+    several = {
+        key: each
+        for key, each in table.items()
+        if is_array(each) and each and all(map(is_object, each))
+    }
     nested = {key: each for key, each in table.items() if is_object(each)}
-    plain = {key: each for key, each in table.items() if each is not None and key not in several and key not in nested}
+    plain = {
+        key: each
+        for key, each in table.items()
+        if each is not None and key not in several and key not in nested
+    }
     if name and (plain or not nested):
         yield f"\n[{name}]"
     for key, each in plain.items():
@@ -31,7 +39,9 @@ def _join(name: str, key: str) -> str:
 
 
 def _render_key(key: str) -> str:
-    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _render(key)
+    return (
+        key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _render(key)
+    )
 
 
 def _render(value: Json) -> str:

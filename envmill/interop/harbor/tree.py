@@ -44,7 +44,11 @@ class Tree:
 
     def below(self, folder: str) -> dict[str, FolderFile]:
         """What a folder holds, its own name left out."""
-        return {path.removeprefix(f"{folder}/"): leaf for path, leaf in self.files.items() if path.startswith(f"{folder}/")}
+        return {
+            path.removeprefix(f"{folder}/"): leaf
+            for path, leaf in self.files.items()
+            if path.startswith(f"{folder}/")
+        }
 
     def text(self, path: str) -> str:
         """A file as text."""
@@ -58,9 +62,13 @@ def read_text(path: str, content: bytes) -> str:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise fault(path, f"it is not UTF-8 ({error.reason})", "Save it as UTF-8.", f"byte {error.start}") from None
+        raise fault(
+            path, f"it is not UTF-8 ({error.reason})", "Save it as UTF-8.", f"byte {error.start}"
+        ) from None
     if "\0" in text or text.startswith("\ufeff"):
-        raise fault(path, "it holds a NUL or begins with a byte-order mark", "Save it as plain UTF-8.")
+        raise fault(
+            path, "it holds a NUL or begins with a byte-order mark", "Save it as plain UTF-8."
+        )
     return text
 
 
@@ -71,16 +79,26 @@ def read_tree(root: Path) -> Tree:
     if root.is_file() and root.name.endswith(_PACKED):
         return Tree(str(root), _strip(dict(_collect(_walk_tar(root), str(root)))))
     if not root.is_dir():
-        raise fault(str(root), "there is no such folder", f"Name a folder, or a tarball ({', '.join(_PACKED)}) of one.")
+        raise fault(
+            str(root),
+            "there is no such folder",
+            f"Name a folder, or a tarball ({', '.join(_PACKED)}) of one.",
+        )
     return Tree(str(root), dict(_collect(_walk(root, PurePosixPath()), str(root))))
 
 
-def _collect(found: Iterator[tuple[str, FolderFile]], name: str) -> Iterator[tuple[str, FolderFile]]:
+def _collect(
+    found: Iterator[tuple[str, FolderFile]], name: str
+) -> Iterator[tuple[str, FolderFile]]:
     size, seen = 0, set[str]()
     for path, leaf in found:
         size += len(leaf.content)
         if len(seen) >= MAX_FILES or size > MAX_ALL:
-            raise fault(name, f"it holds more than {MAX_FILES} files or {MAX_ALL >> 20} MB", "Split it, or make it smaller.")
+            raise fault(
+                name,
+                f"it holds more than {MAX_FILES} files or {MAX_ALL >> 20} MB",
+                "Split it, or make it smaller.",
+            )
         if path in seen:
             raise fault(path, "it is there twice", "Leave one of them.")
         seen.add(path)
@@ -97,7 +115,9 @@ def _walk(folder: Path, at: PurePosixPath) -> Iterator[tuple[str, FolderFile]]:
             raise fault(str(path), "it is no plain file", _LINKS)
         else:
             _check_size(str(path), found.st_size)
-            with os.fdopen(os.open(folder / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            with os.fdopen(
+                os.open(folder / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
+            ) as opened:
                 yield str(path), FolderFile(opened.read(MAX_FILE), bool(found.st_mode & 0o100))
 
 
@@ -116,23 +136,32 @@ def _walk_tar(packed: Path) -> Iterator[tuple[str, FolderFile]]:
                     raise fault(path, "it is no plain file", _LINKS)
                 _check_size(path, entry.size)
                 opened = archive.extractfile(entry)
-                yield str(PurePosixPath(path)), FolderFile(opened.read() if opened else b"", bool(entry.mode & 0o100))
+                yield (
+                    str(PurePosixPath(path)),
+                    FolderFile(opened.read() if opened else b"", bool(entry.mode & 0o100)),
+                )
     except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
-        raise fault(str(packed), f"it is no whole tarball ({error})", "Pack it anew, with tar.") from None
+        raise fault(
+            str(packed), f"it is no whole tarball ({error})", "Pack it anew, with tar."
+        ) from None
 
 
 def _inflate(packed: Path) -> bytes:
     with packed.open("rb") if packed.name.endswith(".tar") else gzip.open(packed, "rb") as opened:
         content = opened.read(2 * MAX_ALL + 1)
     if len(content) > 2 * MAX_ALL:
-        raise fault(str(packed), f"it holds more than {MAX_ALL >> 20} MB", "Split it, or make it smaller.")
+        raise fault(
+            str(packed), f"it holds more than {MAX_ALL >> 20} MB", "Split it, or make it smaller."
+        )
     return content
 
 
 def _check_name(path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or not path.isprintable():
-        raise fault(repr(path), "its name leads out of the folder, or cannot be printed", "Rename it.")
+        raise fault(
+            repr(path), "its name leads out of the folder, or cannot be printed", "Rename it."
+        )
     if len(parts) > MAX_DEPTH:
         raise fault(path, f"it lies more than {MAX_DEPTH} folders deep", "Move it up.")
 

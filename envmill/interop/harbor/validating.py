@@ -33,11 +33,19 @@ from schemas.harbor import VERSIONS, Judging, Surroundings, TaskFile
 
 MAX_CONFIG = 256 << 10
 MAX_NESTING = 32
-OLD = {"memory": "memory_mb", "storage": "storage_mb", "allow_internet": "network_mode", "version": "schema_version"}
+OLD = {
+    "memory": "memory_mb",
+    "storage": "storage_mb",
+    "allow_internet": "network_mode",
+    "version": "schema_version",
+}
 """Spellings that Harbor still reads, and what stands for them today."""
 KNOWN = (CONFIG, INSTRUCTION, README, RECORDS, TRAJECTORY, ".gitignore", "LICENSE", "NOTICE")
 _FOLDERS = (ENVIRONMENT, TESTS, SOLUTION, STEPS)
-_FETCHES = re.compile(r"^[^#\n]*\b(apt|apt-get|pip3?|uvx?|curl -LsSf|wget|npm|conda)\b\s+(install|http|-)", re.MULTILINE)
+_FETCHES = re.compile(
+    r"^[^#\n]*\b(apt|apt-get|pip3?|uvx?|curl -LsSf|wget|npm|conda)\b\s+(install|http|-)",
+    re.MULTILINE,
+)
 
 
 def read_config(tree: Tree) -> TaskFile:
@@ -51,9 +59,16 @@ def read_config(tree: Tree) -> TaskFile:
 def read_toml(tree: Tree) -> dict[str, Json]:
     """The file as values."""
     if CONFIG in tree and len(tree.files[CONFIG].content) > MAX_CONFIG:
-        raise fault(CONFIG, f"it has more than {MAX_CONFIG >> 10} KB", "What is long belongs into a file of its own.")
+        raise fault(
+            CONFIG,
+            f"it has more than {MAX_CONFIG >> 10} KB",
+            "What is long belongs into a file of its own.",
+        )
     text = tree.text(CONFIG)
-    if max((line.count("[") + line.count("{") for line in text.splitlines()), default=0) > MAX_NESTING * 8:
+    if (
+        max((line.count("[") + line.count("{") for line in text.splitlines()), default=0)
+        > MAX_NESTING * 8
+    ):
         raise fault(CONFIG, "it is nested too deeply", "Write it flatter.")
     try:
         return tomllib.loads(text)
@@ -85,15 +100,27 @@ def _explain(error: ValidationError) -> Iterator[tuple[str, str, str]]:
         place = ".".join(map(str, each["loc"]))
         key = str(each["loc"][-1]) if each["loc"] else ""
         if key == "schema_version":
-            yield f"it says version {str(each['input'])[:40]!r}", f"Known: {', '.join(VERSIONS)}; write {VERSION!r}.", place
+            yield (
+                f"it says version {str(each['input'])[:40]!r}",
+                f"Known: {', '.join(VERSIONS)}; write {VERSION!r}.",
+                place,
+            )
         elif each["type"] == "extra_forbidden":
-            yield f"the key {key!r} is unknown", f"{_suggest(key)} Known there: {', '.join(_list_known(each['loc']))}.", place
+            yield (
+                f"the key {key!r} is unknown",
+                f"{_suggest(key)} Known there: {', '.join(_list_known(each['loc']))}.",
+                place,
+            )
         else:
             yield f"{each['msg']}, and it is {str(each['input'])[:80]!r}", "Correct it.", place
 
 
 def _suggest(key: str) -> str:
-    return f"Write {OLD[key]} in its place." if key in OLD else "Correct or remove it: Harbor would pass it over in silence."
+    return (
+        f"Write {OLD[key]} in its place."
+        if key in OLD
+        else "Correct or remove it: Harbor would pass it over in silence."
+    )
 
 
 def _list_known(place: tuple[int | str, ...]) -> list[str]:
@@ -155,7 +182,9 @@ def _find_slips(tree: Tree, config: TaskFile) -> Iterator[str]:
             yield f"{ENVIRONMENT}/{path}: it is built into the image, where agents read it. Move it to {path.partition('/')[0]}/."
 
 
-def _list_surroundings(first: Surroundings, verifier: Judging) -> Iterator[tuple[str, Surroundings]]:
+def _list_surroundings(
+    first: Surroundings, verifier: Judging
+) -> Iterator[tuple[str, Surroundings]]:
     yield "environment", first
     if verifier.environment:
         yield "verifier.environment", verifier.environment
@@ -172,7 +201,9 @@ def _find_script_faults(path: str, tree: Tree) -> Iterator[str]:
     if "\r\n" in text:
         yield f"{path}: its lines end as on Windows, which no interpreter of the container finds. Save it with line feeds alone."
     if path == TEST:
-        everything = text + "".join(leaf.content.decode(errors="replace") for leaf in tree.below(TESTS).values())
+        everything = text + "".join(
+            leaf.content.decode(errors="replace") for leaf in tree.below(TESTS).values()
+        )
         if "reward.txt" not in everything and "reward.json" not in everything:
             yield f"{path}: nothing of {TESTS}/ writes /logs/verifier/reward.txt or reward.json. Write one, once there is a whole report."
         if _FETCHES.search(text):

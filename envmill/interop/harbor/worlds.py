@@ -90,7 +90,9 @@ def write_world(
         f"{SOLUTION}/calls.json": _render(list_steps(scenario)),
     }
     files = {path: text.encode() for path, text in texts.items()}
-    files |= {f"{ENVIRONMENT}/{SERVER}/{path}": content for path, content in hide_verifier(packed).items()}
+    files |= {
+        f"{ENVIRONMENT}/{SERVER}/{path}": content for path, content in hide_verifier(packed).items()
+    }
     files |= {f"{TESTS}/{SERVER}/{path}": content for path, content in packed.items()}
     return dict(sorted(files.items()))
 
@@ -98,7 +100,9 @@ def write_world(
 def write_instruction(environment: Environment, scenario: Scenario) -> str:
     """What the agent reads."""
     told = brief_agent(environment, scenario.clock)
-    return "\n\n".join(part.strip() for part in (told, scenario.request, _TOLD) if part.strip()) + "\n"
+    return (
+        "\n\n".join(part.strip() for part in (told, scenario.request, _TOLD) if part.strip()) + "\n"
+    )
 
 
 def list_steps(scenario: Scenario) -> Json:
@@ -112,13 +116,19 @@ def list_steps(scenario: Scenario) -> Json:
 def hide_verifier(packed: Mapping[str, bytes]) -> dict[str, bytes]:
     """A bundle folder that can be served and not judged."""
     judging = (f"{SCENARIOS}/", "envrun/judge/")
-    kept = {path: content for path, content in packed.items() if not path.startswith(judging) or path.endswith("/scenario.json")}
+    kept = {
+        path: content
+        for path, content in packed.items()
+        if not path.startswith(judging) or path.endswith("/scenario.json")
+    }
     kept.pop(DIGESTS, None)
     assert not [path for path in kept if path.endswith(VERIFIER)]
     return kept | {DIGESTS: render_digests(kept)}
 
 
-def _describe_config(environment: Environment, scenario: Scenario, limits: Mapping[str, float], canary: str) -> Json:
+def _describe_config(
+    environment: Environment, scenario: Scenario, limits: Mapping[str, float], canary: str
+) -> Json:
     return {
         **describe_task(environment, scenario, canary),
         "agent": {"timeout_sec": limits.get("seconds", AGENT), "user": USER},
@@ -131,7 +141,12 @@ def _describe_config(environment: Environment, scenario: Scenario, limits: Mappi
         "environment": {
             **CONTAINER,
             "mcp_servers": [{"name": SERVER, "transport": "streamable-http", "url": URL}],
-            "healthcheck": {"command": f"bash {BEGIN}", "interval_sec": 1.0, "timeout_sec": 60.0, "retries": 3},
+            "healthcheck": {
+                "command": f"bash {BEGIN}",
+                "interval_sec": 1.0,
+                "timeout_sec": 60.0,
+                "retries": 3,
+            },
         },
     }
 
@@ -145,4 +160,6 @@ def _write_readme(environment: Environment, scenario: Scenario, canary: str) -> 
 
 
 def _render(value: Json) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(
+        value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    ).decode()

@@ -78,7 +78,9 @@ def check(initial, final):
 
 def write_adapter(class_name: str, tools: Sequence[str], *, takes_state: bool) -> str:
     """`adapter.py` beside the released `program.py`, whose constructor takes the state or nothing."""
-    written = _AROUND.replace("$CLASS", class_name).replace("$ARGUMENT", "state" if takes_state else "")
+    written = _AROUND.replace("$CLASS", class_name).replace(
+        "$ARGUMENT", "state" if takes_state else ""
+    )
     return written.replace("$TOOLS", repr(list(tools)))
 
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 from envmill.errors import BuildError
 from envmill.interop.bundles import Folder
-from envmill.interop.importers.awm_release import ReleasedSample, ReleasedVerifier, ReleasedWorld, read_worlds
+from envmill.interop.importers.awm_release import (
+    ReleasedSample,
+    ReleasedVerifier,
+    ReleasedWorld,
+    read_worlds,
+)
 from envmill.interop.importers.awm_tools import PROGRAM, Plan, Unmapped, map_endpoint
 from envmill.interop.importers.base import Harvest, Remark, is_folder_name
 from envmill.kinds.sql import derive_tables
@@ -30,13 +35,16 @@ VERIFY = "verify_task_completion"
 
 State = dict[str, Json]
 
-_LOADER = (
-    "class Loader:\n    def __init__(self, db):\n        self._db = db\n\n    def run(self, sql):\n        return self._db.execute(sql)\n"
-)
+_LOADER = "class Loader:\n    def __init__(self, db):\n        self._db = db\n\n    def run(self, sql):\n        return self._db.execute(sql)\n"
 _RUN = Tool(
     name="run",
     description="Carries out one statement.",
-    parameters={"type": "object", "properties": {"sql": {"type": "string"}}, "required": ["sql"], "additionalProperties": False},
+    parameters={
+        "type": "object",
+        "properties": {"sql": {"type": "string"}},
+        "required": ["sql"],
+        "additionalProperties": False,
+    },
     effect="change",
 )
 
@@ -86,7 +94,9 @@ def check(initial, final):
 async def import_release(root: Path, sandbox: Sandbox) -> Harvest:
     """Every scenario of the release, which is an environment here, with its tasks."""
     worlds, faults = read_worlds(root)
-    harvest = Harvest(remarks=[Remark(place, "", "refused", "unreadable", told) for place, told in faults])
+    harvest = Harvest(
+        remarks=[Remark(place, "", "refused", "unreadable", told) for place, told in faults]
+    )
     harvest.counted = {
         "environments": len(worlds),
         "scenarios": sum(len(world.tasks) for world in worlds.values()),
@@ -118,15 +128,29 @@ class _Import:
         if reason:
             self._refuse(*reason)
             for number in range(len(self._world.tasks)):
-                self._refuse("no_environment", f"its environment {self._name} was refused", subject=self._task(number))
+                self._refuse(
+                    "no_environment",
+                    f"its environment {self._name} was refused",
+                    subject=self._task(number),
+                )
 
     async def _map(self) -> tuple[str, str] | None:
         world = self._world
         if not is_folder_name(self._name):
             return "bad_id", "its name cannot name a folder"
         if world.schema is None or world.interface is None:
-            return "incomplete", f"no row tells its {'tables' if world.schema is None else 'interface'}"
-        schema = ";\n".join(text.strip().rstrip(";") for table in world.schema.tables for text in (table.ddl, *table.indexes)) + ";\n"
+            return (
+                "incomplete",
+                f"no row tells its {'tables' if world.schema is None else 'interface'}",
+            )
+        schema = (
+            ";\n".join(
+                text.strip().rstrip(";")
+                for table in world.schema.tables
+                for text in (table.ddl, *table.indexes)
+            )
+            + ";\n"
+        )
         try:
             environment = self._make_environment(schema)
             if not environment.tools:
@@ -137,15 +161,23 @@ class _Import:
         rows = await self._load_rows(schema, world.sample)
         if isinstance(rows, str):
             return "does_not_open", rows
-        scenarios = [await self._map_task(number, environment, rows, schema) for number in range(len(world.tasks))]
-        self._harvest.folders[self._name] = Folder(environment, (), tuple(filter(None, scenarios)), {"released": rows})
+        scenarios = [
+            await self._map_task(number, environment, rows, schema)
+            for number in range(len(world.tasks))
+        ]
+        self._harvest.folders[self._name] = Folder(
+            environment, (), tuple(filter(None, scenarios)), {"released": rows}
+        )
         return None
 
     def _make_environment(self, schema: str) -> Environment:
         tables = derive_tables({SCHEMA: schema}, {})
         tools, plans = self._map_tools(schema)
         if self._world.has_code:
-            self._remark("code_rewritten", "its handlers need a web framework and an object mapper; tools are written from the interface")
+            self._remark(
+                "code_rewritten",
+                "its handlers need a web framework and an object mapper; tools are written from the interface",
+            )
         text = self._world.description or self._name.replace("_", " ")
         return Environment(
             kind="sql",
@@ -168,7 +200,9 @@ class _Import:
         assert self._world.interface is not None
         assert self._world.schema is not None
         ddls = {table.name: table.ddl for table in self._world.schema.tables}
-        for endpoint in (one for group in self._world.interface.api_groups for one in group.endpoints):
+        for endpoint in (
+            one for group in self._world.interface.api_groups for one in group.endpoints
+        ):
             try:
                 tool, plan = map_endpoint(endpoint, tables, ddls)
             except Unmapped as why:
@@ -183,10 +217,16 @@ class _Import:
 
     async def _load_rows(self, schema: str, sample: ReleasedSample | None) -> State | str:
         """What is there once every insert was carried out; one that fails is left out and said."""
-        told = [(table.table_name, sql) for table in (sample.tables if sample else ()) for sql in table.insert_statements]
+        told = [
+            (table.table_name, sql)
+            for table in (sample.tables if sample else ())
+            for sql in table.insert_statements
+        ]
         program = Program({"program.py": _LOADER, SCHEMA: schema}, "program:Loader", [_RUN])
         calls = [Invoke(Call(name="run", arguments={"sql": sql})) for _, sql in told]
-        begun, *seen, end = await self._sandbox.play(program, [Reset({}, CLOCK, 0), *calls, Look()], hashes="none")
+        begun, *seen, end = await self._sandbox.play(
+            program, [Reset({}, CLOCK, 0), *calls, Look()], hashes="none"
+        )
         if begun.outcome != "ok" or end.state is None:
             return f"{begun.message or end.message}"
         for (table, sql), one in zip(told, seen, strict=True):
@@ -194,10 +234,18 @@ class _Import:
                 self._refuse("row_refused", f"{one.message[-200:]}: {sql[:80]}", table)
         return end.state
 
-    async def _map_task(self, number: int, environment: Environment, state: State, schema: str) -> Scenario | None:
+    async def _map_task(
+        self, number: int, environment: Environment, state: State, schema: str
+    ) -> Scenario | None:
         subject, request = self._task(number), self._world.tasks[number]
         checks = [
-            one for one in (self._map_check(found, schema, subject) for found in self._world.verifiers if found.task_idx == number) if one
+            one
+            for one in (
+                self._map_check(found, schema, subject)
+                for found in self._world.verifiers
+                if found.task_idx == number
+            )
+            if one
         ]
         if not checks:
             self._refuse("no_check", "no code of its own says whether it is done", subject=subject)
@@ -228,27 +276,59 @@ class _Import:
     def _map_check(self, released: ReleasedVerifier, schema: str, subject: str) -> Check | None:
         source = released.verification.code
         try:
-            defined = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+            defined = {
+                node.name: node
+                for node in ast.parse(source).body
+                if isinstance(node, ast.FunctionDef)
+            }
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._refuse("check_no_python", f"{type(error).__name__}: {error}", "verifier", subject)
             return None
         if VERIFY not in defined or '"complete"' not in source.replace("'", '"'):
-            self._refuse("check_is_evidence", "it gathers evidence for a model to judge, and says nothing itself", "verifier", subject)
+            self._refuse(
+                "check_is_evidence",
+                "it gathers evidence for a model to judge, and says nothing itself",
+                "verifier",
+                subject,
+            )
             return None
         arguments = [one.arg for one in defined[VERIFY].args.args]
-        if any(isinstance(node, ast.Name) and node.id == "final_answer" for node in ast.walk(defined[VERIFY])) or len(arguments) < 2:
-            self._remark("answer_not_seen", "it asks for the last words as well; checks here see states alone", "verifier", subject)
+        if (
+            any(
+                isinstance(node, ast.Name) and node.id == "final_answer"
+                for node in ast.walk(defined[VERIFY])
+            )
+            or len(arguments) < 2
+        ):
+            self._remark(
+                "answer_not_seen",
+                "it asks for the last words as well; checks here see states alone",
+                "verifier",
+                subject,
+            )
         return Check(
-            name=released.task[:200], op="generated", path=[], source=source.rstrip() + "\n" + _CHECK.replace("$SCHEMA", repr(schema))
+            name=released.task[:200],
+            op="generated",
+            path=[],
+            source=source.rstrip() + "\n" + _CHECK.replace("$SCHEMA", repr(schema)),
         )
 
     async def _run_checks(self, checks: Sequence[Check], state: State, subject: str) -> list[bool]:
         """What each says of the untouched state."""
-        heard = await self._sandbox.judge(CheckSession([check.source for check in checks], state, state, CLOCK))
+        heard = await self._sandbox.judge(
+            CheckSession([check.source for check in checks], state, state, CLOCK)
+        )
         for said in heard:
             if said.holds is None:
                 told = f"on the untouched state: {said.code}: {said.message[-200:]}"
-                self._harvest.remarks.append(Remark(subject, "verifier", "noted", "check_raises", told))
+                self._harvest.remarks.append(
+                    Remark(subject, "verifier", "noted", "check_raises", told)
+                )
             elif said.holds:
-                self._remark("done_already", "the untouched state passes: whoever does nothing is paid", "verifier", subject)
+                self._remark(
+                    "done_already",
+                    "the untouched state passes: whoever does nothing is paid",
+                    "verifier",
+                    subject,
+                )
         return [said.holds is True for said in heard]

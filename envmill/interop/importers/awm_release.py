@@ -87,10 +87,18 @@ class ReleasedWorld:
 
 def read_worlds(root: Path) -> tuple[dict[str, ReleasedWorld], list[tuple[str, str]]]:
     """Scenario → what is told of it, and (place, fault) of every row that cannot be read."""
-    files, worlds, faults = Files(root, largest=MAX_RELEASE), dict[str, ReleasedWorld](), list[tuple[str, str]]()
+    files, worlds, faults = (
+        Files(root, largest=MAX_RELEASE),
+        dict[str, ReleasedWorld](),
+        list[tuple[str, str]](),
+    )
     paths = [path for path in files.list() if "/" not in path and path.endswith(".jsonl")]
     if not paths:
-        raise fault(str(root), "there are no *.jsonl", "Name the folder that holds the release's JSON lines.")
+        raise fault(
+            str(root),
+            "there are no *.jsonl",
+            "Name the folder that holds the release's JSON lines.",
+        )
     for path in paths:
         for place, row in _read_lines(files.text(path)):
             if told := _take(row, worlds):

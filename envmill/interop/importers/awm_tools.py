@@ -17,16 +17,30 @@ from schemas.environment import Tool
 Plan = dict[str, Any]
 """What the program does for one tool."""
 
-_TYPES = {"integer": "integer", "int": "integer", "number": "number", "float": "number", "string": "string", "boolean": "boolean"}
-_NEEDED = r"""[(,]\s*["`\[]?NAME["`\]]?\s(?!(?:[^,(]|\([^)]*\))*default)(?:[^,(]|\([^)]*\))*not\s+null"""
+_TYPES = {
+    "integer": "integer",
+    "int": "integer",
+    "number": "number",
+    "float": "number",
+    "string": "string",
+    "boolean": "boolean",
+}
+_NEEDED = (
+    r"""[(,]\s*["`\[]?NAME["`\]]?\s(?!(?:[^,(]|\([^)]*\))*default)(?:[^,(]|\([^)]*\))*not\s+null"""
+)
 """A column that may not be left out, in the text of its table."""
 _PAGE = frozenset(("limit", "offset"))
 _USER = 1
 """Whoever is logged in, as the release's prompts fix it."""
 _USERS = "users"
-_OWN = re.compile(r"\b(?:current|authenticated|logged[- ]in) user\b|\buser_id ?= ?1\b|\bmy\b", re.IGNORECASE)
+_OWN = re.compile(
+    r"\b(?:current|authenticated|logged[- ]in) user\b|\buser_id ?= ?1\b|\bmy\b", re.IGNORECASE
+)
 """An endpoint that says it is about rows of whoever is logged in."""
-_ORDER = re.compile(r"\b(?:latest|newest|oldest|most recent(?:ly)?|top|ranked|sorted|ordered by|random)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\b(?:latest|newest|oldest|most recent(?:ly)?|top|ranked|sorted|ordered by|random)\b",
+    re.IGNORECASE,
+)
 _MAKES = re.compile(r"\bcreat(?:e|es|ing)\b", re.IGNORECASE)
 
 PROGRAM = '''"""Released endpoints over their tables, each as the one statement it describes."""
@@ -102,19 +116,36 @@ class Unmapped(Exception):
         self.code, self.detail = code, detail
 
 
-def map_endpoint(endpoint: ReleasedEndpoint, tables: Sequence[Table], ddls: Mapping[str, str]) -> tuple[Tool, Plan]:
+def map_endpoint(
+    endpoint: ReleasedEndpoint, tables: Sequence[Table], ddls: Mapping[str, str]
+) -> tuple[Tool, Plan]:
     """The tool and what it does, or Unmapped."""
     name = endpoint.operation_id
     if not re.fullmatch(r"[A-Za-z]\w{0,63}", name) or is_forbidden(name):
         raise Unmapped("bad_name", "its operation_id cannot name a tool")
     known = {table.name: table for table in tables}
     if len(endpoint.required_tables) != 1 or endpoint.required_tables[0] not in known:
-        raise Unmapped("many_tables", f"it works on {', '.join(endpoint.required_tables) or 'no table that is named'}, not on one table")
+        raise Unmapped(
+            "many_tables",
+            f"it works on {', '.join(endpoint.required_tables) or 'no table that is named'}, not on one table",
+        )
     table = known[endpoint.required_tables[0]]
     plan = _plan(endpoint, table, ddls.get(table.name, ""))
-    properties: dict[str, Json] = {key: _describe(key, one.type, one.description) for key, one in endpoint.request_params.items()}
-    required: list[Json] = [key for key, one in endpoint.request_params.items() if one.required or one.param_type == "path"]
-    closed: dict[str, Json] = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    properties: dict[str, Json] = {
+        key: _describe(key, one.type, one.description)
+        for key, one in endpoint.request_params.items()
+    }
+    required: list[Json] = [
+        key
+        for key, one in endpoint.request_params.items()
+        if one.required or one.param_type == "path"
+    ]
+    closed: dict[str, Json] = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
     reads = plan["act"] in ("get", "list")
     return Tool(
         name=name,
@@ -134,29 +165,63 @@ def _describe(name: str, kind: str, description: str) -> Json:
 
 def _plan(endpoint: ReleasedEndpoint, table: Table, ddl: str) -> Plan:
     columns = {column.name: column for column in table.columns}
-    method, text = endpoint.method.upper(), f"{endpoint.summary} {endpoint.description} {endpoint.path}"
-    places = {name: _find_column(name, endpoint, table) for name in endpoint.request_params if name not in _PAGE}
+    method, text = (
+        endpoint.method.upper(),
+        f"{endpoint.summary} {endpoint.description} {endpoint.path}",
+    )
+    places = {
+        name: _find_column(name, endpoint, table)
+        for name in endpoint.request_params
+        if name not in _PAGE
+    }
     if unknown := sorted(name for name, place in places.items() if place is None):
-        raise Unmapped("no_column", f"its parameter {unknown[0]} is no column of {table.name}, nor a bound of one")
+        raise Unmapped(
+            "no_column",
+            f"its parameter {unknown[0]} is no column of {table.name}, nor a bound of one",
+        )
     found = {name: place for name, place in places.items() if place}
-    sent = {name: column for name, (column, _) in found.items() if endpoint.request_params[name].param_type == "body"}
+    sent = {
+        name: column
+        for name, (column, _) in found.items()
+        if endpoint.request_params[name].param_type == "body"
+    }
     where = {name: list(place) for name, place in found.items() if name not in sent}
     owner = _find_owner(table)
     given = {column for column, _ in found.values()}
-    is_own = owner not in ("", *given) and (bool(_OWN.search(text)) or (method != "GET" and owner in table.key and len(table.key) > 1))
+    is_own = owner not in ("", *given) and (
+        bool(_OWN.search(text)) or (method != "GET" and owner in table.key and len(table.key) > 1)
+    )
     own = {owner: _USER} if is_own else {}
-    plan: Plan = {"table": table.name, "key": list(table.key), "own": own, "where": where, "set": sent, "fill": {}, "stamp": []}
+    plan: Plan = {
+        "table": table.name,
+        "key": list(table.key),
+        "own": own,
+        "where": where,
+        "set": sent,
+        "fill": {},
+        "stamp": [],
+    }
     equal = {column for column, sign in where.values() if sign == "="}
     whole = bool(equal or own) and set(table.key) <= equal | set(own)
     if method == "POST":
         path = re.findall(r"{(\w+)}", endpoint.path)
-        if any(table.key == [found[name][0]] and not columns[found[name][0]].references for name in path if name in found):
-            raise Unmapped("row_is_there", f"a POST on one row of {table.name} that is there already")
+        if any(
+            table.key == [found[name][0]] and not columns[found[name][0]].references
+            for name in path
+            if name in found
+        ):
+            raise Unmapped(
+                "row_is_there", f"a POST on one row of {table.name} that is there already"
+            )
         return plan | {"act": "insert"} | _fill(found, table, columns, ddl, owner)
     if method == "GET":
-        return plan | {"act": _read(text, table, whole and (endpoint.path.endswith("}") or not where))}
+        return plan | {
+            "act": _read(text, table, whole and (endpoint.path.endswith("}") or not where))
+        }
     if method not in ("PATCH", "PUT", "DELETE") or not whole:
-        raise Unmapped("no_row_named", f"a {method} whose parameters do not name one row of {table.name}")
+        raise Unmapped(
+            "no_row_named", f"a {method} whose parameters do not name one row of {table.name}"
+        )
     stamp = [name for name in columns if name == "updated_at"] if method != "DELETE" else []
     return plan | {"act": "delete" if method == "DELETE" else "update", "stamp": stamp}
 
@@ -166,7 +231,10 @@ def _read(text: str, table: Table, is_one: bool) -> str:
     if _MAKES.search(text):
         raise Unmapped("read_creates", f"it creates a row of {table.name} where none is found")
     if not is_one and (told := _ORDER.search(text)):
-        raise Unmapped("order_promised", f"it promises an order of {table.name} by the word {told[0]!r}, and does not say by which column")
+        raise Unmapped(
+            "order_promised",
+            f"it promises an order of {table.name} by the word {told[0]!r}, and does not say by which column",
+        )
     return "get" if is_one else "list"
 
 
@@ -174,8 +242,16 @@ def _find_owner(table: Table) -> str:
     """The column that names whoever is logged in: `user_id`, or the only one that refers to the users."""
     if table.name == _USERS:
         return table.key[0] if len(table.key) == 1 else ""
-    names = [column.name for column in table.columns if column.references.partition(".")[0] == _USERS]
-    return "user_id" if "user_id" in {column.name for column in table.columns} else names[0] if len(names) == 1 else ""
+    names = [
+        column.name for column in table.columns if column.references.partition(".")[0] == _USERS
+    ]
+    return (
+        "user_id"
+        if "user_id" in {column.name for column in table.columns}
+        else names[0]
+        if len(names) == 1
+        else ""
+    )
 
 
 def _find_column(name: str, endpoint: ReleasedEndpoint, table: Table) -> tuple[str, str] | None:
@@ -184,8 +260,14 @@ def _find_column(name: str, endpoint: ReleasedEndpoint, table: Table) -> tuple[s
     if name in columns:
         return name, "="
     thing, _, rest = name.rpartition("_")
-    says_which = endpoint.request_params[name].param_type != "body" or endpoint.method.upper() == "POST"
-    if says_which and thing and table.name in (thing, f"{thing}s", f"{thing}es", f"{thing.removesuffix('y')}ies"):
+    says_which = (
+        endpoint.request_params[name].param_type != "body" or endpoint.method.upper() == "POST"
+    )
+    if (
+        says_which
+        and thing
+        and table.name in (thing, f"{thing}s", f"{thing}es", f"{thing.removesuffix('y')}ies")
+    ):
         if rest == "id" and len(table.key) == 1:
             return table.key[0], "="
         if rest in columns:
@@ -196,7 +278,13 @@ def _find_column(name: str, endpoint: ReleasedEndpoint, table: Table) -> tuple[s
     return None
 
 
-def _fill(found: dict[str, tuple[str, str]], table: Table, columns: dict[str, Column], ddl: str, owner: str) -> Plan:
+def _fill(
+    found: dict[str, tuple[str, str]],
+    table: Table,
+    columns: dict[str, Column],
+    ddl: str,
+    owner: str,
+) -> Plan:
     """A new row: what is sent, whoever is logged in, the time; a column that must be there and is in none of these stands against it."""
     given = {column for column, _ in found.values()}
     fill = {owner: _USER} if owner not in ("", *given) and table.name != _USERS else {}
@@ -204,5 +292,13 @@ def _fill(found: dict[str, tuple[str, str]], table: Table, columns: dict[str, Co
     for name in columns:
         needed = re.search(_NEEDED.replace("NAME", re.escape(name)), ddl, re.IGNORECASE)
         if needed and name not in given | set(fill) | set(stamp) | set(table.key):
-            raise Unmapped("row_incomplete", f"a new row of {table.name} needs {name}, which nobody sends")
-    return {"set": {name: column for name, (column, _) in found.items()}, "own": {}, "where": {}, "fill": fill, "stamp": stamp}
+            raise Unmapped(
+                "row_incomplete", f"a new row of {table.name} needs {name}, which nobody sends"
+            )
+    return {
+        "set": {name: column for name, (column, _) in found.items()},
+        "own": {},
+        "where": {},
+        "fill": fill,
+        "stamp": stamp,
+    }

@@ -52,7 +52,11 @@ class Harvest:
             "mapped": {
                 "environments": len(self.folders),
                 "scenarios": sum(len(one.scenarios) for one in self.folders.values()),
-                "checks": sum(len(scenario.verifier.goals) for one in self.folders.values() for scenario in one.scenarios),
+                "checks": sum(
+                    len(scenario.verifier.goals)
+                    for one in self.folders.values()
+                    for scenario in one.scenarios
+                ),
             },
             "remarks": [vars(remark) for remark in self.remarks],
         }
@@ -73,13 +77,21 @@ def drop_unreadable(harvest: Harvest) -> Harvest:
                 read_folder(Path(place) / "folder")
             except SettingsError as error:
                 del harvest.folders[name]
-                harvest.remarks.append(Remark(name, "", "refused", "unreadable", f"as a bundle folder: {error.message}"))
+                harvest.remarks.append(
+                    Remark(
+                        name, "", "refused", "unreadable", f"as a bundle folder: {error.message}"
+                    )
+                )
     return harvest
 
 
 def is_folder_name(name: str) -> bool:
     """Whether an id can name a folder beside the report."""
-    return bool(re.fullmatch(r"\w[\w.-]*", name)) and len(name.encode()) <= MAX_NAME and name.lower() != REPORT
+    return (
+        bool(re.fullmatch(r"\w[\w.-]*", name))
+        and len(name.encode()) <= MAX_NAME
+        and name.lower() != REPORT
+    )
 
 
 def parse_text(text: str) -> Json:

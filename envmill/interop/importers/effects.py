@@ -8,7 +8,21 @@ from collections.abc import Iterable, Iterator
 
 from envmill.interop.importers.reaching import list_calls, list_objects, spread
 
-_MUTATES = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear"))
+_MUTATES = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "setdefault",
+        "pop",
+        "popitem",
+        "remove",
+        "discard",
+        "clear",
+    )
+)
 _FRESH = frozenset(("copy", "deepcopy", "dict", "model_dump", "model_copy"))
 """Methods that give a value of its own: who changes it changes nothing that is kept."""
 
@@ -16,17 +30,31 @@ _FRESH = frozenset(("copy", "deepcopy", "dict", "model_dump", "model_copy"))
 def find_writing(module: ast.Module) -> set[str]:
     """Names of functions that change what the server keeps, themselves or through functions and methods of the same file."""
     calls, objects = list_calls(module), list_objects(module)
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return set(spread({one.name: "" for one in functions if _writes(one, objects, _MUTATES - set(calls))}, calls))
+    functions = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return set(
+        spread(
+            {one.name: "" for one in functions if _writes(one, objects, _MUTATES - set(calls))},
+            calls,
+        )
+    )
 
 
-def _writes(function: ast.FunctionDef | ast.AsyncFunctionDef, objects: set[str], mutates: frozenset[str]) -> bool:
+def _writes(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, objects: set[str], mutates: frozenset[str]
+) -> bool:
     given = {one.arg for one in function.args.args}
     whole = objects - given | {"self", "cls"} & given
     kept = whole
     for _ in range(3):  # the tree names a thing before what it is a part of, now and then
         kept = kept | set(_list_bound(function, kept))
-    return any(_is_write(node, kept, given) or _is_mutation(node, kept, whole, mutates) for node in ast.walk(function))
+    return any(
+        _is_write(node, kept, given) or _is_mutation(node, kept, whole, mutates)
+        for node in ast.walk(function)
+    )
 
 
 def _list_bound(function: ast.AST, kept: set[str]) -> Iterator[str]:
@@ -45,7 +73,12 @@ def _list_bound(function: ast.AST, kept: set[str]) -> Iterator[str]:
 
 
 def _list_names(targets: Iterable[ast.expr]) -> Iterator[str]:
-    return (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return (
+        node.id
+        for target in targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
 
 
 def _is_write(node: ast.AST, kept: set[str], given: set[str]) -> bool:
@@ -57,7 +90,11 @@ def _is_write(node: ast.AST, kept: set[str], given: set[str]) -> bool:
 
 def _is_mutation(node: ast.AST, kept: set[str], whole: set[str], mutates: frozenset[str]) -> bool:
     """`self.rows.append`, `found.pop`. What is called on a whole object is one of its own methods where the file has one of that name."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or _root(node.func.value) not in kept:
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Attribute)
+        or _root(node.func.value) not in kept
+    ):
         return False
     is_whole = isinstance(node.func.value, ast.Name) and node.func.value.id in whole
     return node.func.attr in (mutates if is_whole else _MUTATES)
@@ -68,7 +105,11 @@ def _root(node: ast.expr) -> str:
     while True:
         if isinstance(node, ast.Name):
             return node.id
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _FRESH:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr not in _FRESH
+        ):
             node = node.func.value
         elif isinstance(node, ast.Attribute | ast.Subscript):
             node = node.value

@@ -21,7 +21,12 @@ from envmill.sandbox.containers.image import list_packages
 from schemas.base import Json, is_object
 
 SYSTEM = "endless"
-TASK, INITIAL, FINAL, DEFINITION = "task.json", "test_initial_state.py", "test_final_state.py", "container.def"
+TASK, INITIAL, FINAL, DEFINITION = (
+    "task.json",
+    "test_initial_state.py",
+    "test_final_state.py",
+    "container.def",
+)
 KNOWN = (TASK, INITIAL, FINAL, DEFINITION)
 ASK = f"""cd /
 PYTHONDONTWRITEBYTECODE=1 python3 -B -m pytest -q -p no:cacheprovider -c /dev/null /tests/{FINAL} 2>&1
@@ -95,7 +100,10 @@ def _describe(name: str, tree: Tree, harvest: Harvest) -> Described | tuple[str,
     if "files" in definition.sections:
         return "copies_files", f"{DEFINITION} copies files of its maker's machine"
     if "startscript" in definition.sections:
-        return "starts_something", f"{DEFINITION} starts something, and nothing says how that is started anew"
+        return (
+            "starts_something",
+            f"{DEFINITION} starts something, and nothing says how that is started anew",
+        )
     harvest.remarks += list(_list_changes(name, tree, definition))
     exports = [line.strip() for line in definition.sections.get("environment", []) if line.strip()]
     return Described(
@@ -116,8 +124,12 @@ def _read_task(tree: Tree) -> dict[str, str]:
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{TASK} is no JSON: {str(error)[:100]}. Correct it there.") from None
     told = {key: found.get(key) if is_object(found) else None for key in ("description", "truth")}
-    if lacking := [key for key, value in told.items() if not isinstance(value, str) or not value.strip()]:
-        raise SettingsError(f"{TASK} has no {lacking[0]!r}. A folder of Endless Terminals holds a description and a truth, both texts.")
+    if lacking := [
+        key for key, value in told.items() if not isinstance(value, str) or not value.strip()
+    ]:
+        raise SettingsError(
+            f"{TASK} has no {lacking[0]!r}. A folder of Endless Terminals holds a description and a truth, both texts."
+        )
     for path in (INITIAL, FINAL):
         tree.text(path)
     return {key: str(value) for key, value in told.items()}
@@ -186,12 +198,34 @@ def _is_needless(program: str, rest: str) -> bool:
 
 def _list_changes(name: str, tree: Tree, definition: Definition) -> Iterator[Remark]:
     yield Remark(
-        name, DEFINITION, "changed", "base_image", f"it stands on {definition.base or 'nothing it names'}; here our base stands for that"
+        name,
+        DEFINITION,
+        "changed",
+        "base_image",
+        f"it stands on {definition.base or 'nothing it names'}; here our base stands for that",
     )
     yield Remark(name, "agent", "changed", "user", "agents there are no root, and here they are")
-    yield Remark(name, "", "noted", "frame_unknown", "nothing says what may be changed, so everything may; gate S5 says so")
-    yield Remark(name, "", "noted", "no_healthy_state", "its machine is not well before anything is broken; gate W2 says so")
-    yield Remark(name, "solution", "noted", "no_oracle", "the system writes no reference solution: gate S1 measures nothing")
+    yield Remark(
+        name,
+        "",
+        "noted",
+        "frame_unknown",
+        "nothing says what may be changed, so everything may; gate S5 says so",
+    )
+    yield Remark(
+        name,
+        "",
+        "noted",
+        "no_healthy_state",
+        "its machine is not well before anything is broken; gate W2 says so",
+    )
+    yield Remark(
+        name,
+        "solution",
+        "noted",
+        "no_oracle",
+        "the system writes no reference solution: gate S1 measures nothing",
+    )
     for section in sorted(set(definition.sections) - {"post", "environment", "labels", "help"}):
         yield Remark(name, DEFINITION, "refused", "section", f"%{section} has no place here")
     for path in sorted(set(tree.files) - set(KNOWN)):
@@ -207,7 +241,11 @@ def _read_solved(tree: Tree) -> dict[str, Json]:
         found = json.loads(tree.text("solutions/summary.json"))
     except ValueError:
         return {}
-    return {key: found[key] for key in ("num_runs", "num_success") if is_object(found) and isinstance(found.get(key), int)}
+    return {
+        key: found[key]
+        for key in ("num_runs", "num_success")
+        if is_object(found) and isinstance(found.get(key), int)
+    }
 
 
 def _join(lines: list[str]) -> str:

@@ -38,10 +38,40 @@ State = dict[str, Json]
 _METADATA = "_metadata.json"
 _LIFE = ("load_scenario", "save_scenario")
 _PACKAGES = ("pydantic", "fastmcp", "mcp")
-_READS = frozenset(("get", "list", "search", "find", "view", "read", "show", "lookup", "query", "compare", "count", "fetch", "retrieve"))
+_READS = frozenset(
+    (
+        "get",
+        "list",
+        "search",
+        "find",
+        "view",
+        "read",
+        "show",
+        "lookup",
+        "query",
+        "compare",
+        "count",
+        "fetch",
+        "retrieve",
+    )
+)
 """A tool whose name begins with one of these says that it only looks."""
 _CHANGES = frozenset(
-    ("add", "create", "insert", "update", "edit", "modify", "rename", "delete", "remove", "clear", "cancel", "send", "set")
+    (
+        "add",
+        "create",
+        "insert",
+        "update",
+        "edit",
+        "modify",
+        "rename",
+        "delete",
+        "remove",
+        "clear",
+        "cancel",
+        "send",
+        "set",
+    )
 )
 """A tool whose name holds one of these says that it does something."""
 
@@ -49,16 +79,38 @@ _CHANGES = frozenset(
 async def import_release(root: Path, sandbox: Sandbox) -> Harvest:
     """Every server that has metadata; servers and metadata that lack the other half are remarks."""
     files = Files(root, largest=MAX_RELEASE)
-    metadata = {Path(path).name.removesuffix(_METADATA): path for path in files.list() if path.endswith(_METADATA)}
-    servers = {Path(path).stem: path for path in files.list() if path.endswith(".py") and not Path(path).name.startswith("_")}
+    metadata = {
+        Path(path).name.removesuffix(_METADATA): path
+        for path in files.list()
+        if path.endswith(_METADATA)
+    }
+    servers = {
+        Path(path).stem: path
+        for path in files.list()
+        if path.endswith(".py") and not Path(path).name.startswith("_")
+    }
     if not metadata:
-        raise fault(str(root), f"there is no *{_METADATA}", "Name the folder that holds the release's `metadata` and `tools`.")
+        raise fault(
+            str(root),
+            f"there is no *{_METADATA}",
+            "Name the folder that holds the release's `metadata` and `tools`.",
+        )
     states = _read_checkpoints(files, set(metadata))
     harvest = Harvest(counted={"environments": len(metadata), "scenarios": 0, "checks": 0})
     for name in sorted(set(servers) - set(metadata)):
-        harvest.remarks.append(Remark(name, "", "refused", "no_metadata", f"{servers[name]} has no {name}{_METADATA} beside it"))
+        harvest.remarks.append(
+            Remark(
+                name,
+                "",
+                "refused",
+                "no_metadata",
+                f"{servers[name]} has no {name}{_METADATA} beside it",
+            )
+        )
     for name, path in sorted(metadata.items()):
-        await _Import(name, sandbox, harvest).map(files, path, servers.get(name, ""), states.get(name, []))
+        await _Import(name, sandbox, harvest).map(
+            files, path, servers.get(name, ""), states.get(name, [])
+        )
     return harvest
 
 
@@ -68,7 +120,9 @@ def _read_checkpoints(files: Files, names: set[str]) -> dict[str, list[Json]]:
     for path in files.list():
         if not path.endswith(".json") or path.endswith(_METADATA):
             continue
-        owner = max((name for name in names if Path(path).name.startswith(name)), key=len, default="")
+        owner = max(
+            (name for name in names if Path(path).name.startswith(name)), key=len, default=""
+        )
         try:
             told = files.json(path) if owner else None
         except SettingsError:
@@ -113,7 +167,10 @@ class _Import:
             return server
         tools = list(self._map_tools(told["tools"], server))
         if not tools:
-            return "no_tools", "none of its tools is a function of the server, and reaches nothing outside"
+            return (
+                "no_tools",
+                "none of its tools is a function of the server, and reaches nothing outside",
+            )
         environment = self._make_environment(told, source, tools, server.outside)
         try:
             await self._sandbox.inspect(Program.of(environment))
@@ -121,11 +178,16 @@ class _Import:
             return "does_not_load", error.message
         kept = await self._try_states(environment, states)
         if not kept:
-            return "no_state", "no scenario it was tried with can be loaded, and it begins on none of its own"
+            return (
+                "no_state",
+                "no scenario it was tried with can be loaded, and it begins on none of its own",
+            )
         self._harvest.folders[self._name] = Folder(environment, (), (), kept)
         return None
 
-    def _make_environment(self, told: dict[str, Json], source: str, tools: list[Tool], outside: set[str]) -> Environment:
+    def _make_environment(
+        self, told: dict[str, Json], source: str, tools: list[Tool], outside: set[str]
+    ) -> Environment:
         text = " ".join(str(told.get("description") or self._name).split())
         return Environment(
             kind="stateful",
@@ -149,16 +211,32 @@ class _Import:
             if not is_object(one) or name in _LIFE:
                 continue
             if name not in functions or is_forbidden(name):
-                self._refuse("no_function", "the server offers no such function, or its name is kept for others", name)
+                self._refuse(
+                    "no_function",
+                    "the server offers no such function, or its name is kept for others",
+                    name,
+                )
             elif name in seen:
                 self._refuse("name_twice", "another tool bears its name", name)
             elif name in server.reaching:
-                self._refuse("reaches_out", f"it uses {server.reaching[name]}, and outside of the environment is nothing", name)
+                self._refuse(
+                    "reaches_out",
+                    f"it uses {server.reaching[name]}, and outside of the environment is nothing",
+                    name,
+                )
             elif (tool := self._map_tool(name, one, server)) is not None:
                 yield tool
             seen.add(name)
         for name in sorted(set(functions) - seen):
-            self._harvest.remarks.append(Remark(self._name, name, "noted", "not_offered", "a function that the metadata does not name"))
+            self._harvest.remarks.append(
+                Remark(
+                    self._name,
+                    name,
+                    "noted",
+                    "not_offered",
+                    "a function that the metadata does not name",
+                )
+            )
 
     def _map_tool(self, name: str, told: dict[str, Json], server: "_Server") -> Tool | None:
         """Closed, described, in the subset that the runtime validates; what it does its name says, or its code."""
@@ -172,35 +250,60 @@ class _Import:
                 raise ValueError("its properties are no schemas")
             words = described_parameters(ast.get_docstring(server.functions[name]) or "")
             described: State = {
-                key: {"description": words.get(key) or key.replace("_", " ")} | one for key, one in given.items() if is_object(one)
+                key: {"description": words.get(key) or key.replace("_", " ")} | one
+                for key, one in given.items()
+                if is_object(one)
             }
-            closed: State = {"type": "object"} | shaped | {"properties": described, "additionalProperties": False}
+            closed: State = (
+                {"type": "object"}
+                | shaped
+                | {"properties": described, "additionalProperties": False}
+            )
             check_schema(closed)
         except (ForeignReference, ValueError) as error:
             self._refuse("bad_schema", f"its arguments: {error}", name)
             return None
         effect, word = _find_effect(name, name in server.writing)
-        self._change(f"effect_by_{word}", f"the metadata does not say what it does; by its {word} it is a {effect}", name)
-        return Tool(name=name, description=str(told.get("description") or name), parameters=closed, effect=effect)
+        self._change(
+            f"effect_by_{word}",
+            f"the metadata does not say what it does; by its {word} it is a {effect}",
+            name,
+        )
+        return Tool(
+            name=name,
+            description=str(told.get("description") or name),
+            parameters=closed,
+            effect=effect,
+        )
 
     async def _try_states(self, environment: Environment, told: list[Json]) -> dict[str, State]:
         """Those that load; an expectation of the release that does not come true is said."""
         kept, given = dict[str, State](), list[tuple[str, Json, bool]]([("empty", {}, False)])
         given += [
-            (str(one.get("scenario_id") or place), one.get("scenario_data"), one.get("expected_behavior") != "validation_error")
+            (
+                str(one.get("scenario_id") or place),
+                one.get("scenario_data"),
+                one.get("expected_behavior") != "validation_error",
+            )
             for place, one in enumerate(told)
             if is_object(one)
         ]
         for name, state, wanted in given:
             begun, seen = await self._sandbox.play(
-                Program.of(environment), [Reset(state if is_object(state) else {}, CLOCK, 0), Look()], hashes="none"
+                Program.of(environment),
+                [Reset(state if is_object(state) else {}, CLOCK, 0), Look()],
+                hashes="none",
             )
             loads = is_object(state) and begun.outcome == "ok" and seen.state is not None
             label = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "state"
             if loads and seen.state is not None and (wanted or name == "empty"):
                 kept[label] = seen.state
             if name != "empty" and loads is not wanted:
-                why = "it is refused: " + (begun.message or seen.message)[-200:] if wanted else "it should be refused, and is taken"
+                why = (
+                    "it is refused: " + (begun.message or seen.message)[-200:]
+                    if wanted
+                    else "it should be refused, and is taken"
+                )
                 self._refuse("state_unexpected", why, name)
         return kept
 
@@ -227,16 +330,32 @@ def _read_server(source: str) -> _Server | tuple[str, str]:
         return "no_python", f"its code cannot be parsed ({type(error).__name__}: {error})"
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom | ast.Import):
-            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+            named = (
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [one.name for one in node.names]
+            )
             for top in (name.split(".")[0] for name in named):
                 if top not in (*_PACKAGES, *OUTSIDE) and top not in sys.stdlib_module_names:
-                    return "foreign_import", f"it imports {top or 'its own package'}, which is not there"
+                    return (
+                        "foreign_import",
+                        f"it imports {top or 'its own package'}, which is not there",
+                    )
             more = (
-                {one.name for one in node.names} - NAMES if isinstance(node, ast.ImportFrom) and node.module == "pydantic" else set[str]()
+                {one.name for one in node.names} - NAMES
+                if isinstance(node, ast.ImportFrom) and node.module == "pydantic"
+                else set[str]()
             )
             if more:
-                return "foreign_import", f"it uses {', '.join(sorted(more))} of pydantic, which the stand-in has not"
-    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and any(map(_is_tool, node.decorator_list))}
+                return (
+                    "foreign_import",
+                    f"it uses {', '.join(sorted(more))} of pydantic, which the stand-in has not",
+                )
+    functions = {
+        node.name: node
+        for node in module.body
+        if isinstance(node, ast.FunctionDef) and any(map(_is_tool, node.decorator_list))
+    }
     if lacking := [name for name in _LIFE if name not in functions]:
         return "no_scenario", f"it offers no {lacking[0]}, so it cannot be begun on a state"
     return _Server(functions, list_outside(module), find_reaching(module), find_writing(module))

@@ -58,7 +58,9 @@ class Described:
 
 def make_folder(described: Described, system: str) -> Folder | str:
     """The environment and its scenario, or why they cannot be made."""
-    if any(".." in PurePosixPath(path).parts or not path.startswith("/") for path in described.files):
+    if any(
+        ".." in PurePosixPath(path).parts or not path.startswith("/") for path in described.files
+    ):
         return "a file of its image would stand outside of the machine"
     if not described.request.strip():
         return "it asks for nothing"
@@ -102,7 +104,9 @@ def _make_scenario(described: Described, environment: Environment, origin: Origi
         initial_state=initial,
         request=described.request,
         user=UserContract(opening=described.request),
-        oracle=[Call(name=SHELL.name, arguments={"command": described.solution, "seconds": 600})] if described.solution else [],
+        oracle=[Call(name=SHELL.name, arguments={"command": described.solution, "seconds": 600})]
+        if described.solution
+        else [],
         polarity="achieve",
         clock=CLOCK,
         seed=0,
@@ -127,7 +131,9 @@ def _make_healthy(described: Described) -> Healthy:
         complaints={PROBE: described.request},
         handles=[],
     )
-    files = {path: text.encode() for path, text in described.files.items()} | {SERVICES: write_services(system).encode()}
+    files = {path: text.encode() for path, text in described.files.items()} | {
+        SERVICES: write_services(system).encode()
+    }
     return Healthy(system, 0, {}, files, write_check(described.tests, described.ask))
 
 

@@ -6,7 +6,17 @@ imports of packages that reach out ─► functions and methods that use them, o
 import ast
 from collections.abc import Iterator, Mapping
 
-NETWORK = ("requests", "httpx", "aiohttp", "urllib3", "websockets", "socket", "http", "smtplib", "ftplib")
+NETWORK = (
+    "requests",
+    "httpx",
+    "aiohttp",
+    "urllib3",
+    "websockets",
+    "socket",
+    "http",
+    "smtplib",
+    "ftplib",
+)
 FILES = ("tempfile", "glob", "shutil", "fileinput", "zipfile", "tarfile")
 PROCESSES = ("subprocess", "multiprocessing", "signal")
 OUTSIDE = (*NETWORK, *FILES, *PROCESSES)
@@ -76,13 +86,29 @@ def write_stand_ins(packages: set[str]) -> dict[str, str]:
 def find_reaching(module: ast.Module) -> dict[str, str]:
     """Function → the package that it uses, itself or through functions and methods of the same file."""
     bound = {name: top for top, name in _list_imports(module)}
-    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return spread({one.name: top for one in functions for name, top in bound.items() if name in _list_uses(one, bound)}, list_calls(module))
+    functions = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return spread(
+        {
+            one.name: top
+            for one in functions
+            for name, top in bound.items()
+            if name in _list_uses(one, bound)
+        },
+        list_calls(module),
+    )
 
 
 def spread(found: dict[str, str], calls: Mapping[str, set[str]]) -> dict[str, str]:
     """What is found of functions, and of those that call them."""
-    while fresh := {name: told[0] for name, called in calls.items() if name not in found and (told := _list_told(called, found))}:
+    while fresh := {
+        name: told[0]
+        for name, called in calls.items()
+        if name not in found and (told := _list_told(called, found))
+    }:
         found = found | fresh
     return found
 
@@ -109,8 +135,16 @@ def _list_imports(module: ast.Module) -> Iterator[tuple[str, str]]:
     """(package, name it is bound to)."""
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
-            yield from ((top, one.asname or top) for one in node.names if (top := one.name.split(".")[0]) in OUTSIDE)
-        elif isinstance(node, ast.ImportFrom) and node.module and (top := node.module.split(".")[0]) in OUTSIDE:
+            yield from (
+                (top, one.asname or top)
+                for one in node.names
+                if (top := one.name.split(".")[0]) in OUTSIDE
+            )
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and (top := node.module.split(".")[0]) in OUTSIDE
+        ):
             yield from ((top, one.asname or one.name) for one in node.names)
 
 
@@ -125,17 +159,34 @@ def _list_packages(node: ast.AST) -> Iterator[str]:
 
 
 def _list_assigned(node: ast.stmt) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
     yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 def _list_uses(function: ast.AST, bound: Mapping[str, str]) -> set[str]:
     """Names that it uses, but for those of which it takes only what reaches nothing."""
-    bases = (node for node in ast.walk(function) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    bases = (
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )
     spared = {
-        id(node.value) for node in bases if isinstance(node.value, ast.Name) and node.attr in HARMLESS.get(bound.get(node.value.id, ""), ())
+        id(node.value)
+        for node in bases
+        if isinstance(node.value, ast.Name)
+        and node.attr in HARMLESS.get(bound.get(node.value.id, ""), ())
     }
-    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and id(node) not in spared}
+    return {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and id(node) not in spared
+    }
 
 
 def _list_calls(function: ast.AST, objects: set[str]) -> Iterator[str]:
@@ -144,5 +195,9 @@ def _list_calls(function: ast.AST, objects: set[str]) -> Iterator[str]:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 yield node.func.id
-            elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id in objects:
+            elif (
+                isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id in objects
+            ):
                 yield node.func.attr

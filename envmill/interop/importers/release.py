@@ -10,7 +10,10 @@ from envmill.interop.bundles.files import Files, fault
 from envmill.interop.importers.base import MAX_RELEASE, parse_text
 from schemas.base import Json, is_array, is_object
 
-_ENVIRONMENTS, _SCENARIOS = ("environments.json", "env_metadata.json"), ("scenarios.json", "scenario_metadata.json")
+_ENVIRONMENTS, _SCENARIOS = (
+    ("environments.json", "env_metadata.json"),
+    ("scenarios.json", "scenario_metadata.json"),
+)
 
 
 class _Released(BaseModel):
@@ -75,9 +78,19 @@ def read_environments(root: Path) -> Iterator[tuple[str, ReleasedEnvironment | s
     files = Files(root, largest=MAX_RELEASE)
     for path in _find(files, _ENVIRONMENTS):
         found = files.json(path)
-        rows = list(found.items()) if is_object(found) else [(_name(row), row) for row in found] if is_array(found) else None
+        rows = (
+            list(found.items())
+            if is_object(found)
+            else [(_name(row), row) for row in found]
+            if is_array(found)
+            else None
+        )
         if rows is None:
-            raise fault(path, "it holds no environments", "It must be an object id → environment, or a list of them.")
+            raise fault(
+                path,
+                "it holds no environments",
+                "It must be an object id → environment, or a list of them.",
+            )
         for key, row in rows:
             yield key, _read(ReleasedEnvironment, row)
 
@@ -90,13 +103,22 @@ def read_scenarios(root: Path) -> Iterator[tuple[str, ReleasedScenario | str]]:
         if not is_array(found):
             raise fault(path, "it holds no list of scenarios", "It must be a list.")
         for place, row in enumerate(found):
-            yield str(row.get("task_id", f"{path}[{place}]") if is_object(row) else f"{path}[{place}]"), _read(ReleasedScenario, row)
+            yield (
+                str(
+                    row.get("task_id", f"{path}[{place}]") if is_object(row) else f"{path}[{place}]"
+                ),
+                _read(ReleasedScenario, row),
+            )
 
 
 def _find(files: Files, names: tuple[str, ...], *, needed: bool = True) -> list[str]:
     found = [path for path in files.list() if "/" not in path and path.endswith(names)]
     if needed and not found:
-        raise fault(str(files.root), f"there is no {names[0]} nor *{names[1]}", "Name the folder that holds the release's JSON files.")
+        raise fault(
+            str(files.root),
+            f"there is no {names[0]} nor *{names[1]}",
+            "Name the folder that holds the release's JSON files.",
+        )
     return found
 
 
@@ -108,5 +130,9 @@ def _read(record: type[Any], row: Json) -> Any:
     try:
         return record.model_validate(row)
     except (ValidationError, ValueError) as error:
-        first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
+        first = (
+            error.errors(include_url=False)[0]
+            if isinstance(error, ValidationError)
+            else {"loc": (), "msg": str(error)}
+        )
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -46,9 +46,13 @@ class TokenSheet:
 
     tokenizer: Json
     """Name, SHA-256 of its files and of its templates."""
-    trajectories: Mapping[str, Sequence[TokenRow]] = field(default_factory=dict[str, Sequence[TokenRow]])
+    trajectories: Mapping[str, Sequence[TokenRow]] = field(
+        default_factory=dict[str, Sequence[TokenRow]]
+    )
     pairs: Mapping[str, TokenPair] = field(default_factory=dict[str, TokenPair])
-    prompts: Mapping[tuple[str, str], list[int]] = field(default_factory=dict[tuple[str, str], list[int]])
+    prompts: Mapping[tuple[str, str], list[int]] = field(
+        default_factory=dict[tuple[str, str], list[int]]
+    )
     """Scenario and form → ids."""
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Reason → rows that have no token ids."""
@@ -61,7 +65,9 @@ class TokenSheet:
         told: dict[str, Json] = {
             "tokenizer": self.tokenizer,
             "rows": len(rows) + len(pairs) + len(self.prompts),
-            "tokens": sum(len(row.ids) for row in rows) + sum(lengths) + sum(map(len, self.prompts.values())),
+            "tokens": sum(len(row.ids) for row in rows)
+            + sum(lengths)
+            + sum(map(len, self.prompts.values())),
             "left_out": {reason: list(ids) for reason, ids in sorted(self.left_out.items())},
         }
         if rows:

@@ -56,4 +56,6 @@ def _list_forms(value: Json) -> Iterator[str]:
     for ascii_only in (False, True):
         once = json.dumps(value, ensure_ascii=ascii_only)
         yield once.strip('"') if not isinstance(value, str) else once[1:-1]
-        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1].removeprefix('\\"').removesuffix('\\"')
+        yield (
+            json.dumps(once, ensure_ascii=ascii_only)[1:-1].removeprefix('\\"').removesuffix('\\"')
+        )

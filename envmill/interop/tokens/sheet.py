@@ -35,16 +35,26 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
             pairs[pair.id] = encode_pair(chat, pair)
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(pair.id)
-    for row in (row for rows in rl.group_posings(cargo).values() for row in rows) if exporter == rl.NAME else ():
+    for row in (
+        (row for rows in rl.group_posings(cargo).values() for row in rows)
+        if exporter == rl.NAME
+        else ()
+    ):
         try:
-            prompts[row.scenario.id, row.form] = ChatEncoder.of(chat, row.prompt, row.tools).encode_prompt()
+            prompts[row.scenario.id, row.form] = ChatEncoder.of(
+                chat, row.prompt, row.tools
+            ).encode_prompt()
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(f"{row.scenario.id} {row.form}")
     told = {reason: sorted(ids) for reason, ids in left_out.items()}
     sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, told)
     kept = {
-        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories) if exporter == sft.NAME else cargo.trajectories,
-        "pairs": tuple(one for one in cargo.pairs if one.id in pairs) if exporter == preferences.NAME else cargo.pairs,
+        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories)
+        if exporter == sft.NAME
+        else cargo.trajectories,
+        "pairs": tuple(one for one in cargo.pairs if one.id in pairs)
+        if exporter == preferences.NAME
+        else cargo.pairs,
     }
     return replace(cargo, tokens=sheet, **kept)
 
@@ -60,7 +70,9 @@ def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[Token
     return [_make_row(number, part, learnt, sampled) for number, part in enumerate(parts)]
 
 
-def _make_row(number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]) -> TokenRow:
+def _make_row(
+    number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]
+) -> TokenRow:
     logprobs: list[float | None] = [None] * len(part.ids)
     known = [one for one in part.turns if one.place in sampled]
     for turn in known:
@@ -83,8 +95,18 @@ def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float |
     """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers leave out the token that ends it."""
     ids, given = part.ids[turn.first : turn.last], sampled["ids"]
     if given not in (ids, ids[:-1]):
-        place = next((one for one, (ours, theirs) in enumerate(zip(ids, given, strict=False)) if ours != theirs), min(len(ids), len(given)))
-        raise TokenRefusal("tokens_differ", f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded")
+        place = next(
+            (
+                one
+                for one, (ours, theirs) in enumerate(zip(ids, given, strict=False))
+                if ours != theirs
+            ),
+            min(len(ids), len(given)),
+        )
+        raise TokenRefusal(
+            "tokens_differ",
+            f"message {turn.place}, token {place} of {len(given)} sampled and {len(ids)} encoded",
+        )
     return sampled["logprobs"] or [None] * len(given)
 
 
@@ -97,7 +119,9 @@ def encode_pair(chat: ChatTokenizer, pair: Pair) -> TokenPair:
     return TokenPair(chosen, chosen_ids, chosen_mask, rejected_ids, rejected_mask)
 
 
-def _encode_end(chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequence[bool]) -> tuple[list[int], list[int], list[bool]]:
+def _encode_end(
+    chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequence[bool]
+) -> tuple[list[int], list[int], list[bool]]:
     """Ids of the prompt, ids that follow, and which of these the policy is compared by."""
     size = len(pair.shared)
     encoder = ChatEncoder.of(chat, [*pair.shared, *end], describe_tools(pair.tools))
@@ -108,5 +132,7 @@ def _encode_end(chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequ
     if whole.ids[: len(prompt)] != prompt:
         raise TokenRefusal("prefix_broken", "the attempt does not begin with the ids of the prompt")
     if missing := learnt - {one.place for one in whole.turns}:
-        raise TokenRefusal("prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said")
+        raise TokenRefusal(
+            "prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said"
+        )
     return prompt, whole.ids[len(prompt) :], whole.mask_turns(learnt)[len(prompt) :]

@@ -42,14 +42,23 @@ def _convert_message(message: Json, calls: dict[str, tuple[str, str]]) -> dict[s
         return {"role": "user", "content": canonical_json(message["notifications"])}
     if role == "tool":
         number, name = calls.get(message["tool_call_id"], (message["tool_call_id"], ""))
-        return {"role": "tool", "tool_call_id": number, "name": name, "content": canonical_json(message["content"])}
+        return {
+            "role": "tool",
+            "tool_call_id": number,
+            "name": name,
+            "content": canonical_json(message["content"]),
+        }
     spelled: dict[str, Json] = {"role": role, "content": message.get("content") or ""}
     if thought := message.get("reasoning"):
         # The names that templates read it under.
         spelled |= {"reasoning_content": thought, "thinking": thought}
     if made := message.get("tool_calls"):
         spelled["tool_calls"] = [
-            {"id": calls[call["id"]][0], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
+            {
+                "id": calls[call["id"]][0],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": call["arguments"]},
+            }
             for call in made
         ]
     return spelled

@@ -49,7 +49,9 @@ class ChatTemplate:
         """Whether the template says itself what a model generates."""
         return bool(_MARKS.search(self.source))
 
-    def render(self, messages: Sequence[Json], tools: Sequence[Json], *, prompt: bool) -> RenderedChat:
+    def render(
+        self, messages: Sequence[Json], tools: Sequence[Json], *, prompt: bool
+    ) -> RenderedChat:
         """The text; with `prompt` up to where the policy begins to speak. A refusal where the template refuses the conversation."""
         blocks: list[str] = []
         spans: list[tuple[int, int]] = []
@@ -65,11 +67,17 @@ class ChatTemplate:
         # A template is a program of others: whatever it raises is about this row.
         try:
             for block in compiled.generate(
-                messages=list(messages), tools=list(tools) or None, documents=None, add_generation_prompt=prompt, **variables
+                messages=list(messages),
+                tools=list(tools) or None,
+                documents=None,
+                add_generation_prompt=prompt,
+                **variables,
             ):
                 blocks.append(block)
         except Exception as error:
-            raise TokenRefusal("template_refuses", f"{type(error).__name__}: {error}"[:300]) from error
+            raise TokenRefusal(
+                "template_refuses", f"{type(error).__name__}: {error}"[:300]
+            ) from error
         return RenderedChat("".join(blocks), tuple(spans))
 
     @cached_property
@@ -109,20 +117,32 @@ def _make_environment() -> Any:
         def parse(self, parser: Any) -> Any:
             line = next(parser.stream).lineno
             body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-            return nodes.CallBlock(self.call_method("_track", [nodes.Name("note_generation", "load")]), [], [], body).set_lineno(line)
+            return nodes.CallBlock(
+                self.call_method("_track", [nodes.Name("note_generation", "load")]), [], [], body
+            ).set_lineno(line)
 
         def _track(self, note: Any, caller: Any) -> str:
             return note(caller())
 
-    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
+    made = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
+    )
     made.filters["tojson"] = _render_json
     made.globals |= {"raise_exception": _refuse, "strftime_now": _refuse_date}
     return made
 
 
-def _render_json(value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
+def _render_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: Any = None,
+    separators: Any = None,
+    sort_keys: bool = False,
+) -> str:
     """Jinja's own filter escapes for HTML."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    return json.dumps(
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+    )
 
 
 def _refuse(message: str) -> NoReturn:
@@ -131,4 +151,6 @@ def _refuse(message: str) -> NoReturn:
 
 def _refuse_date(_: str) -> NoReturn:
     """The same rows make the same bytes on every day."""
-    raise ValueError('the template asks for today\'s date: name one with --template-args, for example \'{"date_string": "26 Jul 2024"}\'')
+    raise ValueError(
+        'the template asks for today\'s date: name one with --template-args, for example \'{"date_string": "26 Jul 2024"}\''
+    )

@@ -17,8 +17,21 @@ from envmill.interop.tokens.refusal import TokenRefusal
 from envmill.interop.tokens.template import ChatTemplate
 from schemas.base import Json, is_array
 
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
-_NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+)
+_NAMED = (
+    "bos_token",
+    "eos_token",
+    "unk_token",
+    "sep_token",
+    "pad_token",
+    "cls_token",
+    "mask_token",
+)
 OPEN, CLOSE = "\U000f0000", "\U000f0001"
 """Private-use characters around a control token that somebody wrote as text; the same as in transformers."""
 _MARKERS = re.compile(f"[{OPEN}{CLOSE}]")
@@ -61,8 +74,14 @@ class ChatTokenizer:
 
     def _list_control(self, template: ChatTemplate) -> re.Pattern[str]:
         added = self.engine.get_added_tokens_decoder().values()
-        found = {one.content for one in added if one.special or (one.content in template.literals and not one.content.isspace())}
-        return re.compile("|".join(map(re.escape, sorted(found, key=lambda one: (-len(one), one)))) or "(?!)")
+        found = {
+            one.content
+            for one in added
+            if one.special or (one.content in template.literals and not one.content.isspace())
+        }
+        return re.compile(
+            "|".join(map(re.escape, sorted(found, key=lambda one: (-len(one), one)))) or "(?!)"
+        )
 
     def encode(self, text: str) -> EncodedText:
         """Ids of a rendered conversation. What stands between markers is text, and never becomes a control token."""
@@ -94,7 +113,12 @@ class ChatTokenizer:
     def describe(self) -> dict[str, Json]:
         templates = [one for one in (self.template, self.tool_template) if one]
         given = dict(self.template.given)
-        return {"name": self.name, "files": dict(self.files), "templates": [one.sha256 for one in templates], "template_args": given}
+        return {
+            "name": self.name,
+            "files": dict(self.files),
+            "templates": [one.sha256 for one in templates],
+            "template_args": given,
+        }
 
     @cached_property
     def _controls(self) -> dict[str, re.Pattern[str]]:
@@ -119,7 +143,9 @@ class ChatTokenizer:
         found = _encode(engine, f"\n{piece}")
         size = len(self._newline)
         if found.ids[:size] == self._newline and found.offsets[size - 1][1] <= 1:
-            found = EncodedText(found.ids[size:], [(begin - 1, end - 1) for begin, end in found.offsets[size:]])
+            found = EncodedText(
+                found.ids[size:], [(begin - 1, end - 1) for begin, end in found.offsets[size:]]
+            )
         else:
             found = _encode(engine, piece)
         if quoted and self.engine.token_to_id(piece) in found.ids:
@@ -127,7 +153,9 @@ class ChatTokenizer:
         return found
 
 
-def read_tokenizer(folder: Path, template: Path | None = None, given: Mapping[str, Json] | None = None) -> ChatTokenizer:
+def read_tokenizer(
+    folder: Path, template: Path | None = None, given: Mapping[str, Json] | None = None
+) -> ChatTokenizer:
     """The tokenizer in a folder; the template from a file of its own where one is named."""
     try:
         from tokenizers import Tokenizer
@@ -146,21 +174,39 @@ def read_tokenizer(folder: Path, template: Path | None = None, given: Mapping[st
         raise SettingsError(f"{folder / 'tokenizer.json'} cannot be read: {error}.") from error
     known = {one.content for one in engine.get_added_tokens_decoder().values()}
     if strange := sorted(str(token) for token in special.values() if token not in known):
-        raise SettingsError(f"{folder / 'tokenizer.json'} has no added token {strange[0]!r}, which tokenizer_config.json names.")
+        raise SettingsError(
+            f"{folder / 'tokenizer.json'} has no added token {strange[0]!r}, which tokenizer_config.json names."
+        )
     main, tool = _read_templates(folder, template)
     chat = ChatTemplate(main, special, dict(given or {}))
-    files = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES if (folder / name).is_file()}
-    return ChatTokenizer(folder.resolve().name, files, chat, replace(chat, source=tool) if tool else None, engine, bare)
+    files = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in FILES
+        if (folder / name).is_file()
+    }
+    return ChatTokenizer(
+        folder.resolve().name,
+        files,
+        chat,
+        replace(chat, source=tool) if tool else None,
+        engine,
+        bare,
+    )
 
 
 def quote_control(value: Any, control: re.Pattern[str]) -> Any:
     """A value with markers around each control token that its strings spell."""
     if isinstance(value, str):
         if _MARKERS.search(value):
-            raise TokenRefusal("reserved_character", "a text has U+F0000 or U+F0001, which mark control tokens here")
+            raise TokenRefusal(
+                "reserved_character",
+                "a text has U+F0000 or U+F0001, which mark control tokens here",
+            )
         return control.sub(f"{OPEN}\\g<0>{CLOSE}", value)
     if isinstance(value, Mapping):
-        return {quote_control(key, control): quote_control(one, control) for key, one in value.items()}
+        return {
+            quote_control(key, control): quote_control(one, control) for key, one in value.items()
+        }
     if isinstance(value, list | tuple):
         return [quote_control(one, control) for one in value]
     return value
@@ -192,7 +238,9 @@ def _split(text: str) -> Iterator[tuple[int, str, bool]]:
         if found.start() > last:
             yield last, text[last : found.start()], False
         if not found[1]:
-            raise TokenRefusal("control_token", "the template cuts a text inside a control token that it spells")
+            raise TokenRefusal(
+                "control_token", "the template cuts a text inside a control token that it spells"
+            )
         yield found.start(1), found[1], True
         last = found.end()
     if last < len(text):
@@ -216,7 +264,9 @@ def _read_json(folder: Path, name: str, *, required: bool = False) -> dict[str, 
 
 def _read_special(folder: Path) -> dict[str, Json]:
     """Special tokens by name."""
-    given = _read_json(folder, "special_tokens_map.json") | _read_json(folder, "tokenizer_config.json")
+    given = _read_json(folder, "special_tokens_map.json") | _read_json(
+        folder, "tokenizer_config.json"
+    )
     found = {name: given[name] for name in _NAMED if given.get(name)}
     return {name: one["content"] if isinstance(one, dict) else one for name, one in found.items()}
 
@@ -230,7 +280,11 @@ def _read_templates(folder: Path, chosen: Path | None) -> tuple[str, str]:
     if (folder / "chat_template.jinja").is_file():
         return (folder / "chat_template.jinja").read_text(), ""
     found = _read_json(folder, "tokenizer_config.json").get("chat_template")
-    named: dict[str, str] = {one["name"]: one["template"] for one in found} if is_array(found) else {"default": found or ""}
+    named: dict[str, str] = (
+        {one["name"]: one["template"] for one in found}
+        if is_array(found)
+        else {"default": found or ""}
+    )
     if not named.get("default"):
         raise SettingsError(f"{folder} has no chat template. Name one with --chat-template FILE.")
     return named["default"], named.get("tool_use", "")

@@ -53,7 +53,10 @@ class EncodedChat:
     def mask_turns(self, places: Collection[int]) -> list[bool]:
         """The mask of some turns only."""
         kept = [one for one in self.turns if one.place in places]
-        return [said and any(one.first <= place < one.last for one in kept) for place, said in enumerate(self.mask)]
+        return [
+            said and any(one.first <= place < one.last for one in kept)
+            for place, said in enumerate(self.mask)
+        ]
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ class _Turn:
             return []
         if not marked:
             return [(self.start, len(self.text))]
-        found = [(max(begin, self.start), min(end, len(self.text))) for begin, end in rendered.spans]
+        found = [
+            (max(begin, self.start), min(end, len(self.text))) for begin, end in rendered.spans
+        ]
         return [one for one in found if one[0] < one[1]]
 
 
@@ -89,11 +94,15 @@ class ChatEncoder:
     quoted: bool
 
     @classmethod
-    def of(cls, chat: ChatTokenizer, messages: Sequence[Json], tools: Sequence[Json]) -> "ChatEncoder":
+    def of(
+        cls, chat: ChatTokenizer, messages: Sequence[Json], tools: Sequence[Json]
+    ) -> "ChatEncoder":
         """Markers go around control tokens in texts only where there are any: other conversations are encoded in one piece."""
         template = chat.choose_template(tools)
         control, spelled = chat.find_control(template), convert_messages(messages)
-        quoted = spells_control([one.message for one in spelled], control) or spells_control(list(tools), control)
+        quoted = spells_control([one.message for one in spelled], control) or spells_control(
+            list(tools), control
+        )
         if quoted:
             spelled = [replace(one, message=quote_control(one.message, control)) for one in spelled]
             tools = quote_control(list(tools), control)
@@ -101,30 +110,52 @@ class ChatEncoder:
 
     def encode_prompt(self, size: int | None = None) -> list[int]:
         """Ids of the first messages of the row, all when left out, up to where the policy begins to speak."""
-        number = len(self.messages) if size is None else sum(one.place < size for one in self.messages)
+        number = (
+            len(self.messages) if size is None else sum(one.place < size for one in self.messages)
+        )
         later = self.messages[number:]
-        return self._encode(self._render(number, prompt=not later or later[0].message["role"] == "assistant")).ids
+        return self._encode(
+            self._render(number, prompt=not later or later[0].message["role"] == "assistant")
+        ).ids
 
     def encode_parts(self) -> Iterator[EncodedChat]:
         """The whole conversation; then its beginnings, for turns that the template spells otherwise once more has been said."""
-        turns = [self._read_turn(number) for number, one in enumerate(self.messages) if one.message["role"] == "assistant"]
+        turns = [
+            self._read_turn(number)
+            for number, one in enumerate(self.messages)
+            if one.message["role"] == "assistant"
+        ]
         left, upto = [one for one in turns if one.source.exact], len(self.messages)
         while left:
             rendered = self._render(upto, prompt=False)
-            held = {one.number: spans for one in left if (spans := one.find_spans(rendered, self.template.marked))}
+            held = {
+                one.number: spans
+                for one in left
+                if (spans := one.find_spans(rendered, self.template.marked))
+            }
             if held:
-                yield self._mask(rendered, [(one, held[one.number]) for one in left if one.number in held])
+                yield self._mask(
+                    rendered, [(one, held[one.number]) for one in left if one.number in held]
+                )
             elif upto == left[-1].number + 1:
-                raise TokenRefusal("says_less", f"the template marks nothing of message {left[-1].source.place}")
+                raise TokenRefusal(
+                    "says_less", f"the template marks nothing of message {left[-1].source.place}"
+                )
             left = [one for one in left if one.number not in held]
             upto = left[-1].number + 1 if left else 0
 
     def _read_turn(self, number: int) -> _Turn:
         """Where a turn begins is where the prompt before it ends."""
         source = self.messages[number]
-        before, text = self._render(number, prompt=True).text, self._render(number + 1, prompt=False).text
+        before, text = (
+            self._render(number, prompt=True).text,
+            self._render(number + 1, prompt=False).text,
+        )
         if not text.startswith(before):
-            raise TokenRefusal("prefix_broken", f"message {source.place} does not begin with the prompt that the template writes for it")
+            raise TokenRefusal(
+                "prefix_broken",
+                f"message {source.place} does not begin with the prompt that the template writes for it",
+            )
         return _Turn(number, source, text[: self._find_end(text, len(before))], len(before))
 
     def _find_end(self, text: str, start: int) -> int:
@@ -137,7 +168,9 @@ class ChatEncoder:
         quoted = re.compile(f"{OPEN}[^{CLOSE}]*{CLOSE}|(?P<control>{self.control.pattern})")
         return (found for found in quoted.finditer(text) if found["control"])
 
-    def _mask(self, rendered: RenderedChat, turns: Sequence[tuple[_Turn, list[Offsets]]]) -> EncodedChat:
+    def _mask(
+        self, rendered: RenderedChat, turns: Sequence[tuple[_Turn, list[Offsets]]]
+    ) -> EncodedChat:
         encoded = self._encode(rendered)
         mask = [False] * len(encoded.ids)
         said: list[SaidTurn] = []
@@ -157,13 +190,17 @@ class ChatEncoder:
         where, shown = f"message {turn.source.place}", unquote("".join(parts))
         if not self.chat.spells(ids, shown):
             raise TokenRefusal("does_not_decode", where)
-        words = unquote("".join(piece for part in parts for piece in _drop(part, self._list_control(part))))
+        words = unquote(
+            "".join(piece for part in parts for piece in _drop(part, self._list_control(part)))
+        )
         if found := find_difference(message, shown, words):
             raise TokenRefusal(found[0], f"{where}: {found[1]}")
         return leaves_thinking_out(message, shown)
 
     def _render(self, upto: int, *, prompt: bool) -> RenderedChat:
-        return self.template.render([one.message for one in self.messages[:upto]], self.tools, prompt=prompt)
+        return self.template.render(
+            [one.message for one in self.messages[:upto]], self.tools, prompt=prompt
+        )
 
     def _encode(self, rendered: RenderedChat) -> EncodedText:
         found = self.chat.encode(rendered.text)
@@ -178,7 +215,10 @@ def _list_tokens(encoded: EncodedText, span: Offsets) -> Iterator[int]:
     for place, (begin, stop) in enumerate(encoded.offsets):
         if begin < end and stop > start:
             if begin < start or stop > end:
-                raise TokenRefusal("token_straddles", f"token {encoded.ids[place]} is part template, part what the policy said")
+                raise TokenRefusal(
+                    "token_straddles",
+                    f"token {encoded.ids[place]} is part template, part what the policy said",
+                )
             yield place
 
 

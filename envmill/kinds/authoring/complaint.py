@@ -37,12 +37,22 @@ class Complaint:
 
     def concerns(self, tools: Sequence[str]) -> bool:
         """Whether it is about one of the tools; without a tool of its own, whether its words name one."""
-        return self.tool in tools if self.tool else any(re.search(rf"\b{re.escape(tool)}\b", self.words) for tool in tools)
+        return (
+            self.tool in tools
+            if self.tool
+            else any(re.search(rf"\b{re.escape(tool)}\b", self.words) for tool in tools)
+        )
 
     def render(self) -> str:
         """As one text."""
-        call = self.tool if self.arguments is None else f"{self.tool} {canonical_json(self.arguments)}"
-        place = ", ".join(part for part in ("" if self.index is None else f"{self.item} {self.index}", call) if part)
+        call = (
+            self.tool if self.arguments is None else f"{self.tool} {canonical_json(self.arguments)}"
+        )
+        place = ", ".join(
+            part
+            for part in ("" if self.index is None else f"{self.item} {self.index}", call)
+            if part
+        )
         ends = (("expected", self.expected), ("seen", self.seen))
         said = "; ".join([self.words, *(f"{name}: {text}" for name, text in ends if text)])
         told = f"{place}: {said}" if place else said
@@ -61,18 +71,27 @@ def render(complaints: Sequence[Complaint]) -> str:
 
 def number(complaints: Sequence[Complaint], longest: int = _LONGEST) -> str:
     """A numbered list, cut where nobody would read on."""
-    lines = [f"{place}. {complaint.render()[:longest]}" for place, complaint in enumerate(complaints[:MOST], 1)]
-    return "\n".join([*lines, *([f"And {len(complaints) - MOST} more."] if len(complaints) > MOST else [])])
+    lines = [
+        f"{place}. {complaint.render()[:longest]}"
+        for place, complaint in enumerate(complaints[:MOST], 1)
+    ]
+    return "\n".join(
+        [*lines, *([f"And {len(complaints) - MOST} more."] if len(complaints) > MOST else [])]
+    )
 
 
-def describe_complaint(complaints: Sequence[Complaint], locked: Sequence[str], summary: str = "") -> str:
+def describe_complaint(
+    complaints: Sequence[Complaint], locked: Sequence[str], summary: str = ""
+) -> str:
     """The message that goes on from a reply."""
     parts = [
         f"A reader of all complaints so far sums them up:\n\n{summary}" if summary else "",
         f"Your last reply was tried. What is wrong with it:\n\n{number(complaints)}",
         describe_locked(locked),
     ]
-    parts.append("Correct what is wrong and leave the rest as it is. Reply again in the same form, complete.")
+    parts.append(
+        "Correct what is wrong and leave the rest as it is. Reply again in the same form, complete."
+    )
     return "\n\n".join(part for part in parts if part)
 
 
@@ -85,4 +104,8 @@ def describe_earlier(complaints: Sequence[Complaint], locked: Sequence[str]) -> 
 
 def describe_locked(locked: Sequence[str]) -> str:
     """What a reviewer locked; empty where nothing is."""
-    return "\n".join(["These parts must stay word for word:", *(f"- {part}" for part in locked)]) if locked else ""
+    return (
+        "\n".join(["These parts must stay word for word:", *(f"- {part}" for part in locked)])
+        if locked
+        else ""
+    )

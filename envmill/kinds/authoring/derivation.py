@@ -15,7 +15,13 @@ from schemas.database import Mention, Policy, Promise, Sort, Touch
 KEY = "id"
 CENT = 0.005
 """Decimals are amounts to two places: what differs by less is the same amount."""
-_TYPES: dict[Sort, str] = {"key": "TEXT", "text": "TEXT", "prose": "TEXT", "whole": "INTEGER", "decimal": "REAL"}
+_TYPES: dict[Sort, str] = {
+    "key": "TEXT",
+    "text": "TEXT",
+    "prose": "TEXT",
+    "whole": "INTEGER",
+    "decimal": "REAL",
+}
 _PLACE = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 _Spoken = dict[str, dict[str, list[tuple[str, Mention]]]]
 """Table → column → who speaks of it, and how."""
@@ -35,10 +41,18 @@ class Derived:
 def derive_database(promises: Mapping[str, Promise]) -> Derived:
     """Where tools disagree the first one is followed; `find_promise_faults` says that they do."""
     spoken = _list_spoken(promises)
-    first = {table: {column: said[0][1] for column, said in columns.items()} for table, columns in spoken.items()}
+    first = {
+        table: {column: said[0][1] for column, said in columns.items()}
+        for table, columns in spoken.items()
+    }
     return Derived(
         "\n\n".join(_write_table(table, columns) for table, columns in first.items()) + "\n",
-        {f"{table}.{name}": policy for table, columns in first.items() for name, one in columns.items() if (policy := _label(name, one))},
+        {
+            f"{table}.{name}": policy
+            for table, columns in first.items()
+            for name, one in columns.items()
+            if (policy := _label(name, one))
+        },
         {tool: find_touch(promise) for tool, promise in promises.items()},
         {table: list(columns) for table, columns in first.items()},
     )
@@ -54,7 +68,11 @@ def find_touch(promise: Promise) -> Touch:
 def find_promise_faults(promises: Mapping[str, Promise], tools: Sequence[str]) -> Iterator[str]:
     """What no database could keep, in words for whoever promised it."""
     for name in sorted(set(tools) ^ set(promises)):
-        amiss = "promises nothing: say what it takes, looks at and sets" if name in tools else "is no tool and promises something"
+        amiss = (
+            "promises nothing: say what it takes, looks at and sets"
+            if name in tools
+            else "is no tool and promises something"
+        )
         yield f"{name} {amiss}."
     yield from (
         f"{tool} speaks of {one.of!r}: write `table.column`, both in snake_case."
@@ -80,7 +98,11 @@ def _list_spoken(promises: Mapping[str, Promise]) -> _Spoken:
         for one in promise.mentions:
             table, _, column = one.of.partition(".")
             # A key that is said to refer to its own table says what every key is.
-            said = one.model_copy(update={"refers": ""}) if (column, one.refers) == (KEY, table) else one
+            said = (
+                one.model_copy(update={"refers": ""})
+                if (column, one.refers) == (KEY, table)
+                else one
+            )
             spoken[table].setdefault(column, []).append((tool, said))
     for table, columns in spoken.items():
         if not columns[KEY]:
@@ -88,7 +110,9 @@ def _list_spoken(promises: Mapping[str, Promise]) -> _Spoken:
     return dict(spoken)
 
 
-def _find_disagreement(place: str, said: Sequence[tuple[str, Mention]], spoken: _Spoken) -> Iterator[str]:
+def _find_disagreement(
+    place: str, said: Sequence[tuple[str, Mention]], spoken: _Spoken
+) -> Iterator[str]:
     tool, one = said[0]
     for other, another in said[1:]:
         if another.sort != one.sort:
@@ -106,11 +130,21 @@ def _find_gaps(promises: Mapping[str, Promise], spoken: _Spoken) -> Iterator[str
     for tool, promise in promises.items():
         filled = {one.of for one in promise.sets}
         for table in promise.makes:
-            if empty := [name for name in spoken[table] if name != KEY and f"{table}.{name}" not in filled]:
+            if empty := [
+                name for name in spoken[table] if name != KEY and f"{table}.{name}" not in filled
+            ]:
                 yield f"{tool} makes a row of {table} and does not set its {', '.join(empty)}."
-    seen = {one.of for promise in promises.values() for one in (*promise.takes.values(), *promise.looks_at)}
+    seen = {
+        one.of
+        for promise in promises.values()
+        for one in (*promise.takes.values(), *promise.looks_at)
+    }
     for tool, promise in promises.items():
-        yield from (f"{tool} sets {one.of}, which no tool ever looks at." for one in promise.sets if one.of not in seen)
+        yield from (
+            f"{tool} sets {one.of}, which no tool ever looks at."
+            for one in promise.sets
+            if one.of not in seen
+        )
 
 
 def _name_tools(said: Sequence[tuple[str, Mention]]) -> str:
@@ -121,7 +155,13 @@ def _label(column: str, one: Mention) -> Policy | float | None:
     """Keys are given on the way, decimals agree to the cent, prose may be worded otherwise; nothing where it is strict."""
     if column == KEY:
         return "exempt"
-    return CENT if one.sort == "decimal" else "semantic" if one.sort == "prose" and not one.refers else None
+    return (
+        CENT
+        if one.sort == "decimal"
+        else "semantic"
+        if one.sort == "prose" and not one.refers
+        else None
+    )
 
 
 def _write_table(table: str, columns: Mapping[str, Mention]) -> str:
@@ -131,7 +171,11 @@ def _write_table(table: str, columns: Mapping[str, Mention]) -> str:
 
 
 def _write_column(name: str, one: Mention) -> str:
-    words = [f'    "{name}" {_TYPES[one.sort]}', "" if one.empty else "NOT NULL", "UNIQUE" if one.unique else ""]
+    words = [
+        f'    "{name}" {_TYPES[one.sort]}',
+        "" if one.empty else "NOT NULL",
+        "UNIQUE" if one.unique else "",
+    ]
     if one.values:
         listed = ", ".join("'" + value.replace("'", "''") + "'" for value in one.values)
         words.append(f'CHECK ("{name}" IN ({listed}))')

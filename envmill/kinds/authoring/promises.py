@@ -30,7 +30,12 @@ class PromisedCall:
     def find_rows(self, statement: Statement) -> list[_Row]:
         """Rows that the statement can be about: those that the call names or changes, and those that these refer to, before or after."""
         named = [*self._list_named(), *self._list_changed(statement.table)]
-        referred = [row for one in named for state in (self.before, self.after) for row in self._list_referred(one, statement.table, state)]
+        referred = [
+            row
+            for one in named
+            for state in (self.before, self.after)
+            for row in self._list_referred(one, statement.table, state)
+        ]
         return [row for row in dict.fromkeys((*named, *referred)) if row[0] == statement.table]
 
     def holds(self, statement: Statement, state: State) -> bool | None:
@@ -43,24 +48,40 @@ class PromisedCall:
         """The state before, changed so that the statement holds of none of its rows; None where no value is known for that."""
         mention = next((one for one in self.promise.mentions if one.of == statement.place), None)
         column = next(
-            (one for table in self.tables if table.name == statement.table for one in table.columns if one.name == statement.column), None
+            (
+                one
+                for table in self.tables
+                if table.name == statement.table
+                for one in table.columns
+                if one.name == statement.column
+            ),
+            None,
         )
         rows = [row for row in self.find_rows(statement) if read_row(self.before, row)]
         if column is None or not rows or (mention is not None and mention.unique):
             return None
         target = column.references.partition(".")[0]
         keys = [key for key in _read_table(self.before, target)] if target else []
-        other = next((one for one in _list_others(mention, keys, seen) if not statement.holds(one)), statement)
+        other = next(
+            (one for one in _list_others(mention, keys, seen) if not statement.holds(one)),
+            statement,
+        )
         if isinstance(other, Statement):
             return None
-        state = {table: dict(held) if is_object(held) else held for table, held in self.before.items()}
+        state = {
+            table: dict(held) if is_object(held) else held for table, held in self.before.items()
+        }
         for table, key in rows:
             state[table][key] = {**state[table][key], statement.column: other}
         return state
 
     def _list_columns(self, statement: Statement) -> Iterator[Column]:
         for table in self.tables:
-            yield from (one for one in table.columns if (table.name, one.name) == (statement.table, statement.column))
+            yield from (
+                one
+                for one in table.columns
+                if (table.name, one.name) == (statement.table, statement.column)
+            )
 
     def _list_named(self) -> Iterator[_Row]:
         for name, mention in self.promise.takes.items():
@@ -71,7 +92,9 @@ class PromisedCall:
                     yield (mention.refers or table, str(value))
                 elif value is not None:
                     yield from (
-                        (table, key) for key, row in _read_table(self.before, table).items() if is_object(row) and row.get(column) == value
+                        (table, key)
+                        for key, row in _read_table(self.before, table).items()
+                        if is_object(row) and row.get(column) == value
                     )
 
     def _list_changed(self, wanted: str) -> Iterator[_Row]:
@@ -79,11 +102,17 @@ class PromisedCall:
         old, new = _read_table(self.before, wanted), _read_table(self.after, wanted)
         yield from ((wanted, key) for key, row in new.items() if row != old.get(key))
         for table in self.promise.makes:
-            yield from ((table, key) for key in _read_table(self.after, table) if key not in _read_table(self.before, table))
+            yield from (
+                (table, key)
+                for key in _read_table(self.after, table)
+                if key not in _read_table(self.before, table)
+            )
 
     def _list_referred(self, row: _Row, wanted: str, state: State) -> Iterator[_Row]:
         held = read_row(state, row)
-        for column in (column for table in self.tables if table.name == row[0] for column in table.columns):
+        for column in (
+            column for table in self.tables if table.name == row[0] for column in table.columns
+        ):
             if column.references.partition(".")[0] == wanted and (key := held.get(column.name)):
                 yield wanted, str(key)
 
@@ -99,7 +128,9 @@ def _read_table(state: State, table: str) -> Mapping[str, Json]:
     return held if is_object(held) else {}
 
 
-def _list_others(mention: Mention | None, keys: Sequence[str], seen: Sequence[Json]) -> Iterator[Json]:
+def _list_others(
+    mention: Mention | None, keys: Sequence[str], seen: Sequence[Json]
+) -> Iterator[Json]:
     """Values that the column can hold, as far as that is known. A reference names a row that is there."""
     if mention is not None and mention.values:
         yield from mention.values

@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from envmill.errors import BadReply
-from envmill.kinds.authoring.complaint import Complaint, describe_complaint, describe_earlier, list_once, render
+from envmill.kinds.authoring.complaint import (
+    Complaint,
+    describe_complaint,
+    describe_earlier,
+    list_once,
+    render,
+)
 from envmill.models.gateway import ModelSession
 from schemas.base import Json, digest
 from schemas.environment import Build, Fault, SentBack
@@ -57,11 +63,20 @@ class Repair:
 
     def render(self) -> str:
         """The message that continues the author's conversation; empty for a first version."""
-        return describe_complaint(self.complaints, self.locked, self.summary) if self.complaints else ""
+        return (
+            describe_complaint(self.complaints, self.locked, self.summary)
+            if self.complaints
+            else ""
+        )
 
     def about(self, tools: Sequence[str]) -> "Repair":
         """With the complaints about these tools alone."""
-        return replace(self, complaints=tuple(complaint for complaint in self.complaints if complaint.concerns(tools)))
+        return replace(
+            self,
+            complaints=tuple(
+                complaint for complaint in self.complaints if complaint.concerns(tools)
+            ),
+        )
 
 
 FIRST = Repair()
@@ -90,7 +105,10 @@ async def strive(
     asking, turn = models.afresh(0, describe_earlier((), locked())), 0
     while turn <= REPAIRS + 1:
         if turn > REPAIRS:
-            before, asking = None, models.afresh(1, describe_earlier(list_complaints(versions), locked()))
+            before, asking = (
+                None,
+                models.afresh(1, describe_earlier(list_complaints(versions), locked())),
+            )
         repair = Repair(list_once(before.complaints) if before else (), tuple(locked()))
         try:
             before = await write(before, repair, asking)
@@ -141,4 +159,6 @@ def describe_builds(subject: str, versions: Sequence[Version]) -> tuple[Build, .
 
 def _list_codes(version: Version) -> list[tuple[str, str]]:
     """(gate, reason code) of its complaints, each once."""
-    return list(dict.fromkeys((complaint.source, complaint.code) for complaint in version.complaints))
+    return list(
+        dict.fromkeys((complaint.source, complaint.code) for complaint in version.complaints)
+    )

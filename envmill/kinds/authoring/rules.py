@@ -7,10 +7,12 @@ from itertools import combinations
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BEFORE = re.compile(
-    r"\b(at most|at least|(more|less|fewer|longer|earlier|later|higher|lower) than|up to|within|below|above|from)( \w+)? $", re.IGNORECASE
+    r"\b(at most|at least|(more|less|fewer|longer|earlier|later|higher|lower) than|up to|within|below|above|from)( \w+)? $",
+    re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"(?: \w+)? (?:(?:or|and) (?:more|less|fewer|better|longer|older|younger|higher|lower)\b|at (?:most|least)(?=[.,;]|$))", re.IGNORECASE
+    r"(?: \w+)? (?:(?:or|and) (?:more|less|fewer|better|longer|older|younger|higher|lower)\b|at (?:most|least)(?=[.,;]|$))",
+    re.IGNORECASE,
 )
 
 
@@ -19,7 +21,12 @@ def find_rival_rules(rules: Sequence[str]) -> Iterator[tuple[str, str]]:
     alike = defaultdict[str, list[str]](list)
     for rule in dict.fromkeys(" ".join(each.split()) for each in rules):
         alike[_NUMBER.sub("#", rule).casefold()].append(rule)
-    return (pair for group in alike.values() for pair in combinations(group, 2) if _differ_in_a_limit(*pair))
+    return (
+        pair
+        for group in alike.values()
+        for pair in combinations(group, 2)
+        if _differ_in_a_limit(*pair)
+    )
 
 
 def _differ_in_a_limit(one: str, other: str) -> bool:

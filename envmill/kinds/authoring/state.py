@@ -14,11 +14,19 @@ def find_state_faults(given: dict[str, Json], kept: Json) -> list[tuple[str, str
     """(reason code, words) of everything by which the program does not keep a state as given, or the state does not hold together."""
     faults = list[tuple[str, str]]()
     if differs := diff_states(given, kept):
-        places = [f"{'/'.join(one.path)}: {one.op} {str(one.before)[:60]!r} → {str(one.after)[:60]!r}" for one in differs]
+        places = [
+            f"{'/'.join(one.path)}: {one.op} {str(one.before)[:60]!r} → {str(one.after)[:60]!r}"
+            for one in differs
+        ]
         words = f"constructed on the initial state, the program holds another one ({len(differs)} places): {_join(places)}"
         faults.append(("state_not_kept", words))
     if odd := list(_list_odd(given)):
-        faults.append(("records_unlike", f"records of one collection must have the same attributes, `id` equal to their key: {_join(odd)}"))
+        faults.append(
+            (
+                "records_unlike",
+                f"records of one collection must have the same attributes, `id` equal to their key: {_join(odd)}",
+            )
+        )
     if lost := list(_list_lost(given)):
         faults.append(("reference_lost", f"what a record refers to must exist: {_join(lost)}"))
     return faults
@@ -43,17 +51,27 @@ def _list_lost(state: dict[str, Json]) -> Iterator[str]:
     known = {key for _, rows in _list_collections(state) for key in rows}
     for name, rows in _list_collections(state):
         for attribute in (each for each in next(iter(rows.values())) if each.endswith("_id")):
-            named = {key: row[attribute] for key, row in rows.items() if isinstance(row[attribute], str) and row[attribute]}
+            named = {
+                key: row[attribute]
+                for key, row in rows.items()
+                if isinstance(row[attribute], str) and row[attribute]
+            }
             lost = {key: value for key, value in named.items() if value not in known}
             if _names_collection(attribute, state) or len(lost) < len(named):
-                yield from (f"{name}/{key} has {attribute} {value!r}, which is no record" for key, value in lost.items())
+                yield from (
+                    f"{name}/{key} has {attribute} {value!r}, which is no record"
+                    for key, value in lost.items()
+                )
 
 
 def _names_collection(attribute: str, state: dict[str, Json]) -> bool:
     """`entry_id` names a record of `entries`; a `tracking_id` may be somebody else's number, and a `player_id` beside `player_sessions`
     a name that another service gives."""
     thing = attribute.removesuffix("_id")
-    return any(name.startswith(thing[: max(3, len(thing) - 1)]) and len(name) <= len(thing) + _PLURAL for name in state)
+    return any(
+        name.startswith(thing[: max(3, len(thing) - 1)]) and len(name) <= len(thing) + _PLURAL
+        for name in state
+    )
 
 
 def _list_collections(state: dict[str, Json]) -> Iterator[tuple[str, dict[str, dict[str, Json]]]]:

@@ -35,11 +35,15 @@ def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
     """BuildError where a clause has more rows than can be judged, or the reference path leaves a hand-over out that a clause asks for."""
     words = _list_words(draft)
     procedure, facts, harm = list[Predicate](), list[Fact](), list[Predicate]()
-    bound = [(clause, _bind_rows(clause, draft.initial_state, words)) for clause in dialogue.clauses]
+    bound = [
+        (clause, _bind_rows(clause, draft.initial_state, words)) for clause in dialogue.clauses
+    ]
     for clause, bindings in bound:
         made = _compile(clause, bindings)
         if len(made) > MOST:
-            raise BuildError(f"Clause {clause.id} speaks of {len(made)} rows, more than {MOST}: let a condition narrow them.")
+            raise BuildError(
+                f"Clause {clause.id} speaks of {len(made)} rows, more than {MOST}: let a condition narrow them."
+            )
         (harm if clause.effect == "forbid" else procedure).extend(made)
         facts += _list_facts(clause, bindings, draft)
     harm += _list_only(bound)
@@ -50,24 +54,42 @@ def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
 def _list_words(draft: Draft) -> str:
     """All that the user may say."""
     user: UserContract = draft.user
-    facts = [f"{name.replace('_', ' ')} {render_leaf(leaf)}" for name, value in user.facts.items() for leaf in list_leaves(value)]
+    facts = [
+        f"{name.replace('_', ' ')} {render_leaf(leaf)}"
+        for name, value in user.facts.items()
+        for leaf in list_leaves(value)
+    ]
     return normalise("\n".join([draft.request, user.opening, *user.goals, *user.later, *facts]))
 
 
 def _bind_rows(clause: PolicyClause, state: Mapping[str, Json], words: str) -> list[_Binding]:
     """Rows for which it applies; one empty binding where it declares none and applies."""
-    said = all(any(find_words(words, one) for one in each.words) is each.said for each in clause.when if isinstance(each, WordsCondition))
+    said = all(
+        any(find_words(words, one) for one in each.words) is each.said
+        for each in clause.when
+        if isinstance(each, WordsCondition)
+    )
     if not said:
         return []
     bindings: list[_Binding] = [{}]
     for name, collection in clause.rows.items():
         rows = state.get(collection)
-        bindings = [{**binding, name: key} for binding in bindings for key in (rows if is_object(rows) else {})]
+        bindings = [
+            {**binding, name: key}
+            for binding in bindings
+            for key in (rows if is_object(rows) else {})
+        ]
     conditions = [one for one in clause.when if isinstance(one, StateCondition)]
-    return [binding for binding in bindings if all(_holds(one, clause, binding, state) for one in conditions)]
+    return [
+        binding
+        for binding in bindings
+        if all(_holds(one, clause, binding, state) for one in conditions)
+    ]
 
 
-def _holds(condition: StateCondition, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]) -> bool:
+def _holds(
+    condition: StateCondition, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]
+) -> bool:
     value = _read(condition.row, condition.field, clause, binding, state)
     match condition.op:
         case "is":
@@ -80,7 +102,9 @@ def _holds(condition: StateCondition, clause: PolicyClause, binding: _Binding, s
             return _is_number(value) and value < condition.value
 
 
-def _read(row: str, field: str, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]) -> Json:
+def _read(
+    row: str, field: str, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]
+) -> Json:
     collection, key = (clause.rows[row], binding[row]) if row.startswith("$") else row.split("/", 1)
     found = state.get(collection, {}).get(key)
     return found.get(field) if is_object(found) else None
@@ -90,9 +114,18 @@ def _compile(clause: PolicyClause, bindings: Sequence[_Binding]) -> list[Predica
     """Predicates of one clause that stands for itself; those that allow and hand over are told together."""
     if clause.effect not in ("forbid", "first", "confirm"):
         return []
-    free = not any(isinstance(one, StateCondition) and one.row.startswith("$") for one in clause.when)
-    shared = clause.first is not None and any(value in clause.rows for value in map(str, clause.first.arguments.values()))
-    shared |= any(value in clause.rows for one in clause.when if isinstance(one, CallCondition) for value in one.call.arguments.values())
+    free = not any(
+        isinstance(one, StateCondition) and one.row.startswith("$") for one in clause.when
+    )
+    shared = clause.first is not None and any(
+        value in clause.rows for value in map(str, clause.first.arguments.values())
+    )
+    shared |= any(
+        value in clause.rows
+        for one in clause.when
+        if isinstance(one, CallCondition)
+        for value in one.call.arguments.values()
+    )
     if free and not shared:
         return [_make(clause, {})] if bindings else []
     return [_make(clause, binding) for binding in bindings]
@@ -102,7 +135,12 @@ def _make(clause: PolicyClause, binding: _Binding) -> Predicate:
     call, name = _bind(clause.call, binding), _name(clause, binding)
     earlier = next((one.call for one in clause.when if isinstance(one, CallCondition)), None)
     if clause.effect == "first":
-        return Predicate(name=name, op="before", call=call, first=_bind(clause.first or CallPattern(name=""), binding))
+        return Predicate(
+            name=name,
+            op="before",
+            call=call,
+            first=_bind(clause.first or CallPattern(name=""), binding),
+        )
     if clause.effect == "confirm":
         return Predicate(name=name, op="agreed", call=call, names=clause.names)
     if earlier is not None:
@@ -115,22 +153,39 @@ def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator
     for effect in ("allow", "hand_over"):
         tools = dict.fromkeys(clause.call.name for clause, _ in bound if clause.effect == effect)
         for tool in tools:
-            named = [(clause, bindings) for clause, bindings in bound if clause.effect == effect and clause.call.name == tool]
-            among = [_bind(clause.call, binding) for clause, bindings in named for binding in bindings]
+            named = [
+                (clause, bindings)
+                for clause, bindings in bound
+                if clause.effect == effect and clause.call.name == tool
+            ]
+            among = [
+                _bind(clause.call, binding) for clause, bindings in named for binding in bindings
+            ]
             ids = ", ".join(clause.id for clause, _ in named)
-            yield Predicate(name=f"clause {ids}: `{tool}` only where it is named", op="only", call=CallPattern(name=tool), among=among)
+            yield Predicate(
+                name=f"clause {ids}: `{tool}` only where it is named",
+                op="only",
+                call=CallPattern(name=tool),
+                among=among,
+            )
 
 
-def _list_required(bound: Sequence[tuple[PolicyClause, list[_Binding]]], draft: Draft) -> Iterator[Predicate]:
+def _list_required(
+    bound: Sequence[tuple[PolicyClause, list[_Binding]]], draft: Draft
+) -> Iterator[Predicate]:
     """Hand-overs of the reference path must be made. A clause that applies to a row that the path touches must be followed by it."""
-    touched = {str(leaf) for call in draft.oracle for leaf in list_leaves(list(call.arguments.values()))}
+    touched = {
+        str(leaf) for call in draft.oracle for leaf in list_leaves(list(call.arguments.values()))
+    }
     for clause, bindings in (each for each in bound if each[0].effect == "hand_over"):
         for binding in bindings:
             pattern = _bind(clause.call, binding)
             if any(_fits(pattern, call) for call in draft.oracle):
                 yield Predicate(name=_name(clause, binding), op="required", call=pattern)
             elif set(binding.values()) & touched or not binding:
-                raise BuildError(f"The reference path does not hand over as clause {clause.id} asks: {pattern.name}({pattern.arguments}).")
+                raise BuildError(
+                    f"The reference path does not hand over as clause {clause.id} asks: {pattern.name}({pattern.arguments})."
+                )
 
 
 def _list_facts(clause: PolicyClause, bindings: Sequence[_Binding], draft: Draft) -> Iterator[Fact]:
@@ -141,11 +196,28 @@ def _list_facts(clause: PolicyClause, bindings: Sequence[_Binding], draft: Draft
         if not any(_fits(_bind(clause.call, binding), call) for call in draft.oracle):
             continue
         if clause.words:
-            yield Fact(name=_name(clause, {}), kind="text", value=clause.words[0], also=clause.words[1:], where="any")
+            yield Fact(
+                name=_name(clause, {}),
+                kind="text",
+                value=clause.words[0],
+                also=clause.words[1:],
+                where="any",
+            )
         if clause.told:
             value = _read(clause.told.row, clause.told.field, clause, binding, draft.initial_state)
-            kind = "number" if _is_number(value) else "date" if isinstance(value, str) and read_date(value) else "text"
-            yield Fact(name=f"{_name(clause, {})} ({clause.told.field})", kind=kind, value=value, where="any")
+            kind = (
+                "number"
+                if _is_number(value)
+                else "date"
+                if isinstance(value, str) and read_date(value)
+                else "text"
+            )
+            yield Fact(
+                name=f"{_name(clause, {})} ({clause.told.field})",
+                kind=kind,
+                value=value,
+                where="any",
+            )
 
 
 def _bind(pattern: CallPattern, binding: _Binding) -> CallPattern:

@@ -31,18 +31,29 @@ class _Limits:
 
     def holds(self, value: Json) -> bool:
         """Whether a value is not excluded."""
-        if value in self.refused or ((self.least is not None or self.most is not None) and not _is_number(value)):
+        if value in self.refused or (
+            (self.least is not None or self.most is not None) and not _is_number(value)
+        ):
             return False
-        return (self.least is None or value >= self.least) and (self.most is None or value < self.most)
+        return (self.least is None or value >= self.least) and (
+            self.most is None or value < self.most
+        )
 
     def implies(self, other: "_Limits") -> bool:
         """Whether each value that is left here is left there."""
         if self.wanted:
-            return other.holds(self.wanted[0]) and all(one == self.wanted[0] for one in other.wanted)
+            return other.holds(self.wanted[0]) and all(
+                one == self.wanted[0] for one in other.wanted
+            )
         known = [*self.refused]
         least = other.least is None or (self.least is not None and self.least >= other.least)
         most = other.most is None or (self.most is not None and self.most <= other.most)
-        return not other.wanted and least and most and all(one in known or not self.holds(one) for one in other.refused)
+        return (
+            not other.wanted
+            and least
+            and most
+            and all(one in known or not self.holds(one) for one in other.refused)
+        )
 
 
 def find_conflicts(clauses: Sequence[PolicyClause]) -> Iterator[str]:
@@ -54,8 +65,14 @@ def find_conflicts(clauses: Sequence[PolicyClause]) -> Iterator[str]:
         if reason := _find_conflict(one, other) or _find_conflict(other, one):
             yield f"Clause {one.id} contradicts clause {other.id}: {reason}."
     for clause in clauses:
-        allowing = [one for one in clauses if one.effect == "allow" and _meets(one.call, clause.call)]
-        if clause.effect == "hand_over" and allowing and not any(_can_apply(clause, one) for one in allowing):
+        allowing = [
+            one for one in clauses if one.effect == "allow" and _meets(one.call, clause.call)
+        ]
+        if (
+            clause.effect == "hand_over"
+            and allowing
+            and not any(_can_apply(clause, one) for one in allowing)
+        ):
             named = ", ".join(one.id for one in allowing)
             yield f"Clause {clause.id} contradicts clause {named}: {clause.id} asks for `{clause.call.name}` where it is not allowed."
     yield from _find_orders(clauses)
@@ -66,11 +83,19 @@ def _find_conflict(one: PolicyClause, other: PolicyClause) -> str:
     obliged = _list_obliged(one)
     if other.effect == "forbid" and not any(each.on == "call" for each in other.when):
         for call in obliged:
-            if _covers(other.call, call) and _can_apply(one, other) and (one.effect == "hand_over" or _implies(one, other)):
+            if (
+                _covers(other.call, call)
+                and _can_apply(one, other)
+                and (one.effect == "hand_over" or _implies(one, other))
+            ):
                 return f"{one.id} asks for `{call.name}`, which {other.id} forbids"
         if one.effect == "allow" and _covers(other.call, one.call) and _implies(one, other):
             return f"{other.id} forbids `{one.call.name}` wherever {one.id} allows it"
-    if one.effect == other.effect == "hand_over" and _can_apply(one, other) and _differ(one.call, other.call):
+    if (
+        one.effect == other.effect == "hand_over"
+        and _can_apply(one, other)
+        and _differ(one.call, other.call)
+    ):
         return "both hand over where they apply, in different ways"
     return ""
 
@@ -92,7 +117,9 @@ def _find_orders(clauses: Sequence[PolicyClause]) -> Iterator[str]:
             yield f"Clauses {named} contradict each other: each asks for the other's call first, so that none is ever made."
 
 
-def _find_circle(start: PolicyClause, orders: Sequence[PolicyClause], path: list[PolicyClause]) -> list[PolicyClause]:
+def _find_circle(
+    start: PolicyClause, orders: Sequence[PolicyClause], path: list[PolicyClause]
+) -> list[PolicyClause]:
     first = path[-1].first
     for clause in orders if first else ():
         if first is None or not _meets(first, clause.call) or not _can_apply(path[-1], clause):
@@ -109,13 +136,20 @@ def _meets(one: CallPattern, other: CallPattern) -> bool:
     if one.name != other.name and one.name and other.name:
         return False
     shared = one.arguments.keys() & other.arguments.keys()
-    return not any(_is_fixed(one.arguments[name]) and _is_fixed(other.arguments[name]) and _differ_at(one, other, name) for name in shared)
+    return not any(
+        _is_fixed(one.arguments[name])
+        and _is_fixed(other.arguments[name])
+        and _differ_at(one, other, name)
+        for name in shared
+    )
 
 
 def _covers(wide: CallPattern, call: CallPattern) -> bool:
     """Whether each call that fits the second fits the first."""
     fixed = {name: value for name, value in wide.arguments.items() if _is_fixed(value)}
-    return _meets(wide, call) and all(name in call.arguments and call.arguments[name] == value for name, value in fixed.items())
+    return _meets(wide, call) and all(
+        name in call.arguments and call.arguments[name] == value for name, value in fixed.items()
+    )
 
 
 def _differ(one: CallPattern, other: CallPattern) -> bool:
@@ -136,7 +170,11 @@ def _can_apply(*clauses: PolicyClause) -> bool:
     by its key."""
     limits = _limit(*clauses)
     words = [
-        (word.casefold(), one.said) for clause in clauses for one in clause.when if isinstance(one, WordsCondition) for word in one.words
+        (word.casefold(), one.said)
+        for clause in clauses
+        for one in clause.when
+        if isinstance(one, WordsCondition)
+        for word in one.words
     ]
     unsaid = {word for word, said in words if not said}
     sayable = all(
@@ -151,9 +189,18 @@ def _can_apply(*clauses: PolicyClause) -> bool:
 def _implies(one: PolicyClause, other: PolicyClause) -> bool:
     """Whether the second applies wherever the first does."""
     here, there = _limit(one), _limit(other)
-    words = {(tuple(each.words), each.said) for each in one.when if isinstance(each, WordsCondition)}
-    worded = all((tuple(each.words), each.said) in words for each in other.when if isinstance(each, WordsCondition))
-    return worded and all(subject in here and _Limits(here[subject]).implies(_Limits(limit)) for subject, limit in there.items())
+    words = {
+        (tuple(each.words), each.said) for each in one.when if isinstance(each, WordsCondition)
+    }
+    worded = all(
+        (tuple(each.words), each.said) in words
+        for each in other.when
+        if isinstance(each, WordsCondition)
+    )
+    return worded and all(
+        subject in here and _Limits(here[subject]).implies(_Limits(limit))
+        for subject, limit in there.items()
+    )
 
 
 def _limit(*clauses: PolicyClause) -> Mapping[_Subject, list[StateCondition]]:
@@ -162,7 +209,9 @@ def _limit(*clauses: PolicyClause) -> Mapping[_Subject, list[StateCondition]]:
         places = _place_rows(clause)
         for condition in clause.when:
             if isinstance(condition, StateCondition):
-                found.setdefault((places.get(condition.row, condition.row), condition.field), []).append(condition)
+                found.setdefault(
+                    (places.get(condition.row, condition.row), condition.field), []
+                ).append(condition)
     return found
 
 

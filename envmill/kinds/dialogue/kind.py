@@ -35,18 +35,29 @@ class DialogueKind(JailedKind):
             return [*super().find_plan_faults(plan), error.message]
         changes = frozenset(tool.name for tool in plan.tools if tool.effect == "change")
         tools = {
-            tool.name: list(signed.inputs.get("properties", {})) if (signed := plan.signatures.get(tool.name)) else None
+            tool.name: list(signed.inputs.get("properties", {}))
+            if (signed := plan.signatures.get(tool.name))
+            else None
             for tool in plan.tools
         }
         scope = ClauseScope(plan.collections, tools, changes)
-        return [*super().find_plan_faults(plan), *find_dialogue_faults(dialogue, scope, plan.policy_document)]
+        return [
+            *super().find_plan_faults(plan),
+            *find_dialogue_faults(dialogue, scope, plan.policy_document),
+        ]
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
         """The policy document is the clauses' sentences, where the plan left it empty."""
-        document = blueprint.policy_document or render_policy(read_dialogue(blueprint.files).clauses)
-        return await workshop.write_program(blueprint.model_copy(update={"policy_document": document}))
+        document = blueprint.policy_document or render_policy(
+            read_dialogue(blueprint.files).clauses
+        )
+        return await workshop.write_program(
+            blueprint.model_copy(update={"policy_document": document})
+        )
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         return stateful.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
@@ -56,7 +67,9 @@ class DialogueKind(JailedKind):
             raise BuildError(" ".join(faults))
         return stateful.derive_tables(files, policies)
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:  # noqa: ARG002
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:  # noqa: ARG002
         return list(tools)
 
     async def derive_verifier(
@@ -87,7 +100,9 @@ class DialogueKind(JailedKind):
             "procedure": [one for one in verifier.procedure if not one.name.startswith("clause ")],
             "facts": [one for one in verifier.facts if not one.name.startswith("clause ")],
         }
-        return super().render_demands(environment, scenario.model_copy(update={"verifier": verifier.model_copy(update=own)}))
+        return super().render_demands(
+            environment, scenario.model_copy(update={"verifier": verifier.model_copy(update=own)})
+        )
 
     def describe(self, environment: Environment) -> Iterator[str]:
         dialogue = read_dialogue(environment.files)

@@ -9,17 +9,31 @@ from schemas.dialogue import Dialogue
 
 def find_mark_faults(dialogue: Dialogue, files: Mapping[str, str]) -> list[str]:
     """Couplings and discoverable tools that only one of both has, and methods that cannot be a coupling."""
-    couplings = {method.name.removeprefix("_"): method for method in _list_marked(files, "coupling")}
+    couplings = {
+        method.name.removeprefix("_"): method for method in _list_marked(files, "coupling")
+    }
     named = [coupling.name for coupling in dialogue.couplings]
     faults = [
-        f"The program has no method `_{name}` marked @coupling, which dialogue.json names." for name in named if name not in couplings
+        f"The program has no method `_{name}` marked @coupling, which dialogue.json names."
+        for name in named
+        if name not in couplings
     ]
-    faults += [f"The method `_{name}` is marked @coupling, and dialogue.json does not name it." for name in couplings if name not in named]
+    faults += [
+        f"The method `_{name}` is marked @coupling, and dialogue.json does not name it."
+        for name in couplings
+        if name not in named
+    ]
     bad = [name for name, method in couplings.items() if _takes_more(method)]
-    faults += [f"The coupling `_{name}` takes parameters: the runtime calls it with none." for name in bad]
+    faults += [
+        f"The coupling `_{name}` takes parameters: the runtime calls it with none." for name in bad
+    ]
     hidden = {method.name for method in _list_marked(files, "discoverable")}
     for name in sorted(hidden ^ dialogue.discoverable.keys()):
-        lacks = "dialogue.json does not say how it is unlocked" if name in hidden else "the program does not mark it @discoverable"
+        lacks = (
+            "dialogue.json does not say how it is unlocked"
+            if name in hidden
+            else "the program does not mark it @discoverable"
+        )
         faults.append(f"The tool {name} is discoverable, and {lacks}.")
     return faults
 
@@ -34,7 +48,9 @@ def _list_marked(files: Mapping[str, str], mark: str) -> Iterator[ast.FunctionDe
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # what is no Python is refused where the interface is read
         for node in ast.walk(module):
-            if isinstance(node, ast.FunctionDef) and any(isinstance(one, ast.Name) and one.id == mark for one in node.decorator_list):
+            if isinstance(node, ast.FunctionDef) and any(
+                isinstance(one, ast.Name) and one.id == mark for one in node.decorator_list
+            ):
                 yield node
 
 

@@ -8,7 +8,14 @@ from pydantic import ValidationError
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause
-from schemas.dialogue import CallCondition, Coupling, Dialogue, Discovery, PolicyClause, StateCondition
+from schemas.dialogue import (
+    CallCondition,
+    Coupling,
+    Dialogue,
+    Discovery,
+    PolicyClause,
+    StateCondition,
+)
 from schemas.scenario import CallPattern
 
 FILE = "dialogue.json"
@@ -57,8 +64,16 @@ def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name in world.collections:
         if name not in dialogue.sides:
             yield f"The collection {name} is on no side: say in `sides` whether it is the agent's or the user's."
-    yield from (f"`sides` names {name}, which is no collection." for name in dialogue.sides if name not in world.collections)
-    yield from (f"`user_tools` names {name}, which is no tool." for name in dialogue.user_tools if name not in world.tools)
+    yield from (
+        f"`sides` names {name}, which is no collection."
+        for name in dialogue.sides
+        if name not in world.collections
+    )
+    yield from (
+        f"`user_tools` names {name}, which is no tool."
+        for name in dialogue.user_tools
+        if name not in world.tools
+    )
     for side in ("agent", "user"):
         if not any((name in dialogue.user_tools) is (side == "user") for name in world.tools):
             yield f"The {side} has no tool: a dialogue has two sides that act."
@@ -83,7 +98,9 @@ def _find_clause_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]
             yield f"Clause {clause.id} says the same as clause {seen[sentence]}."
         seen[sentence] = clause.id
         yield from (f"Clause {clause.id} {fault}." for fault in _find_shape_faults(clause, world))
-        yield from (f"Clause {clause.id} {fault}." for fault in _find_name_faults(clause, dialogue, world))
+        yield from (
+            f"Clause {clause.id} {fault}." for fault in _find_name_faults(clause, dialogue, world)
+        )
 
 
 def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
@@ -99,15 +116,30 @@ def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str
         yield "has a call as a condition, which only the effect forbid has a use for"
     if clause.effect == "allow" and not clause.when:
         yield "allows a call without any condition: leave it out"
-    if clause.effect == "confirm" and clause.call.name in world.tools and clause.call.name not in world.changes:
+    if (
+        clause.effect == "confirm"
+        and clause.call.name in world.tools
+        and clause.call.name not in world.changes
+    ):
         yield f"asks for a yes to `{clause.call.name}`, which changes nothing"
 
 
-def _find_name_faults(clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
-    calls = [clause.call, *([clause.first] if clause.first else []), *(one.call for one in clause.when if isinstance(one, CallCondition))]
+def _find_name_faults(
+    clause: PolicyClause, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
+    calls = [
+        clause.call,
+        *([clause.first] if clause.first else []),
+        *(one.call for one in clause.when if isinstance(one, CallCondition)),
+    ]
     for call in calls:
         yield from _find_call_faults(call, clause, dialogue, world)
-    bound = {value for call in calls for value in call.arguments.values() if isinstance(value, str) and value.startswith("$")}
+    bound = {
+        value
+        for call in calls
+        for value in call.arguments.values()
+        if isinstance(value, str) and value.startswith("$")
+    }
     for name, collection in clause.rows.items():
         if not name.startswith("$") or name not in bound:
             yield f"declares {name}, which no argument of its calls holds"
@@ -122,7 +154,9 @@ def _find_name_faults(clause: PolicyClause, dialogue: Dialogue, world: ClauseSco
         yield "declares more than one row: write a clause for each"
 
 
-def _find_call_faults(call: CallPattern, clause: PolicyClause, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
+def _find_call_faults(
+    call: CallPattern, clause: PolicyClause, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
     if call.name not in world.tools:
         yield f"names the tool {call.name!r}, which there is not"
         return
@@ -142,7 +176,9 @@ def _find_call_faults(call: CallPattern, clause: PolicyClause, dialogue: Dialogu
             yield f"names the argument {name!r} of `{call.name}`, which there is not"
 
 
-def _find_row_faults(row: str, field: str, clause: PolicyClause, world: ClauseScope) -> Iterator[str]:
+def _find_row_faults(
+    row: str, field: str, clause: PolicyClause, world: ClauseScope
+) -> Iterator[str]:
     collection = clause.rows.get(row, "") if row.startswith("$") else row.partition("/")[0]
     if collection not in world.collections:
         yield f"speaks of {row}, which is no row: write a `$name` of `rows`, or collection/key"
@@ -159,7 +195,9 @@ def _find_coupling_faults(dialogue: Dialogue) -> Iterator[str]:
         if not _crosses(coupling, dialogue):
             yield f"The coupling {coupling.name} does not lead from one side to the other: it reads and writes the same side."
         written = {name for touch in dialogue.touches.values() for name in touch.writes}
-        written |= {name for other in dialogue.couplings if other is not coupling for name in other.writes}
+        written |= {
+            name for other in dialogue.couplings if other is not coupling for name in other.writes
+        }
         if not written & set(coupling.reads):
             told = ", ".join(coupling.reads) or "nothing"
             yield f"The coupling {coupling.name} never fires: it reads {told}, which no tool and no other coupling writes."
@@ -177,16 +215,24 @@ def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
 def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is out of reach."""
     for goal in dialogue.goals:
-        yield from (f"The goal {goal.name!r} needs {name}, which is no tool." for name in goal.needs if name not in world.tools)
+        yield from (
+            f"The goal {goal.name!r} needs {name}, which is no tool."
+            for name in goal.needs
+            if name not in world.tools
+        )
     needed = {name for goal in dialogue.goals for name in goal.needs}
-    needed |= {one.first.name for one in dialogue.clauses if one.first} | {one.by.name for one in dialogue.discoverable.values()}
+    needed |= {one.first.name for one in dialogue.clauses if one.first} | {
+        one.by.name for one in dialogue.discoverable.values()
+    }
     for name in dialogue.user_tools:
         if name not in needed:
             yield f"No goal needs the user's tool {name}, and no clause and no discovery asks for it."
     known = {goal.name for goal in dialogue.goals}
     for persona in dialogue.personas:
         yield from (
-            f"The persona {persona.name!r} has the goal {name!r}, which there is not." for name in persona.goals if name not in known
+            f"The persona {persona.name!r} has the goal {name!r}, which there is not."
+            for name in persona.goals
+            if name not in known
         )
         for goal in dialogue.goals:
             lacking = [name for name in goal.needs if name in persona.cannot]
@@ -198,10 +244,15 @@ def _find_discovery_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[s
     for name, found in dialogue.discoverable.items():
         if name not in world.tools:
             yield f"`discoverable` names {name}, which is no tool."
-        yield from (f"The tool {name} {fault}." for fault in _find_unlocking_faults(name, found, dialogue, world))
+        yield from (
+            f"The tool {name} {fault}."
+            for fault in _find_unlocking_faults(name, found, dialogue, world)
+        )
 
 
-def _find_unlocking_faults(name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
+def _find_unlocking_faults(
+    name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope
+) -> Iterator[str]:
     if found.by.name not in world.tools:
         yield f"is unlocked by {found.by.name!r}, which is no tool"
     met = [name]

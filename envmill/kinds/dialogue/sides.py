@@ -14,9 +14,15 @@ from schemas.environment import Call, Environment
 from schemas.scenario import Draft
 
 
-async def check_sides(dialogue: Dialogue, draft: Draft, environment: Environment, sandbox: Sandbox) -> None:
+async def check_sides(
+    dialogue: Dialogue, draft: Draft, environment: Environment, sandbox: Sandbox
+) -> None:
     """BuildError with each call that changed more than was declared."""
-    plan = [start(draft), Look(), *(step for call in draft.oracle for step in (Invoke(call), Look()))]
+    plan = [
+        start(draft),
+        Look(),
+        *(step for call in draft.oracle for step in (Invoke(call), Look())),
+    ]
     seen = await sandbox.play(Program.of(environment), plan)
     states = [step.state for step in seen[1::2]]
     queries = {tool.name for tool in environment.tools if tool.effect == "query"}
@@ -24,10 +30,16 @@ async def check_sides(dialogue: Dialogue, draft: Draft, environment: Environment
         raise BuildError(" ".join(faults), reason="no_verifier")
 
 
-def _find_strays(dialogue: Dialogue, calls: Sequence[Call], states: Sequence[Json], queries: set[str]) -> Iterator[str]:
+def _find_strays(
+    dialogue: Dialogue, calls: Sequence[Call], states: Sequence[Json], queries: set[str]
+) -> Iterator[str]:
     coupled = {name for coupling in dialogue.couplings for name in coupling.writes}
     for place, (call, before, after) in enumerate(zip(calls, states, states[1:], strict=False), 1):
-        changed = [name for name in after if after[name] != before.get(name)] if before is not None and after is not None else []
+        changed = (
+            [name for name in after if after[name] != before.get(name)]
+            if before is not None and after is not None
+            else []
+        )
         made = f"Call {place}, {call.name} of the {call.actor},"
         if call.name in queries and changed:
             told = ", ".join(changed)

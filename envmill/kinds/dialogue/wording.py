@@ -20,7 +20,14 @@ def render_policy(clauses: Sequence[PolicyClause]) -> str:
     """The policy document: a heading, and a numbered sentence for each clause."""
     if not clauses:
         return ""
-    return "\n".join([HEADING, "", *(f"{place}. {render_clause(clause)}" for place, clause in enumerate(clauses, 1)), ""])
+    return "\n".join(
+        [
+            HEADING,
+            "",
+            *(f"{place}. {render_clause(clause)}" for place, clause in enumerate(clauses, 1)),
+            "",
+        ]
+    )
 
 
 def render_clause(clause: PolicyClause) -> str:
@@ -35,7 +42,11 @@ def render_clause(clause: PolicyClause) -> str:
             first = render_pattern(clause.first or CallPattern(name=""))
             return f"Before the call {call}{_space(where)}, {_name_maker(clause)} {first}."
         case "confirm":
-            named = f" Name {_join([name.replace('_', ' ') for name in clause.names])} in the question." if clause.names else ""
+            named = (
+                f" Name {_join([name.replace('_', ' ') for name in clause.names])} in the question."
+                if clause.names
+                else ""
+            )
             return f"Before the call {call}{_space(where)}, ask the user and get a yes.{named}"
         case "say":
             return f"When you make the call {call}{_space(where)}, tell the user {_render_told(clause)}."
@@ -45,7 +56,12 @@ def render_clause(clause: PolicyClause) -> str:
 
 def render_pattern(call: CallPattern) -> str:
     """A call as the policy document names it."""
-    told = _join([f"{name.replace('_', ' ')} {_render_value(value)}" for name, value in call.arguments.items()])
+    told = _join(
+        [
+            f"{name.replace('_', ' ')} {_render_value(value)}"
+            for name, value in call.arguments.items()
+        ]
+    )
     return f"`{call.name}`{f' with {told}' if told else ''}"
 
 
@@ -73,7 +89,11 @@ def _settle(line: str) -> str:
 
 
 def _name_maker(clause: PolicyClause) -> str:
-    return "the user makes the call" if clause.first and clause.first.actor == "user" else "make the call"
+    return (
+        "the user makes the call"
+        if clause.first and clause.first.actor == "user"
+        else "make the call"
+    )
 
 
 def _render_conditions(conditions: Sequence[Condition]) -> str:
@@ -84,7 +104,9 @@ def _render_condition(condition: Condition) -> str:
     match condition:
         case StateCondition(row=row, field=field, op=op, value=value):
             owner = f"the {row[1:]}'s {field}" if row.startswith("$") else f"{field} of {row}"
-            verb = {"is": "is", "is_not": "is not", "at_least": "is at least", "below": "is below"}[op]
+            verb = {"is": "is", "is_not": "is not", "at_least": "is at least", "below": "is below"}[
+                op
+            ]
             return f"where {owner.replace('_', ' ')} {verb} {_render_value(value)} at the start"
         case WordsCondition(words=words, said=said):
             return f"where the user {'says' if said else 'does not say'} {' or '.join(map(canonical_json, words))}"
@@ -93,15 +115,31 @@ def _render_condition(condition: Condition) -> str:
 
 
 def _render_told(clause: PolicyClause) -> str:
-    words = [f"in words such as {' or '.join(map(canonical_json, clause.words))}"] if clause.words else []
-    value = [f"the {clause.told.row[1:]}'s {clause.told.field.replace('_', ' ')}"] if clause.told else []
+    words = (
+        [f"in words such as {' or '.join(map(canonical_json, clause.words))}"]
+        if clause.words
+        else []
+    )
+    value = (
+        [f"the {clause.told.row[1:]}'s {clause.told.field.replace('_', ' ')}"]
+        if clause.told
+        else []
+    )
     return " and ".join([*value, *words])
 
 
 def _render_value(value: Json) -> str:
     if isinstance(value, str):
         return f"the {value[1:]}" if value.startswith("$") else canonical_json(value)
-    return "yes" if value is True else "no" if value is False else "nothing" if value is None else render_leaf(value)
+    return (
+        "yes"
+        if value is True
+        else "no"
+        if value is False
+        else "nothing"
+        if value is None
+        else render_leaf(value)
+    )
 
 
 def _join(names: Sequence[str]) -> str:

@@ -9,7 +9,12 @@ from envmill.errors import BuildError
 from envmill.kinds import sql
 from envmill.kinds.authoring.derivation import find_promise_faults
 from envmill.kinds.authoring.state import find_state_faults
-from envmill.kinds.sql.servers import find_foreign_touches, find_identity_faults, find_server_faults, find_table_faults
+from envmill.kinds.sql.servers import (
+    find_foreign_touches,
+    find_identity_faults,
+    find_server_faults,
+    find_table_faults,
+)
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Program, Reset, Sandbox
 from envmill.verifiers.diff import diff_states
@@ -35,20 +40,36 @@ async def find_database_faults(plan: Blueprint, sandbox: Sandbox) -> list[str]:
         tables = sql.derive_tables(plan.files, plan.policies)
     except BuildError as error:
         return [SCHEMA_FAULT + error.message]
-    if faults := [SCHEMA_FAULT + one for one in find_table_faults(plan, tables)] or await _open(plan, {}, sandbox):
+    if faults := [SCHEMA_FAULT + one for one in find_table_faults(plan, tables)] or await _open(
+        plan, {}, sandbox
+    ):
         return faults
-    faults = [*await _open(plan, plan.rows, sandbox), *(ROWS_FAULT + one for one in find_identity_faults(plan))]
-    return [*faults, *_find_touch_faults(plan, tables), *(TOOLS_FAULT + one for one in find_foreign_touches(plan))]
+    faults = [
+        *await _open(plan, plan.rows, sandbox),
+        *(ROWS_FAULT + one for one in find_identity_faults(plan)),
+    ]
+    return [
+        *faults,
+        *_find_touch_faults(plan, tables),
+        *(TOOLS_FAULT + one for one in find_foreign_touches(plan)),
+    ]
 
 
 def _find_promise_faults(plan: Blueprint) -> Iterator[str]:
     """What is derived from tools that disagree is nobody's database."""
-    return find_promise_faults(plan.promises, [tool.name for tool in plan.tools]) if plan.promises else iter(())
+    return (
+        find_promise_faults(plan.promises, [tool.name for tool in plan.tools])
+        if plan.promises
+        else iter(())
+    )
 
 
 async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> list[str]:
     """What happens when a session without tools starts on these rows; a schema that cannot be opened without any is itself at fault."""
-    program, part = Program({**plan.files, "program.py": _NOBODY}, "program:Nobody", []), ROWS_FAULT if rows else SCHEMA_FAULT
+    program, part = (
+        Program({**plan.files, "program.py": _NOBODY}, "program:Nobody", []),
+        ROWS_FAULT if rows else SCHEMA_FAULT,
+    )
     try:
         begun, seen = await sandbox.play(program, [Reset(rows, CLOCK, 0), Look()])
     except BuildError as error:
@@ -56,7 +77,9 @@ async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> lis
     if begun.outcome != "ok":
         return [part + begun.message]
     if rows and (numbers := _list_spelled(diff_states(rows, seen.state))):
-        return [f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do not come back as they were written."]
+        return [
+            f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do not come back as they were written."
+        ]
     return [part + words for _, words in find_state_faults(rows, seen.state)] if rows else []
 
 
@@ -66,7 +89,9 @@ def _list_spelled(changes: Sequence[Change]) -> list[str]:
         {
             f"{one.path[0]}.{one.path[-1]}"
             for one in changes
-            if one.op == "set" and isinstance(one.before, int | float) and isinstance(one.after, str)
+            if one.op == "set"
+            and isinstance(one.before, int | float)
+            and isinstance(one.after, str)
         }
     )
 

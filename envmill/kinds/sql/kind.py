@@ -21,13 +21,17 @@ class SqlKind(JailedKind):
     async def try_plan(self, plan: Blueprint, sandbox: Sandbox) -> list[str]:
         return await find_database_faults(plan, sandbox)
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         return sql.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
         return sql.derive_tables(files, policies)
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:
         return sql.add_touches(tools, touches, tables) if tables else list(tools)
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:

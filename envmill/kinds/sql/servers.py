@@ -19,7 +19,9 @@ def find_server_faults(plan: Blueprint) -> Iterator[str]:
     if wanted > 1 and len(servers) != wanted:
         yield f"{wanted} servers are asked for, and `shared` names {', '.join(servers) or 'none'}."
     yield from (
-        f"{one.name} is shared by one server: name a table of each server that knows it." for one in plan.shared if len(one.tables) < 2
+        f"{one.name} is shared by one server: name a table of each server that knows it."
+        for one in plan.shared
+        if len(one.tables) < 2
     )
     for one in servers:
         if nested := [other for other in servers if other.startswith(f"{one}_")]:
@@ -45,7 +47,9 @@ def find_table_faults(plan: Blueprint, tables: Sequence[Table]) -> Iterator[str]
                 yield f"{table.name}.{column.name} refers to {target}, a table of another server: a server knows its own ids alone."
     for one in plan.shared:
         for server, name in one.tables.items():
-            columns = {column.name for column in known[name].columns} if name in known else set[str]()
+            columns = (
+                {column.name for column in known[name].columns} if name in known else set[str]()
+            )
             if find_server(name, servers) != server or name not in known:
                 yield f"`shared` keeps {one.name} of server {server} in {name}, which is no table of it."
             elif lacking := [column for column in (one.key, *one.fields) if column not in columns]:
@@ -57,7 +61,9 @@ def find_foreign_touches(plan: Blueprint) -> Iterator[str]:
     servers = list_servers(plan.shared)
     for tool in plan.tools if servers else ():
         touch = plan.touches.get(tool.name)
-        foreign = list_foreign(tool.name, [*touch.reads, *touch.writes] if touch else [], plan.shared)
+        foreign = list_foreign(
+            tool.name, [*touch.reads, *touch.writes] if touch else [], plan.shared
+        )
         if foreign:
             yield f"{tool.name} touches {', '.join(foreign)}, of another server: the agent carries values from one server to another."
 
@@ -65,10 +71,16 @@ def find_foreign_touches(plan: Blueprint) -> Iterator[str]:
 def list_foreign(tool: str, touched: Sequence[str], shared: list[SharedIdentity]) -> list[str]:
     """Tables of these that do not belong to the server of the tool; none where there is one server."""
     servers = list_servers(shared)
-    return [name for name in touched if find_server(name, servers) != find_server(tool, servers)] if servers else []
+    return (
+        [name for name in touched if find_server(name, servers) != find_server(tool, servers)]
+        if servers
+        else []
+    )
 
 
-def hold_identities(shared: Sequence[SharedIdentity], state: Mapping[str, Json]) -> dict[tuple[str, str], dict[str, list[Json]]]:
+def hold_identities(
+    shared: Sequence[SharedIdentity], state: Mapping[str, Json]
+) -> dict[tuple[str, str], dict[str, list[Json]]]:
     """(Identity, value of its key) → server → its rows in this state."""
     held = defaultdict[tuple[str, str], dict[str, list[Json]]](dict)
     for one in shared:
@@ -85,9 +97,16 @@ def find_unlike(shared: Sequence[SharedIdentity], state: Mapping[str, Json]) -> 
     fields = {one.name: one.fields for one in shared}
     for (name, key), homes in hold_identities(shared, state).items():
         for field in fields[name]:
-            values = {server: sorted({canonical_json(row.get(field)) for row in rows}) for server, rows in homes.items()}
-            if len({tuple(told) for told in values.values()}) > 1 or any(len(told) > 1 for told in values.values()):
-                told = "; ".join(f"{server}: {' and '.join(value)}" for server, value in sorted(values.items()))
+            values = {
+                server: sorted({canonical_json(row.get(field)) for row in rows})
+                for server, rows in homes.items()
+            }
+            if len({tuple(told) for told in values.values()}) > 1 or any(
+                len(told) > 1 for told in values.values()
+            ):
+                told = "; ".join(
+                    f"{server}: {' and '.join(value)}" for server, value in sorted(values.items())
+                )
                 yield f"{name} {key!r} differs in {field} ({told})"
 
 
@@ -97,4 +116,6 @@ def find_identity_faults(plan: Blueprint) -> Iterator[str]:
         return
     if not any(len(homes) > 1 for homes in hold_identities(plan.shared, plan.rows).values()):
         yield "No shared identity stands in the tables of two servers: let some have rows under the same key in both."
-    yield from (f"{words}: rows of one identity agree." for words in find_unlike(plan.shared, plan.rows))
+    yield from (
+        f"{words}: rows of one identity agree." for words in find_unlike(plan.shared, plan.rows)
+    )

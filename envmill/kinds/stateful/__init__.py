@@ -27,7 +27,10 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
     _replace_aliases(module, methods.values())
     for name in effects:
         if name not in methods:
-            raise BuildError(f"Class {class_name} lacks the planned tool {name!r}: add a public method of that name.", tool=name)
+            raise BuildError(
+                f"Class {class_name} lacks the planned tool {name!r}: add a public method of that name.",
+                tool=name,
+            )
     try:
         return [_derive_tool(method, effects) for method in methods.values()]
     except RecursionError:
@@ -37,39 +40,56 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
 def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | float]) -> list[Table]:  # noqa: ARG001
     """None: state is JSON."""
     if policies:
-        raise BuildError("Columns have policies where state is tables: make the kind sql, or take `policies` out.")
+        raise BuildError(
+            "Columns have policies where state is tables: make the kind sql, or take `policies` out."
+        )
     return []
 
 
 def _parse(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE:
-        raise BuildError(f"The program has {len(source)} characters, more than the {MAX_SOURCE} allowed: make it shorter.")
+        raise BuildError(
+            f"The program has {len(source)} characters, more than the {MAX_SOURCE} allowed: make it shorter."
+        )
     try:
         with warnings.catch_warnings(action="ignore"):
             return ast.parse(source)
     except SyntaxError as error:
-        raise BuildError(f"Line {error.lineno} is no Python: {error.msg}: {(error.text or '').strip()[:200]}") from None
+        raise BuildError(
+            f"Line {error.lineno} is no Python: {error.msg}: {(error.text or '').strip()[:200]}"
+        ) from None
     except (RecursionError, MemoryError, ValueError) as error:
-        raise BuildError(f"The program cannot be parsed ({type(error).__name__}: {error}): write it more plainly.") from None
+        raise BuildError(
+            f"The program cannot be parsed ({type(error).__name__}: {error}): write it more plainly."
+        ) from None
 
 
 def _find_class(module: ast.Module, class_name: str) -> ast.ClassDef:
-    found = [node for node in module.body if isinstance(node, ast.ClassDef) and node.name == class_name]
+    found = [
+        node for node in module.body if isinstance(node, ast.ClassDef) and node.name == class_name
+    ]
     if len(found) != 1:
-        raise BuildError(f"The module must define one class {class_name!r} at its top level; it defines {len(found)}.")
+        raise BuildError(
+            f"The module must define one class {class_name!r} at its top level; it defines {len(found)}."
+        )
     return found[0]
 
 
 def _public_methods(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
     methods: dict[str, ast.FunctionDef] = {}
     for node in owner.body:
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith(
+            "_"
+        ):
             continue
         if isinstance(node, ast.AsyncFunctionDef):
             raise _fault(node, "is async; tools are plain methods")
         marks = [_is_actors(mark) for mark in node.decorator_list if not _is_discoverable(mark)]
         if not all(marks) or len(marks) > 1:
-            raise _fault(node, "is decorated; tools bear no decorator but @actors(...) and @discoverable, helpers begin with an underscore")
+            raise _fault(
+                node,
+                "is decorated; tools bear no decorator but @actors(...) and @discoverable, helpers begin with an underscore",
+            )
         if node.name in methods:
             raise _fault(node, "is defined twice")
         methods[node.name] = node
@@ -79,10 +99,17 @@ def _public_methods(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
 
 def _check_course(owner: ast.ClassDef) -> None:
     """What happens by itself takes two methods: one alone is half a thought."""
-    course = [node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name in ("_next_due", "_fall_due")]
+    course = [
+        node
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and node.name in ("_next_due", "_fall_due")
+    ]
     for method in course:
         if len(course) != 2:
-            raise _fault(method, "stands alone; a program that changes with time has both `_next_due` and `_fall_due`")
+            raise _fault(
+                method,
+                "stands alone; a program that changes with time has both `_next_due` and `_fall_due`",
+            )
         if len(method.args.args) != 1 or method.args.kwonlyargs:
             raise _fault(method, "takes parameters; the runtime calls it with none")
 
@@ -126,7 +153,9 @@ def _derive_tool(method: ast.FunctionDef, effects: Mapping[str, Effect]) -> Tool
 
 def _replace_aliases(module: ast.Module, methods: Iterable[ast.FunctionDef]) -> None:
     aliases = list_aliases(module)
-    for parameter in (one for method in methods for one in (*method.args.args, *method.args.kwonlyargs)):
+    for parameter in (
+        one for method in methods for one in (*method.args.args, *method.args.kwonlyargs)
+    ):
         if parameter.annotation is not None:
             parameter.annotation = replace_aliases(parameter.annotation, aliases)
 
@@ -136,12 +165,19 @@ def _read_actors(method: ast.FunctionDef) -> list[str]:
         case []:
             return list(DEFAULT)
         case [ast.Call(args=[_, *_] as names, keywords=[])]:
-            found = [name.value for name in names if isinstance(name, ast.Constant) and isinstance(name.value, str)]
+            found = [
+                name.value
+                for name in names
+                if isinstance(name, ast.Constant) and isinstance(name.value, str)
+            ]
             if len(found) == len(names) == len(set(found)) and all(found):
                 return found
         case _:
             pass
-    raise _fault(method, 'names its actors in another way than `@actors("agent", "user")`: plain texts, each once')
+    raise _fault(
+        method,
+        'names its actors in another way than `@actors("agent", "user")`: plain texts, each once',
+    )
 
 
 def _parameters(method: ast.FunctionDef, docstring: str) -> Schema:
@@ -156,21 +192,40 @@ def _parameters(method: ast.FunctionDef, docstring: str) -> Schema:
     described = described_parameters(docstring)
     properties: Schema = {}
     required: list[str] = []
-    for parameter, default in [*zip(named, defaults, strict=False), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]:
+    for parameter, default in [
+        *zip(named, defaults, strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]:
         properties[parameter.arg] = _property(method, parameter, default, described)
         if default is None:
             required.append(parameter.arg)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
-def _property(tool: ast.FunctionDef, parameter: ast.arg, default: ast.expr | None, described: Mapping[str, str]) -> Schema:
+def _property(
+    tool: ast.FunctionDef,
+    parameter: ast.arg,
+    default: ast.expr | None,
+    described: Mapping[str, str],
+) -> Schema:
     name = parameter.arg
     if name.startswith("_"):
-        raise _fault(tool, f"has parameter {name!r}; a parameter's name begins with a letter", parameter)
+        raise _fault(
+            tool, f"has parameter {name!r}; a parameter's name begins with a letter", parameter
+        )
     if parameter.annotation is None:
         raise _fault(tool, f"has parameter {name!r} without a type annotation", parameter)
     if not described.get(name):
-        raise _fault(tool, f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's `Args:` section", parameter)
+        raise _fault(
+            tool,
+            f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's `Args:` section",
+            parameter,
+        )
     try:
         schema = read_annotation(parameter.annotation)
         check_schema(schema)
@@ -182,19 +237,27 @@ def _property(tool: ast.FunctionDef, parameter: ast.arg, default: ast.expr | Non
     return schema
 
 
-def _add_default(tool: ast.FunctionDef, parameter: ast.arg, schema: Schema, default: ast.expr) -> None:
+def _add_default(
+    tool: ast.FunctionDef, parameter: ast.arg, schema: Schema, default: ast.expr
+) -> None:
     try:
         value = ast.literal_eval(default)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return  # a name: Python knows its value, and the parameter is optional all the same
     if isinstance(value, list | dict | set):
-        raise _fault(tool, f"has parameter {parameter.arg!r} with a default that calls would share; use None and make it inside", parameter)
+        raise _fault(
+            tool,
+            f"has parameter {parameter.arg!r} with a default that calls would share; use None and make it inside",
+            parameter,
+        )
     if fault := find_fault(schema, value, f"the default of parameter {parameter.arg!r}"):
         raise _fault(tool, f"contradicts itself: {fault}", parameter)
     if value is not None:
         schema["default"] = value
 
 
-def _fault(tool: ast.FunctionDef | ast.AsyncFunctionDef, what: str, at: ast.arg | None = None) -> BuildError:
+def _fault(
+    tool: ast.FunctionDef | ast.AsyncFunctionDef, what: str, at: ast.arg | None = None
+) -> BuildError:
     line = (at or tool).lineno
     return BuildError(f"Line {line}: tool {tool.name!r} {what}.", tool=tool.name, line=line)

@@ -14,7 +14,9 @@ class StatefulKind(JailedKind):
 
     name = "stateful"
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         return stateful.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:

@@ -58,7 +58,9 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
 def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | float]) -> list[Table]:
     """None; BuildError where the files are no machine, or the recipe of its image is one that not every builder reads."""
     if policies:
-        raise BuildError("An environment of kind terminal has no tables, so leave its policies out.")
+        raise BuildError(
+            "An environment of kind terminal has no tables, so leave its policies out."
+        )
     read_machine(files)
     if RECIPE not in files:
         raise BuildError(f"There is no image recipe: add {RECIPE}, as `write_recipe` gives it.")
@@ -81,14 +83,20 @@ def find_recipe_faults(recipe: str) -> Iterator[str]:
             yield f"{word} is no instruction that is allowed here: use {', '.join(CLASSIC)}."
         elif rest.startswith("--") or "<<" in rest:
             yield f"{line[:60]!r} needs BuildKit: write it without options and without a heredoc."
-        elif word.upper() == "COPY" and (told := [name for name in (CHECK, INITIAL, FINAL, ERRAND) if name in rest]):
+        elif word.upper() == "COPY" and (
+            told := [name for name in (CHECK, INITIAL, FINAL, ERRAND) if name in rest]
+        ):
             yield f"It puts {told[0]} into the image, where agents can read it: leave that out."
         elif word.upper() == "RUN" and _FETCHES.search(rest):
             yield f"{line[:60]!r} needs a network: what it fetches belongs into the base image."
 
 
 def compose_state(
-    files: Mapping[str, str], breaks: list[str], places: list[str], ill: set[str], exam: str | None = None
+    files: Mapping[str, str],
+    breaks: list[str],
+    places: list[str],
+    ill: set[str],
+    exam: str | None = None,
 ) -> dict[str, Json]:
     """What a look shows of a machine that was broken so and not touched; `ill` are the probes that say so. Where health is asked by tests,
     the initial ones are asked unless others are named."""
@@ -104,17 +112,29 @@ def compose_state(
 def compose_checks(initial: Json) -> Verifier:
     """Every probe well, as it was left and after a restart, and nothing touched but where something was broken."""
     state = MachineState.model_validate(initial)
-    parts = [("health", probe) for probe in state.health] + [("lasting", probe) for probe in state.lasting]
-    checks = [Check(name=_name(part, probe, state.exam), op="equals", path=[part, probe], value="well") for part, probe in parts]
+    parts = [("health", probe) for probe in state.health] + [
+        ("lasting", probe) for probe in state.lasting
+    ]
+    checks = [
+        Check(name=_name(part, probe, state.exam), op="equals", path=[part, probe], value="well")
+        for part, probe in parts
+    ]
     true_now = {("health", probe) for probe, said in state.health.items() if said == "well"}
     goals = [check for check in checks if (check.path[0], check.path[1]) not in true_now]
     guards = [check for check in checks if (check.path[0], check.path[1]) in true_now]
     own = [
-        Check(name="the judge's own programs are the machine's", op="equals", path=["replaced"], value={}),
+        Check(
+            name="the judge's own programs are the machine's",
+            op="equals",
+            path=["replaced"],
+            value={},
+        ),
         Check(name="nothing else was changed", op="equals", path=["outside"], value={}),
         Check(name="the machine has room", op="equals", path=["room"], value=True),
     ]
-    return Verifier(goals=goals, guards=[*guards, *own], frame=[["health"], ["lasting"], ["inside"]])
+    return Verifier(
+        goals=goals, guards=[*guards, *own], frame=[["health"], ["lasting"], ["inside"]]
+    )
 
 
 def write_step(script: str) -> str:

@@ -14,7 +14,10 @@ def render_demands(healthy: Healthy, state: MachineState) -> Iterator[str]:
     """What is broken is told by its complaint. Whatever is asked is asked again after a restart."""
     if not state.exam:
         ill = [probe for probe, said in state.health.items() if said == "ill"]
-        yield from (f"This is no longer so, and is not so after a restart: {healthy.system.complaints[probe]}." for probe in ill)
+        yield from (
+            f"This is no longer so, and is not so after a restart: {healthy.system.complaints[probe]}."
+            for probe in ill
+        )
         return
     tree = ast.parse(healthy.exams[state.exam])
     parts = {name: node for node in tree.body for name in _list_names(node)}
@@ -28,7 +31,11 @@ def render_demands(healthy: Healthy, state: MachineState) -> Iterator[str]:
 def _list_names(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef):
         return [node.name]
-    return [target.id for target in node.targets if isinstance(target, ast.Name)] if isinstance(node, ast.Assign) else []
+    return (
+        [target.id for target in node.targets if isinstance(target, ast.Name)]
+        if isinstance(node, ast.Assign)
+        else []
+    )
 
 
 def _find_used(node: ast.stmt, parts: dict[str, ast.stmt]) -> list[ast.stmt]:

@@ -83,7 +83,13 @@ class TerminalKind:
             last = BuildResult(findings=judged.findings)
             return [one for one in judged.complaints if one.source != _MACHINES_OWN]
 
-        made = await outfit(blueprint, workshop.author, workshop.sandbox, workshop.models, judge if workshop.rehearses else None)
+        made = await outfit(
+            blueprint,
+            workshop.author,
+            workshop.sandbox,
+            workshop.models,
+            judge if workshop.rehearses else None,
+        )
         if made.environment is None:
             return BuildResult(made.builds, (drop("build", made.reason, made.detail),))
         return replace(last, records=(*made.builds, made.environment))
@@ -94,13 +100,17 @@ class TerminalKind:
     def find_home(self, entry: str) -> str:  # noqa: ARG002  a machine is described, and no program
         return MACHINE
 
-    def derive_tools(self, source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
+    def derive_tools(
+        self, source: str, class_name: str, effects: Mapping[str, Effect]
+    ) -> list[Tool]:
         return terminal.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
         return terminal.derive_tables(files, policies)
 
-    def add_touches(self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]) -> list[Tool]:  # noqa: ARG002
+    def add_touches(
+        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
+    ) -> list[Tool]:  # noqa: ARG002
         return list(tools)
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:  # noqa: ARG002
@@ -113,7 +123,9 @@ class TerminalKind:
     def count_scenarios(self, environment: Environment, asked: int) -> int:
         return 1 if ERRAND in environment.files else asked
 
-    async def compose_scenario(self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox) -> Composition | None:
+    async def compose_scenario(
+        self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
+    ) -> Composition | None:
         """What does not hold is not repaired, another composition is drawn. An errand was tried before."""
         if ERRAND in environment.files:
             return Composition(pose_errand(environment))
@@ -137,7 +149,9 @@ class TerminalKind:
         return {"harbor": f"harbor/tasks/{scenario.id}", "id": scenario.id}
 
     def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:
-        return render_demands(read_machine(environment.files), MachineState.model_validate(scenario.initial_state))
+        return render_demands(
+            read_machine(environment.files), MachineState.model_validate(scenario.initial_state)
+        )
 
     def describe(self, environment: Environment) -> Iterator[str]:
         machine = read_machine(environment.files)

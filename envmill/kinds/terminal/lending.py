@@ -14,5 +14,7 @@ def lend_container(sandbox: Sandbox) -> AbstractAsyncContextManager[Container]:
     """A container on the base image; SandboxError where the sandbox was opened without hosts."""
     fleet = sandbox.hosts.get(NAME)
     if not isinstance(fleet, Fleet):
-        raise SandboxError("This sandbox opens no terminals: open it with envmill.kinds.open_sandbox.")
+        raise SandboxError(
+            "This sandbox opens no terminals: open it with envmill.kinds.open_sandbox."
+        )
     return fleet.lend()

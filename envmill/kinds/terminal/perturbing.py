@@ -11,7 +11,12 @@ from contextlib import asynccontextmanager
 from envmill.errors import SettingsError
 from envmill.kinds.base import Composition
 from envmill.kinds.terminal import SHELL, compose_state, write_step
-from envmill.kinds.terminal.breaking.composing import compose, find_leaks, find_underivable, write_request
+from envmill.kinds.terminal.breaking.composing import (
+    compose,
+    find_leaks,
+    find_underivable,
+    write_request,
+)
 from envmill.kinds.terminal.breaking.proving import list_places, prove
 from envmill.kinds.terminal.breaking.systems import count_variations, list_systems, load_system
 from envmill.kinds.terminal.lending import lend_container
@@ -35,7 +40,12 @@ _NOTHING = ScenarioReply(initial_state={}, request="", oracle=[])
 def list_machines() -> list[tuple[str, int]]:
     """Every system once, then every system's next variation."""
     most = max(map(count_variations, list_systems()))
-    return [(name, turn) for turn in range(most) for name in list_systems() if turn < count_variations(name)]
+    return [
+        (name, turn)
+        for turn in range(most)
+        for name in list_systems()
+        if turn < count_variations(name)
+    ]
 
 
 def plan_machine(seed: Seed) -> Blueprint:
@@ -52,7 +62,14 @@ def plan_machine(seed: Seed) -> Blueprint:
         policy_document="",
         files=write_machine(healthy, BASE),
         licence=healthy.system.licence,
-        origin=Origin(recipe=seed.recipe, seed=seed.id, provider="offline", model="systems", prompt="", prompt_hash=""),
+        origin=Origin(
+            recipe=seed.recipe,
+            seed=seed.id,
+            provider="offline",
+            model="systems",
+            prompt="",
+            prompt_hash="",
+        ),
     )
 
 
@@ -74,13 +91,22 @@ def plan_system(seed: Seed, origin: Origin) -> Blueprint:
 
 def assemble_machine(blueprint: Blueprint) -> Environment:
     """The blueprint's files are the machine."""
-    told = blueprint.model_dump(include={"kind", "files", "rules", "policy_document", "name", "summary", "licence"})
+    told = blueprint.model_dump(
+        include={"kind", "files", "rules", "policy_document", "name", "summary", "licence"}
+    )
     return Environment(
-        entry="machine:Terminal", tools=[SHELL], brief=blueprint.brief, blueprint=blueprint.id, origin=blueprint.origin, **told
+        entry="machine:Terminal",
+        tools=[SHELL],
+        brief=blueprint.brief,
+        blueprint=blueprint.id,
+        origin=blueprint.origin,
+        **told,
     )
 
 
-async def perturb(environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox) -> Composition:
+async def perturb(
+    environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
+) -> Composition:
     """The n-th scenario of a machine: more faults with its number, other ones with another seed or turn."""
     healthy = read_machine(environment.files)
     dice = random.Random(f"{environment.id}/{number}/{seed}/{turn}")
@@ -103,15 +129,26 @@ async def perturb(environment: Environment, number: int, seed: int, turn: int, s
     return _pose(environment, healthy, broken, proof, dice)
 
 
-def _pose(environment: Environment, healthy: Healthy, broken: BrokenSystem, proof: Proof, dice: random.Random) -> Composition:
+def _pose(
+    environment: Environment,
+    healthy: Healthy,
+    broken: BrokenSystem,
+    proof: Proof,
+    dice: random.Random,
+) -> Composition:
     request = write_request(healthy, proof, dice)
     if leaks := find_leaks(request, healthy, broken):
         return Composition(_NOTHING, "request_leaks", ", ".join(leaks))
     breaks = [fault.break_script for fault in broken.faults]
-    steps = [write_step(f"{fault.mend_script}\n{SERVICES} restart || true") for fault in broken.faults[::-1]]
+    steps = [
+        write_step(f"{fault.mend_script}\n{SERVICES} restart || true")
+        for fault in broken.faults[::-1]
+    ]
     return Composition(
         ScenarioReply(
-            initial_state=compose_state(environment.files, breaks, list_places(broken), set(proof.symptoms)),
+            initial_state=compose_state(
+                environment.files, breaks, list_places(broken), set(proof.symptoms)
+            ),
             request=request,
             oracle=[Call(name=SHELL.name, arguments={"command": each}) for each in steps],
         )

@@ -78,7 +78,10 @@ def probe(store: Store) -> None:
     name = f"_probe/{uuid.uuid4().hex}"
     try:
         first, second = store.put_if_absent(name, b"first"), store.put_if_absent(name, b"second")
-        kept, listed = store.read(name), any(entry.name == name for entry in store.entries("_probe"))
+        kept, listed = (
+            store.read(name),
+            any(entry.name == name for entry in store.entries("_probe")),
+        )
     finally:
         store.delete(name)
     if (first, second, kept) != (True, False, b"first"):

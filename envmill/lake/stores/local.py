@@ -27,7 +27,9 @@ _MENDS = {
 class LocalStore:
     """Files below one folder."""
 
-    whole_listing = 400  # one getdents call of 32 KB holds the folder's lock; names of ours take up to 80 bytes
+    whole_listing = (
+        400  # one getdents call of 32 KB holds the folder's lock; names of ours take up to 80 bytes
+    )
     at_once = 1
 
     def __init__(self, url: str) -> None:
@@ -44,7 +46,10 @@ class LocalStore:
             return _link(part, target)
         except OSError as error:
             mend = _MENDS.get(error.errno or 0, "Mend the folder")
-            raise LakeError(f"Cannot write {target}: {error}. {mend}, then run again; nothing is lost.", path=str(target)) from error
+            raise LakeError(
+                f"Cannot write {target}: {error}. {mend}, then run again; nothing is lost.",
+                path=str(target),
+            ) from error
         finally:
             with contextlib.suppress(OSError):
                 part.unlink()
@@ -58,7 +63,9 @@ class LocalStore:
                 with contextlib.suppress(FileNotFoundError):
                     if one.is_file():
                         status = one.stat()
-                        found.append(StoredFile(f"{folder}/{one.name}", status.st_size, status.st_mtime))
+                        found.append(
+                            StoredFile(f"{folder}/{one.name}", status.st_size, status.st_mtime)
+                        )
         return sorted(found, key=lambda entry: entry.name)
 
     def folders(self, folder: str) -> list[str]:

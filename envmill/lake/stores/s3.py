@@ -24,7 +24,9 @@ class S3Store:
         try:
             from s3fs import S3FileSystem
         except ImportError as error:
-            raise SettingsError("A lake on S3 needs the extra `s3`: pip install 'envmill[s3]'.") from error
+            raise SettingsError(
+                "A lake on S3 needs the extra `s3`: pip install 'envmill[s3]'."
+            ) from error
         self.url = url.rstrip("/")
         self.filesystem: Any = S3FileSystem(use_listings_cache=False)
         """For DuckDB's `register_filesystem`."""
@@ -44,7 +46,14 @@ class S3Store:
 
     def entries(self, folder: str) -> list[StoredFile]:
         found = [one for one in self._list(folder) if one["type"] == "file"]
-        return [StoredFile(f"{folder}/{_base(one)}", int(one["size"]), cast(datetime, one["LastModified"]).timestamp()) for one in found]
+        return [
+            StoredFile(
+                f"{folder}/{_base(one)}",
+                int(one["size"]),
+                cast(datetime, one["LastModified"]).timestamp(),
+            )
+            for one in found
+        ]
 
     def folders(self, folder: str) -> list[str]:
         return sorted(_base(one) for one in self._list(folder) if one["type"] == "directory")
@@ -74,7 +83,10 @@ class S3Store:
 
     def _list(self, folder: str) -> list[Mapping[str, Any]]:
         try:
-            return sorted(self.filesystem.ls(self.locate(folder), detail=True, refresh=True), key=lambda one: str(one["name"]))
+            return sorted(
+                self.filesystem.ls(self.locate(folder), detail=True, refresh=True),
+                key=lambda one: str(one["name"]),
+            )
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -88,7 +100,9 @@ class S3Store:
             return False
 
     def _cannot(self, what: str, name: str, error: OSError) -> LakeError:
-        return LakeError(f"Cannot {what} {self.locate(name)}: {error}. Check the bucket, its rights and AWS_ENDPOINT_URL, then run again.")
+        return LakeError(
+            f"Cannot {what} {self.locate(name)}: {error}. Check the bucket, its rights and AWS_ENDPOINT_URL, then run again."
+        )
 
 
 def _base(one: Mapping[str, Any]) -> str:

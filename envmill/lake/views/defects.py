@@ -44,7 +44,10 @@ those of its draft and of its checks; a fresh attempt counts as one.""",
             """select lap, repairs, sum(entered) as entered, round(sum(kept) / sum(kept + dropped), 2) as share
 from defects group by lap, repairs order by lap, repairs""",
         ),
-        ("Which gate drops what was repaired?", "select lap, repairs, dropped, most_often from defects where dropped > 0"),
+        (
+            "Which gate drops what was repaired?",
+            "select lap, repairs, dropped, most_often from defects where dropped > 0",
+        ),
         (
             "How many of those kept were never repaired?",
             """select lap, coalesce(sum(kept) filter (repairs = 0), 0) as unrepaired, sum(kept) as kept

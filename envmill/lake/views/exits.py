@@ -6,7 +6,9 @@ _DECIDED = ("id", "parent", "outcome", "reason", "detail", "children", "recipe",
 """What the exit of the latest attempt decides. Column by column: those that a question leaves out are then not read."""
 
 _LAST_COLUMNS = ", ".join(_DECIDED)
-_LAST = ", ".join(f"arg_max({column}, try_number) filter (gate = 'exit') as {column}" for column in _DECIDED)
+_LAST = ", ".join(
+    f"arg_max({column}, try_number) filter (gate = 'exit') as {column}" for column in _DECIDED
+)
 
 EXITS = View(
     name="exits",
@@ -55,7 +57,10 @@ EXITS = View(
             "What became of one candidate?",
             "select lap, stage, outcome, reason, detail from exits where subject = (select max(subject) from exits)",
         ),
-        ("Which candidates took more than one attempt?", "select run, stage, subject, attempts, outcome from exits where attempts > 1"),
+        (
+            "Which candidates took more than one attempt?",
+            "select run, stage, subject, attempts, outcome from exits where attempts > 1",
+        ),
         (
             "What did each domain cost so far?",
             "select theme, count(*) as exits, sum(tokens) as tokens from exits group by theme order by theme",

@@ -36,8 +36,14 @@ FAILURES = View(
             "What drops most?",
             "select lap, stage, reason, gate, subjects from failures where outcome = 'dropped' order by subjects desc, reason limit 5",
         ),
-        ("What would a Retry work on?", "select run, lap, stage, reason, subjects from failures where outcome = 'error'"),
-        ("How does one of each look?", "select reason, example_subject, example from failures order by reason"),
+        (
+            "What would a Retry work on?",
+            "select run, lap, stage, reason, subjects from failures where outcome = 'error'",
+        ),
+        (
+            "How does one of each look?",
+            "select reason, example_subject, example from failures order by reason",
+        ),
     ),
     order=f"{LINE_ORDER}, subjects desc, reason, gate",
 )

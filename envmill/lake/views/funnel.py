@@ -33,14 +33,20 @@ FUNNEL = View(
         "unpriced": "Attempts whose price is unknown.",
     },
     questions=(
-        ("Where do candidates leave the line?", "select lap, stage, entered, kept, dropped, error from funnel where run = 'nightly-1'"),
+        (
+            "Where do candidates leave the line?",
+            "select lap, stage, entered, kept, dropped, error from funnel where run = 'nightly-1'",
+        ),
         (
             "At which step do recipes lose how much, side by side?",
             """select lap, stage, recipe, count(*) as entered, round(count(*) filter (outcome = 'kept') / count(*), 2) as share,
        mode(reason) filter (outcome <> 'kept') as most_often
 from exits group by lap, stage, recipe order by lap, stage, recipe""",
         ),
-        ("Does anything wait for a Retry?", "select run, lap, stage, error from funnel where error > 0"),
+        (
+            "Does anything wait for a Retry?",
+            "select run, lap, stage, error from funnel where error > 0",
+        ),
     ),
     order=LINE_ORDER,
 )

@@ -11,7 +11,9 @@ from envmill.lake.views.base import View
 from schemas.tables import TABLES
 
 _WORD = re.compile(r"\w+")
-_CATALOG = re.compile(r"\b(show|describe|desc|summarize|information_schema|sqlite_\w+|pragma\w*|duckdb_\w+|pg_\w+)\b")
+_CATALOG = re.compile(
+    r"\b(show|describe|desc|summarize|information_schema|sqlite_\w+|pragma\w*|duckdb_\w+|pg_\w+)\b"
+)
 """What asks the database about itself has to find everything."""
 
 
@@ -34,7 +36,9 @@ def find_needed(question: str, views: Mapping[str, View]) -> Needed:
     return Needed(named, frozenset(_descend(named, views, known)))
 
 
-def _descend(names: Collection[str], views: Mapping[str, View], known: Collection[str]) -> Iterator[str]:
+def _descend(
+    names: Collection[str], views: Mapping[str, View], known: Collection[str]
+) -> Iterator[str]:
     waiting, seen = [*names], set[str]()
     while waiting:
         if (name := waiting.pop()) not in seen:

@@ -32,7 +32,9 @@ from schemas.tables import TABLES
 _TRIES = 2  # a file that went between listing and opening was merged; the next listing names its successor
 
 
-def connect(lake: Lake, views: Mapping[str, View], runs: Sequence[str], memory: str, question: str = "") -> DuckDBPyConnection:
+def connect(
+    lake: Lake, views: Mapping[str, View], runs: Sequence[str], memory: str, question: str = ""
+) -> DuckDBPyConnection:
     """Open the runs' files, or say which file is in the way."""
     failure, needed = None, find_needed(question, views)
     for _ in range(_TRIES):
@@ -61,13 +63,25 @@ def check_files(lake: Lake, runs: Iterable[str]) -> None:
 
 
 def _prepare(
-    connection: DuckDBPyConnection, lake: Lake, views: Mapping[str, View], snapshots: Sequence[FileSnapshot], needed: Needed
+    connection: DuckDBPyConnection,
+    lake: Lake,
+    views: Mapping[str, View],
+    snapshots: Sequence[FileSnapshot],
+    needed: Needed,
 ) -> None:
     sqls = {name: view.sql for name, view in views.items()}
-    rolled = {snapshot.run: found for snapshot in snapshots if (found := find_rollups(lake, snapshot, sqls))}
+    rolled = {
+        snapshot.run: found
+        for snapshot in snapshots
+        if (found := find_rollups(lake, snapshot, sqls))
+    }
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
-    connection.execute("set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar = false")
-    connection.execute("set parquet_metadata_cache = true; create schema live")  # files never change: a footer is read once
+    connection.execute(
+        "set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar = false"
+    )
+    connection.execute(
+        "set parquet_metadata_cache = true; create schema live"
+    )  # files never change: a footer is read once
     if filesystem := getattr(lake.store, "filesystem", None):
         connection.register_filesystem(filesystem)
     shown = needed.named if rolled else needed.below
@@ -82,36 +96,66 @@ def _prepare(
             _create_view(connection, view, rollups, bool(fresh))
 
 
-def _create_tables(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot], wanted: Set[str]) -> None:
+def _create_tables(
+    connection: DuckDBPyConnection,
+    lake: Lake,
+    schema: str,
+    snapshots: Sequence[FileSnapshot],
+    wanted: Set[str],
+) -> None:
     aside = _create_aside(connection, lake, schema, snapshots)
     for table in TABLES.keys() & wanted:
         sources = _find_sources(connection, lake, schema, snapshots, table)
         left_out = f"{schema}_aside" if table in aside else ""
-        connection.execute(f'create view {schema}."{table}" as {select_rows(TABLES[table], sources, left_out)}')
+        connection.execute(
+            f'create view {schema}."{table}" as {select_rows(TABLES[table], sources, left_out)}'
+        )
 
 
-def _create_aside(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot]) -> set[str]:
+def _create_aside(
+    connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot]
+) -> set[str]:
     """Tables that rows of were set aside; what says which costs nothing where none were."""
     if not any(snapshot.files["quarantine"] for snapshot in snapshots):
         return set()
     rows = select_rows(Quarantine, _find_sources(connection, lake, schema, snapshots, "quarantine"))
-    connection.execute(f'create table {schema}_aside as select run, table_name, "row" from ({rows})')
-    return {table for (table,) in connection.execute(f"select distinct table_name from {schema}_aside").fetchall()}
+    connection.execute(
+        f'create table {schema}_aside as select run, table_name, "row" from ({rows})'
+    )
+    return {
+        table
+        for (table,) in connection.execute(
+            f"select distinct table_name from {schema}_aside"
+        ).fetchall()
+    }
 
 
-def _find_sources(connection: DuckDBPyConnection, lake: Lake, schema: str, snapshots: Sequence[FileSnapshot], table: str) -> list[str]:
+def _find_sources(
+    connection: DuckDBPyConnection,
+    lake: Lake,
+    schema: str,
+    snapshots: Sequence[FileSnapshot],
+    table: str,
+) -> list[str]:
     """Relations that hold a table's rows, those of older versions upgraded."""
-    record, names = TABLES[table], [entry.name for snapshot in snapshots for entry in snapshot.files[table]]
+    record, names = (
+        TABLES[table],
+        [entry.name for snapshot in snapshots for entry in snapshot.files[table]],
+    )
     past = find_past(connection, lake, record, names)
     present = [lake.store.locate(name) for name in names if name not in past]
     sources = [read_files(present)] if present else []
     if past:
         sources.append(f"{schema}_past_{table}")
-        connection.register(sources[-1], pa.concat_tables([read_file(lake.store, name, record) for name in past]))
+        connection.register(
+            sources[-1], pa.concat_tables([read_file(lake.store, name, record) for name in past])
+        )
     return sources
 
 
-def find_past(connection: DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]) -> list[str]:
+def find_past(
+    connection: DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]
+) -> list[str]:
     """Files of older versions. Footers are read only where a table ever had one: of 400 files they take as long as an answer."""
     if not names or not any(table == record.table for table, _ in PAST):
         return []
@@ -123,13 +167,19 @@ def find_past(connection: DuckDBPyConnection, lake: Lake, record: type[Record], 
     return sorted(located[place] for place, version in found if int(version) < version_of(record))
 
 
-def _create_view(connection: DuckDBPyConnection, view: View, rollups: Sequence[str], fresh: bool) -> None:
+def _create_view(
+    connection: DuckDBPyConnection, view: View, rollups: Sequence[str], fresh: bool
+) -> None:
     sources = [read_files(rollups)] if rollups else []
     if rollups and fresh:
         sources.append(f'live."{view.name}"')
     columns = ", ".join(view.columns)
-    rows = " union all ".join(f"select {columns} from {source}" for source in sources or [f"({view.sql})"])
-    connection.execute(f'create view main."{view.name}" as {rows}{f" order by {view.order}" if view.order else ""}')
+    rows = " union all ".join(
+        f"select {columns} from {source}" for source in sources or [f"({view.sql})"]
+    )
+    connection.execute(
+        f'create view main."{view.name}" as {rows}{f" order by {view.order}" if view.order else ""}'
+    )
 
 
 def _lock(connection: DuckDBPyConnection, url: str, memory: str) -> None:

@@ -69,7 +69,10 @@ from repairs group by all order by sent_back desc, gate, reason""",
             """select recipe, lap, arg_max(gate || ' ' || reason, subjects) as complaint, max(subjects) as subjects
 from repairs group by all order by all""",
         ),
-        ("Which complaints are answered with less work?", "select gate, reason, sent_back, weakened from repairs where weakened > 0"),
+        (
+            "Which complaints are answered with less work?",
+            "select gate, reason, sent_back, weakened from repairs where weakened > 0",
+        ),
     ),
     order="run, lap, stage, recipe, gate, reason",
 )

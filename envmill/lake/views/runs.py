@@ -27,9 +27,18 @@ RUNS = View(
         "config": "What it was asked to do, as JSON.",
     },
     questions=(
-        ("How did the latest runs end?", "select run, started, state, starts from runs order by started desc limit 5"),
-        ("Which runs are not finished?", "select run, state, last_event from runs where state <> 'finished'"),
-        ("How large were they asked to be?", "select run, config ->> 'environments' as environments, config ->> 'seed' as seed from runs"),
+        (
+            "How did the latest runs end?",
+            "select run, started, state, starts from runs order by started desc limit 5",
+        ),
+        (
+            "Which runs are not finished?",
+            "select run, state, last_event from runs where state <> 'finished'",
+        ),
+        (
+            "How large were they asked to be?",
+            "select run, config ->> 'environments' as environments, config ->> 'seed' as seed from runs",
+        ),
     ),
     order="started, run",
 )

@@ -99,7 +99,9 @@ def _write_table(record: type[Record]) -> str:
     """DuckDB cannot read no files: a table without any is spelled out."""
     table, variable = record.table, f"envmill_{record.table}"
     read = f"from read_parquet(getvariable('{variable}'), hive_partitioning = false)"
-    source = f"query(if(getvariable('{variable}') is null, {quote(select_none(record))}, {quote(read)}))"
+    source = (
+        f"query(if(getvariable('{variable}') is null, {quote(select_none(record))}, {quote(read)}))"
+    )
     listed = f"set variable {variable} = (select list(file order by file) from envmill_files where tab = '{table}');"
     return f'{listed}\ncreate or replace view "{table}" as {select_rows(record, [source], "quarantine")};'
 

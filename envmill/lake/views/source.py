@@ -16,7 +16,13 @@ STAMP = {
     "written_at": "VARCHAR",
 }
 
-_TYPES: dict[ColumnType, str] = {"string": "VARCHAR", "json": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+_TYPES: dict[ColumnType, str] = {
+    "string": "VARCHAR",
+    "json": "VARCHAR",
+    "int64": "BIGINT",
+    "double": "DOUBLE",
+    "bool": "BOOLEAN",
+}
 
 _WRITTEN_ONCE = ("attrition", "run_events", "model_calls")
 """Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten million of them would find nothing."""
@@ -41,14 +47,14 @@ def select_rows(record: type[Record], sources: Sequence[str], aside: str = "") -
     quarantine rows; empty when there are none.
     """
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())
-    rows = " union all ".join(f"select {columns} from {source}" for source in sources) or select_none(record)
+    rows = " union all ".join(
+        f"select {columns} from {source}" for source in sources
+    ) or select_none(record)
     if record.table not in _WRITTEN_ONCE:
         rows = f"select * from ({rows}) {_NEWEST}"
     if not aside or record.table in _WHOLE:
         return rows
-    return (
-        f"""select * from ({rows}) anti join (select run, "row" as id from {aside} where table_name = '{record.table}') using (run, id)"""
-    )
+    return f"""select * from ({rows}) anti join (select run, "row" as id from {aside} where table_name = '{record.table}') using (run, id)"""
 
 
 def read_files(files: Iterable[str]) -> str:

@@ -46,13 +46,19 @@ its environment, was decided by no judge. It is observed where a gate would have
         "gates": "Gates that left an undecided suspicion about it or would have dropped it, by name.",
     },
     questions=(
-        ("How much of what is kept is clean?", "select lap, tier, count(*) as items from tiers group by all order by all"),
+        (
+            "How much of what is kept is clean?",
+            "select lap, tier, count(*) as items from tiers group by all order by all",
+        ),
         (
             "Which gates suspect most, and what would they have dropped where a run observes?",
             """select outcome, gate, reason, count(*) as subjects from attrition where outcome in ('suspected', 'observed')
 group by all order by subjects desc, gate, reason""",
         ),
-        ("Which items did a judge clear?", "select lap, subject, cleared from tiers where cleared > 0 order by all"),
+        (
+            "Which items did a judge clear?",
+            "select lap, subject, cleared from tiers where cleared > 0 order by all",
+        ),
     ),
     order="run, lap, subject",
 )

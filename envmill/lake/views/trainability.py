@@ -81,7 +81,10 @@ where policy = 'careless' order by trainable desc, scenario limit 5""",
             """select policy, solved, count(*) as scenarios, count(*) filter (trainable >= 0.5) as teaching
 from trainability group by all order by all""",
         ),
-        ("Which were never judged?", "select run, scenario, policy, errors from trainability where attempts = 0"),
+        (
+            "Which were never judged?",
+            "select run, scenario, policy, errors from trainability where attempts = 0",
+        ),
     ),
     order="run, environment, scenario, policy",
 )

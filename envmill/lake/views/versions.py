@@ -36,7 +36,10 @@ VERSIONS = View(
             "Whose fault are failures?",
             "select fault, sum(versions) as failures from versions where outcome = 'failed' group by fault order by fault",
         ),
-        ("Where did the author send the same again?", "select run, recipe, repair, unchanged from versions where unchanged > 0"),
+        (
+            "Where did the author send the same again?",
+            "select run, recipe, repair, unchanged from versions where unchanged > 0",
+        ),
     ),
     order="run, lap, stage, recipe, repair, outcome, fault",
 )

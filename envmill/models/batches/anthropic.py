@@ -11,7 +11,12 @@ from envmill.models.shape import take_count, take_object, take_objects, take_tex
 from schemas.base import Json
 
 _BATCHES = "/v1/messages/batches"
-_FATES: dict[str, Fate] = {"succeeded": "done", "errored": "failed", "expired": "expired", "canceled": "cancelled"}
+_FATES: dict[str, Fate] = {
+    "succeeded": "done",
+    "errored": "failed",
+    "expired": "expired",
+    "canceled": "cancelled",
+}
 _REFUSALS = {"invalid_request_error", "not_found_error"}
 _PAGE, _PAGES = 100, 20
 _SKEW = 600.0  # seconds our clock may be ahead of the vendor's
@@ -34,24 +39,40 @@ class Anthropic:
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
         """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear our names, and those come at its end."""
         async for batch in self._list_since(slip.handed_at - _SKEW):
-            id, total = take_text(batch.get("id")), sum(take_count(count) for count in take_object(batch, "request_counts").values())
+            id, total = (
+                take_text(batch.get("id")),
+                sum(take_count(count) for count in take_object(batch, "request_counts").values()),
+            )
             if id in others or total != len(slip.items):
                 continue
             if batch.get("processing_status") != "ended":
-                raise Pending(f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its results will tell.", slip=slip.name)
+                raise Pending(
+                    f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its results will tell.",
+                    slip=slip.name,
+                )
             if slip.items.keys() & {name for name, _ in await self._download(id)}:
                 return id
         return None
 
     async def poll(self, id: str) -> BatchStatus:
         batch = await self._connection.get(f"{_BATCHES}/{id}", self.name)
-        counts, said = take_object(batch, "request_counts"), take_text(batch.get("processing_status"))
-        done, total = take_count(counts.get("succeeded")), sum(take_count(count) for count in counts.values())
-        return BatchStatus(said == "ended", said, done, total - done - take_count(counts.get("processing")), total)
+        counts, said = (
+            take_object(batch, "request_counts"),
+            take_text(batch.get("processing_status")),
+        )
+        done, total = (
+            take_count(counts.get("succeeded")),
+            sum(take_count(count) for count in counts.values()),
+        )
+        return BatchStatus(
+            said == "ended", said, done, total - done - take_count(counts.get("processing")), total
+        )
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         missing = Outcome("missing", said="the batch ended without a word on it")
-        return dict.fromkeys(names, missing) | {name: _read_result(result) for name, result in await self._download(id)}
+        return dict.fromkeys(names, missing) | {
+            name: _read_result(result) for name, result in await self._download(id)
+        }
 
     async def cancel(self, id: str) -> None:
         await self._connection.post(f"{_BATCHES}/{id}/cancel", {}, self.name)
@@ -80,7 +101,10 @@ class Anthropic:
             if error.facts.get("status") == 404:
                 return []
             raise
-        return [(take_text(row.get("custom_id")), take_object(row, "result")) for row in take_objects(list(rows))]
+        return [
+            (take_text(row.get("custom_id")), take_object(row, "result"))
+            for row in take_objects(list(rows))
+        ]
 
 
 def _read_result(result: dict[str, Json]) -> Outcome:

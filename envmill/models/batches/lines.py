@@ -23,8 +23,13 @@ class Lines:
 
     async def submit(self, slip: BatchSlip, items: Sequence[BatchItem]) -> str:
         """The file is there whole or not at all."""
-        rows = ({"custom_id": item.name, "method": "POST", "url": self._path, "body": item.body} for item in items)
-        LocalStore(str(self.folder)).put_if_absent(f"{slip.name}.in.jsonl", b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        rows = (
+            {"custom_id": item.name, "method": "POST", "url": self._path, "body": item.body}
+            for item in items
+        )
+        LocalStore(str(self.folder)).put_if_absent(
+            f"{slip.name}.in.jsonl", b"".join(orjson.dumps(row) + b"\n" for row in rows)
+        )
         return slip.name
 
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:  # noqa: ARG002  the slip names the file
@@ -32,10 +37,21 @@ class Lines:
 
     async def poll(self, id: str) -> BatchStatus:
         """Over when every request has its line, or when it was called off. Half a line at the end is still being written."""
-        asked, fates = self._read_names(id), [outcome.fate for outcome in self._read_outcomes(id).values()]
+        asked, fates = (
+            self._read_names(id),
+            [outcome.fate for outcome in self._read_outcomes(id).values()],
+        )
         done, over = fates.count("done"), self._stopped(id).exists()
-        said = "called off" if over else f"waits for {self._out(id)}" if len(fates) < len(asked) else "complete"
-        return BatchStatus(over or len(fates) >= len(asked), said, done, len(fates) - done, len(asked))
+        said = (
+            "called off"
+            if over
+            else f"waits for {self._out(id)}"
+            if len(fates) < len(asked)
+            else "complete"
+        )
+        return BatchStatus(
+            over or len(fates) >= len(asked), said, done, len(fates) - done, len(asked)
+        )
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
         called_off = Outcome("cancelled", said="called off before its line was written")
@@ -64,7 +80,9 @@ class Lines:
         except FileNotFoundError as error:
             if self._stopped(id).exists():
                 return set()
-            raise BadRequest(f"{self._in(id)} is gone. Restore it, or call its batch off: `envmill batches RUN --cancel {id}`.") from error
+            raise BadRequest(
+                f"{self._in(id)} is gone. Restore it, or call its batch off: `envmill batches RUN --cancel {id}`."
+            ) from error
 
     def _read_outcomes(self, id: str) -> dict[str, Outcome]:
         """A request that has several lines, since the server was run again, counts by its best."""

@@ -8,7 +8,9 @@ from envmill.models.batches.base import Fate, Outcome
 from envmill.models.shape import take_object, take_text
 from schemas.base import Json, canonical_json, is_object
 
-_REFUSED = frozenset({400, 404, 413, 422})  # the request's own fault: the next batch would refuse it again
+_REFUSED = frozenset(
+    {400, 404, 413, 422}
+)  # the request's own fault: the next batch would refuse it again
 _MOST_SAID = 500  # characters of a vendor's message that are worth keeping
 
 
@@ -34,7 +36,11 @@ def read_line(row: Json) -> tuple[str, Outcome]:
     status, body = response.get("status_code", 200), response.get("body", response)
     if status == 200 and is_object(body):
         return name, Outcome("done", body)
-    return name, Outcome("refused" if status in _REFUSED else "failed", said=f"{status}: {describe(body)}", param=find_param(body))
+    return name, Outcome(
+        "refused" if status in _REFUSED else "failed",
+        said=f"{status}: {describe(body)}",
+        param=find_param(body),
+    )
 
 
 def describe(body: Json) -> str:
@@ -48,13 +54,23 @@ def describe(body: Json) -> str:
 
 def find_param(body: Json) -> str:
     """The field a vendor says it refused; empty when it names none."""
-    return take_text(take_object(body, "error").get("param")) or take_text(take_object(body).get("param"))
+    return take_text(take_object(body, "error").get("param")) or take_text(
+        take_object(body).get("param")
+    )
 
 
 def _read_error(error: Json, response: Json) -> Outcome:
     """Offline servers name a status, in the error or beside it; vendors name what became of the batch."""
     code = error.get("code", "") if is_object(error) else ""
     status = response.get("status_code") if is_object(response) else code
-    fates: dict[str, Fate] = {"batch_expired": "expired", "batch_cancelled": "cancelled", "invalid_request": "refused"}
+    fates: dict[str, Fate] = {
+        "batch_expired": "expired",
+        "batch_cancelled": "cancelled",
+        "invalid_request": "refused",
+    }
     fate = "refused" if status in _REFUSED else fates.get(str(code), "failed")
-    return Outcome(fate, said=f"{code}: {describe(error)}" if code else describe(error), param=find_param(error))
+    return Outcome(
+        fate,
+        said=f"{code}: {describe(error)}" if code else describe(error),
+        param=find_param(error),
+    )

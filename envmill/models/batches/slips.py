@@ -60,7 +60,11 @@ class Slips:
 
     def close(self, name: str, outcomes: Mapping[str, Outcome]) -> None:
         """Write down what was not done; what was done is read from the carrier again, until it is journalled."""
-        undone = {item: [outcome.fate, outcome.said, outcome.param] for item, outcome in outcomes.items() if outcome.fate != "done"}
+        undone = {
+            item: [outcome.fate, outcome.said, outcome.param]
+            for item, outcome in outcomes.items()
+            if outcome.fate != "done"
+        }
         self._put(name, "closed", {"undone": undone})
 
     def excuse(self, name: str) -> None:
@@ -70,17 +74,29 @@ class Slips:
     def read(self) -> list[FiledSlip]:
         """Every slip, oldest first."""
         files = {entry.stem: self._load(entry.name) for entry in self._store.entries(self._folder)}
-        handed = [BatchSlip(**content) for stem, content in files.items() if stem.endswith(".handed")]
-        self._count = max((int(stem.removesuffix(".handed")) for stem in files if stem.endswith(".handed")), default=0)
-        return sorted((_assemble(slip, files) for slip in handed), key=lambda filed: (filed.slip.handed_at, filed.slip.name))
+        handed = [
+            BatchSlip(**content) for stem, content in files.items() if stem.endswith(".handed")
+        ]
+        self._count = max(
+            (int(stem.removesuffix(".handed")) for stem in files if stem.endswith(".handed")),
+            default=0,
+        )
+        return sorted(
+            (_assemble(slip, files) for slip in handed),
+            key=lambda filed: (filed.slip.handed_at, filed.slip.name),
+        )
 
     def excused(self) -> frozenset[str]:
         """Names of slips up to which failures no longer count."""
         stems = [entry.stem for entry in self._store.entries(self._folder)]
-        return frozenset(stem.removesuffix(".excused") for stem in stems if stem.endswith(".excused"))
+        return frozenset(
+            stem.removesuffix(".excused") for stem in stems if stem.endswith(".excused")
+        )
 
     def _put(self, name: str, what: str, content: dict[str, Any]) -> bool:
-        return self._store.put_if_absent(f"{self._folder}/{name}.{what}.json", json.dumps(content, sort_keys=True).encode())
+        return self._store.put_if_absent(
+            f"{self._folder}/{name}.{what}.json", json.dumps(content, sort_keys=True).encode()
+        )
 
     def _load(self, name: str) -> dict[str, Any]:
         if name not in self._read_already:
@@ -111,9 +127,19 @@ def _assemble(slip: BatchSlip, files: Mapping[str, dict[str, Any]]) -> FiledSlip
     if f"{name}.closed" not in files:
         return FiledSlip(slip, id, closed=id == VOID, undone={} if id == VOID else None)
     undone: dict[str, list[Any]] = files[f"{name}.closed"]["undone"]
-    return FiledSlip(slip, id, True, {item: Outcome(_fate(fate), said=said, param=param) for item, (fate, said, param) in undone.items()})
+    return FiledSlip(
+        slip,
+        id,
+        True,
+        {
+            item: Outcome(_fate(fate), said=said, param=param)
+            for item, (fate, said, param) in undone.items()
+        },
+    )
 
 
 def _fate(word: str) -> Fate:
-    fates: dict[str, Fate] = {fate: fate for fate in ("refused", "failed", "expired", "cancelled", "missing")}
+    fates: dict[str, Fate] = {
+        fate: fate for fate in ("refused", "failed", "expired", "cancelled", "missing")
+    }
     return fates.get(word, "failed")

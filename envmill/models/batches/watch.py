@@ -28,7 +28,9 @@ class RunningBatch:
 class BatchWatch:
     """What one process knows of its batches. Looking and sending want the run's lease: a slip without an id has then lost its writer."""
 
-    def __init__(self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time
+    ) -> None:
         self._carrier, self._model, self._slips, self._clock = carrier, model, slips, clock
         self._filed: dict[str, FiledSlip] = {}
         self._outcomes: dict[str, dict[str, Outcome]] = {}
@@ -93,7 +95,10 @@ class BatchWatch:
             self._slips.mark_sent(slip.name, VOID)  # refused outright: nothing is under way
             raise
         self._slips.mark_sent(slip.name, id)
-        self.underway = (*self.underway, RunningBatch(slip, id, BatchStatus(False, "handed in", total=len(items))))
+        self.underway = (
+            *self.underway,
+            RunningBatch(slip, id, BatchStatus(False, "handed in", total=len(items))),
+        )
         self._filed |= dict.fromkeys(slip.items, FiledSlip(slip, id))
         return True
 
@@ -103,12 +108,20 @@ class BatchWatch:
         kept = [filed.slip for filed in self._own() if filed.slip.foreseen]
         void = {filed.slip.name for filed in self._own() if filed.id == VOID}
         return {
-            slip.name: {} if slip.name in void else {item: took for item, took in slip.foreseen.items() if item not in undone[slip.name]}
+            slip.name: {}
+            if slip.name in void
+            else {
+                item: took for item, took in slip.foreseen.items() if item not in undone[slip.name]
+            }
             for slip in kept
         }
 
     def _own(self) -> list[FiledSlip]:
-        return [filed for filed in self._slips.read() if (filed.slip.carrier, filed.slip.model) == (self._carrier.name, self._model)]
+        return [
+            filed
+            for filed in self._slips.read()
+            if (filed.slip.carrier, filed.slip.model) == (self._carrier.name, self._model)
+        ]
 
     def _known(self, name: str, filed: FiledSlip) -> Outcome | None:
         return self._outcomes.get(filed.slip.name, {}).get(name) or (filed.undone or {}).get(name)
@@ -120,7 +133,9 @@ class BatchWatch:
             id = await self._carrier.find(slip, others)
         except Pending:
             return
-        abroad = slip.host != socket.gethostname() and self._clock() - slip.handed_at < _FOREIGN_SENDING
+        abroad = (
+            slip.host != socket.gethostname() and self._clock() - slip.handed_at < _FOREIGN_SENDING
+        )
         if id is not None:
             self._slips.mark_sent(slip.name, id)
         elif not abroad:
@@ -132,7 +147,13 @@ class BatchWatch:
             if filed.closed:
                 continue
             if not filed.id:
-                yield RunningBatch(filed.slip, "", BatchStatus(False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)))
+                yield RunningBatch(
+                    filed.slip,
+                    "",
+                    BatchStatus(
+                        False, f"being sent by {filed.slip.host}", total=len(filed.slip.items)
+                    ),
+                )
                 continue
             standing = await self._carrier.poll(filed.id)
             if standing.ended:
@@ -142,5 +163,7 @@ class BatchWatch:
 
     async def _load(self, filed: FiledSlip) -> Mapping[str, Outcome]:
         if filed.slip.name not in self._outcomes:
-            self._outcomes[filed.slip.name] = dict(await self._carrier.fetch(filed.id, filed.slip.items.keys()))
+            self._outcomes[filed.slip.name] = dict(
+                await self._carrier.fetch(filed.id, filed.slip.items.keys())
+            )
         return self._outcomes[filed.slip.name]

@@ -29,7 +29,11 @@ class ProgramParts:
         classes = [one for one in body.body if isinstance(one, ast.ClassDef)] if body else []
         for name in (one.name for one in classes):
             places, lines = _find_methods(source, name) or {}, source.split("\n")
-            found = {tool: textwrap.dedent("\n".join(lines[places[tool][0] - 1 : places[tool][1]])) for tool in tools if tool in places}
+            found = {
+                tool: textwrap.dedent("\n".join(lines[places[tool][0] - 1 : places[tool][1]]))
+                for tool in tools
+                if tool in places
+            }
             if found:
                 return cls(strip_tools(source, name) or "", name, found)
         return None
@@ -84,7 +88,11 @@ def _find_methods(source: str, class_name: str) -> Mapping[str, tuple[int, int]]
     node = _find_class(source, class_name)
     if node is None:
         return None
-    return {one.name: (_first_line(one), one.end_lineno or one.lineno) for one in node.body if isinstance(one, ast.FunctionDef)}
+    return {
+        one.name: (_first_line(one), one.end_lineno or one.lineno)
+        for one in node.body
+        if isinstance(one, ast.FunctionDef)
+    }
 
 
 def _find_end(source: str, class_name: str) -> int:
@@ -94,7 +102,14 @@ def _find_end(source: str, class_name: str) -> int:
 
 def _find_class(source: str, class_name: str) -> ast.ClassDef | None:
     body = _parse(source)
-    return next((one for one in body.body if isinstance(one, ast.ClassDef) and one.name == class_name), None) if body else None
+    return (
+        next(
+            (one for one in body.body if isinstance(one, ast.ClassDef) and one.name == class_name),
+            None,
+        )
+        if body
+        else None
+    )
 
 
 def _first_line(node: ast.FunctionDef) -> int:

@@ -55,15 +55,28 @@ class _Heard:
 
 
 async def write_checklist(
-    draft: Draft, derived: Verifier, endings: Sequence[Ending], write: Write, sandbox: Sandbox, models: ModelSession, locked: Locked
+    draft: Draft,
+    derived: Verifier,
+    endings: Sequence[Ending],
+    write: Write,
+    sandbox: Sandbox,
+    models: ModelSession,
+    locked: Locked,
 ) -> Checklist:
     """The first version that holds, locked checks among it, in place of the derived goals and guards; what was derived besides stays."""
 
     async def write_once(_before: _Heard | None, repair: Repair, asking: ModelSession) -> _Heard:
         reply = await write(repair, asking)
         if faults := locked.find_faults(render_checks(reply.checks)):
-            return _Heard(None, tuple(Complaint(_SOURCE, REASON, fault) for fault in faults), reply.model_dump(mode="json"))
-        return replace(await _run_checks(reply, draft, derived, endings, sandbox), content=reply.model_dump(mode="json"))
+            return _Heard(
+                None,
+                tuple(Complaint(_SOURCE, REASON, fault) for fault in faults),
+                reply.model_dump(mode="json"),
+            )
+        return replace(
+            await _run_checks(reply, draft, derived, endings, sandbox),
+            content=reply.model_dump(mode="json"),
+        )
 
     versions = await strive(write_once, models, locked.render)
     last = versions[-1]
@@ -72,15 +85,31 @@ async def write_checklist(
     return Checklist(None, describe_builds(draft.id, versions), give_up(versions))
 
 
-async def _run_checks(reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox) -> _Heard:
-    checks = [Check(name=one.name[:200], op="generated", path=[], source=one.source) for one in reply.checks]
+async def _run_checks(
+    reply: ChecksReply, draft: Draft, derived: Verifier, endings: Sequence[Ending], sandbox: Sandbox
+) -> _Heard:
+    checks = [
+        Check(name=one.name[:200], op="generated", path=[], source=one.source)
+        for one in reply.checks
+    ]
     try:
         goals, guards = await sort_checks(sandbox, checks, draft.initial_state, draft.clock)
     except BuildError as error:
         return _Heard(None, (Complaint(_SOURCE, _CODE, error.message),))
     if not goals:
-        return _Heard(None, (Complaint(_SOURCE, _CODE, "Every check is true of the untouched state: none asks for anything."),))
-    verifier = balance(derived.model_copy(update={"goals": goals, "guards": guards, "frame": _open_frame(derived)}))
+        return _Heard(
+            None,
+            (
+                Complaint(
+                    _SOURCE,
+                    _CODE,
+                    "Every check is true of the untouched state: none asks for anything.",
+                ),
+            ),
+        )
+    verifier = balance(
+        derived.model_copy(update={"goals": goals, "guards": guards, "frame": _open_frame(derived)})
+    )
     complaints = list[Complaint]()
     for place, ending in enumerate(endings):
         verdict = await decide(sandbox, verifier, ending, draft.clock)
@@ -93,12 +122,18 @@ def _list_shortfalls(verdict: Verdict) -> list[str]:
     """Every check that an end fails, in words."""
     if verdict.outcome == "pass":
         return []
-    return [f"{one['name']}: {one['found']}" for one in verdict.evidence if "name" in one and "found" in one] or [verdict.reason]
+    return [
+        f"{one['name']}: {one['found']}"
+        for one in verdict.evidence
+        if "name" in one and "found" in one
+    ] or [verdict.reason]
 
 
 def _complain(shortfall: str, when: str) -> Complaint:
     contract = "Every check must hold after the right path."
-    return Complaint(_SOURCE, _CODE, f"after the right path, taken {when}: {shortfall}", contract=contract)
+    return Complaint(
+        _SOURCE, _CODE, f"after the right path, taken {when}: {shortfall}", contract=contract
+    )
 
 
 def _open_frame(derived: Verifier) -> list[list[str]]:

@@ -21,16 +21,24 @@ def make_contract(reply: ScenarioReply, requests: Sequence[str] = ()) -> UserCon
         hidden=reply.hidden,
         fallbacks=reply.fallbacks,
         stop=reply.stop,
-        wordings={name: asked for name, asked in reply.wordings.items() if name in reply.hidden and asked},
+        wordings={
+            name: asked for name, asked in reply.wordings.items() if name in reply.hidden and asked
+        },
     )
 
 
 def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
     """(reason code, words) of everything that keeps the person from a conversation that ends where the request does."""
     if unknown := [name for name in reply.hidden if name not in reply.facts]:
-        yield "user_lacks_fact", f"`hidden` names {unknown}, which `facts` does not hold: nobody could ever be told"
+        yield (
+            "user_lacks_fact",
+            f"`hidden` names {unknown}, which `facts` does not hold: nobody could ever be told",
+        )
     if reply.hidden and not reply.opening.strip():
-        yield "no_opening", f"`hidden` names {reply.hidden}, and there is no `opening` that leaves them out"
+        yield (
+            "no_opening",
+            f"`hidden` names {reply.hidden}, and there is no `opening` that leaves them out",
+        )
     if reply.hidden and (words := find_handed_over(reply.request, reply.opening)):
         yield (
             "opening_delegates",
@@ -40,12 +48,18 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
     for name in (name for name in reply.hidden if name in reply.facts):
         value = reply.facts[name]
         if is_exact(value) and not is_told(value, reply.request):
-            yield "user_contradicts", f"the request does not say {name!r} as {value!r}, which the person would answer when asked"
+            yield (
+                "user_contradicts",
+                f"the request does not say {name!r} as {value!r}, which the person would answer when asked",
+            )
         elif other := _find_other(name, value, reply):
             words = f"the reference path uses {other!r} for {name!r}, as the request says, and the person would answer {value!r} when asked"
             yield "user_contradicts", words
         if is_told(value, reply.opening):
-            yield "opening_tells", f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked"
+            yield (
+                "opening_tells",
+                f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked",
+            )
 
 
 def _find_other(name: str, value: Json, reply: ScenarioReply) -> int:
@@ -57,7 +71,11 @@ def _find_other(name: str, value: Json, reply: ScenarioReply) -> int:
         return 0
     argument = re.sub(r"\W+", "_", re.sub(r"[ _]\d+$", "", name.casefold()))
     used = [number for call in reply.oracle for number in _list_numbers(call.arguments)]
-    own = [given for call in reply.oracle if isinstance(given := call.arguments.get(argument), int) and not isinstance(given, bool)]
+    own = [
+        given
+        for call in reply.oracle
+        if isinstance(given := call.arguments.get(argument), int) and not isinstance(given, bool)
+    ]
     if value in (*used, sum(own)):
         return 0
     return next((other for other in own if is_told(other, reply.request)), 0)

@@ -33,7 +33,12 @@ _EXACT = "`needed` names the rows without which the graph cannot be carried out,
 
 
 async def list_dag_complaints(
-    reply: ScenarioReply, enacted: Enacted | None, checks: Sequence[DagCheck], environment: Environment, reset: Reset, sandbox: Sandbox
+    reply: ScenarioReply,
+    enacted: Enacted | None,
+    checks: Sequence[DagCheck],
+    environment: Environment,
+    reset: Reset,
+    sandbox: Sandbox,
 ) -> tuple[Complaint, ...]:
     """Of a reply that is a graph; none of any other."""
     if not isinstance(reply, DagReply) or enacted is None:
@@ -60,8 +65,17 @@ def _list_claims(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
     walked = list(walk_nodes(reply.chain.nodes))
     reasons = [one.node for one in walked if isinstance(one.node, Reason)]
     compares = any(isinstance(one.node, Branch) for one in walked)
-    if reply.polarity == "achieve" and not compares and all(is_passing(reason, enacted) for reason in reasons):
-        yield Complaint(SOURCE, NO_REASONING, "nothing is worked out between the calls of the graph", contract=_REASONED)
+    if (
+        reply.polarity == "achieve"
+        and not compares
+        and all(is_passing(reason, enacted) for reason in reasons)
+    ):
+        yield Complaint(
+            SOURCE,
+            NO_REASONING,
+            "nothing is worked out between the calls of the graph",
+            contract=_REASONED,
+        )
     loops = {one.node.id for one in walked if isinstance(one.node, Loop)}
     often = {one.node.id for one in walked if loops.intersection(one.around)}
     made = list_keys(enacted.state) - list_keys(reply.initial_state)
@@ -70,7 +84,12 @@ def _list_claims(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
         if reason.id in often or not gave or gave[0] in made:
             continue
         if reason.id not in reply.claims:
-            yield Complaint(SOURCE, CLAIM, f"{reason.id} gives {gave[0]!r}, and `claims` does not say what it gives", contract=_CLAIMED)
+            yield Complaint(
+                SOURCE,
+                CLAIM,
+                f"{reason.id} gives {gave[0]!r}, and `claims` does not say what it gives",
+                contract=_CLAIMED,
+            )
         elif reply.claims[reason.id] != gave[0]:
             words = f"{reason.id} ({reason.rule}) gives {gave[0]!r}, and `claims` says {reply.claims[reason.id]!r}"
             yield Complaint(SOURCE, CLAIM, words, contract=_CLAIMED)

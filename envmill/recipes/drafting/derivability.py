@@ -38,7 +38,9 @@ class Shortcut:
         return f"without node {self.node}, {self.taker} can still be derived: {self.value!r} stands in {self.found}"
 
 
-def find_shortcuts(chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]) -> list[Shortcut]:
+def find_shortcuts(
+    chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]
+) -> list[Shortcut]:
     """Every node that can be deleted; none in a graph where each is needed. `words`: all that the user says; `keys`: those of tables."""
     return list(PlayedGraph(chain, filling, enacted, words, keys).find())
 
@@ -56,7 +58,9 @@ class _Leaf:
 class PlayedGraph:
     """A chain as it was carried out: which value went from which node into which other one, and where else it stands."""
 
-    def __init__(self, chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]) -> None:
+    def __init__(
+        self, chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]
+    ) -> None:
         self._words, self._keys, self._enacted = words, keys, enacted
         self._picks = {name: pick.equals for name, pick in filling.picks.items()}
         walked = list(walk_nodes(chain.nodes))
@@ -72,7 +76,9 @@ class PlayedGraph:
     def find(self) -> Iterator[Shortcut]:
         reported = set[str]()
         for name, node in self._nodes.items():
-            if not isinstance(node, ChainStep | Reason) or (isinstance(node, Reason) and is_passing(node, self._enacted)):
+            if not isinstance(node, ChainStep | Reason) or (
+                isinstance(node, Reason) and is_passing(node, self._enacted)
+            ):
                 continue
             if isinstance(node, Reason) and reported.intersection(list_references(node)):
                 continue  # what makes the list superfluous makes the choice superfluous
@@ -81,7 +87,10 @@ class PlayedGraph:
             for taker in self._nodes.values():
                 taken = list(self._list_taken(name, taker))
                 asked = self._list_asked(node, taker)
-                found = [self._find_elsewhere(value, names, remain, node, asked) for value, names in taken]
+                found = [
+                    self._find_elsewhere(value, names, remain, node, asked)
+                    for value, names in taken
+                ]
                 if taken and all(found):
                     reported.add(name)
                     yield Shortcut(name, taker.id, taken[0][0], found[0])
@@ -92,7 +101,11 @@ class PlayedGraph:
             for taker in self._nodes.values():
                 if isinstance(taker, ChainStep):
                     taken = (value for value, _ in self._list_taken(name, taker))
-                    yield from ((name, taker.id, value) for value in taken if not _is_bare(value) and not self._is_said(value))
+                    yield from (
+                        (name, taker.id, value)
+                        for value in taken
+                        if not _is_bare(value) and not self._is_said(value)
+                    )
 
     def find_sole(self, group: Set[str]) -> str:
         """A value that only these nodes give: neither the request nor a reply that remains without them has it. Empty if none."""
@@ -103,14 +116,18 @@ class PlayedGraph:
             for taker in (one for one in self._nodes.values() if one.id not in group):
                 asked = self._list_asked(node, taker)
                 for value, names in self._list_taken(name, taker):
-                    if not _is_bare(value) and not self._find_elsewhere(value, names, remain, node, asked):
+                    if not _is_bare(value) and not self._find_elsewhere(
+                        value, names, remain, node, asked
+                    ):
                         return f"{value!r}, which {taker.id} takes from {name}"
         return ""
 
     def _list_resting(self, *names: str) -> set[str]:
         """The nodes, and all that rests on them."""
         gone = {*names}
-        while more := {one for one, waits in self._waits.items() if one not in gone and waits & gone}:
+        while more := {
+            one for one, waits in self._waits.items() if one not in gone and waits & gone
+        }:
             gone |= more
         return gone
 
@@ -119,10 +136,23 @@ class PlayedGraph:
         if isinstance(taker, ChainStep):
             for argument, source in taker.arguments.items():
                 if self._comes_from(source, name):
-                    names = {_name_last(argument), _name_last(source.path) if isinstance(source, FromNode | FromItem) else ""} - {""}
-                    yield from ((value, names) for call in self._calls[taker.id] for value in _read(call, argument))
-        elif isinstance(taker, Reason) and any(self._comes_from(source, name) for source in taker.takes):
-            names = {_name_last(one.path) for one in taker.takes[:1] if isinstance(one, FromNode)} if taker.rule == "choose" else set[str]()
+                    names = {
+                        _name_last(argument),
+                        _name_last(source.path) if isinstance(source, FromNode | FromItem) else "",
+                    } - {""}
+                    yield from (
+                        (value, names)
+                        for call in self._calls[taker.id]
+                        for value in _read(call, argument)
+                    )
+        elif isinstance(taker, Reason) and any(
+            self._comes_from(source, name) for source in taker.takes
+        ):
+            names = (
+                {_name_last(one.path) for one in taker.takes[:1] if isinstance(one, FromNode)}
+                if taker.rule == "choose"
+                else set[str]()
+            )
             yield from ((value, names) for value in self._enacted.derived.get(taker.id, []))
 
     def _comes_from(self, source: Source, name: str) -> bool:
@@ -135,9 +165,20 @@ class PlayedGraph:
     def _list_asked(self, deleted: Node, taker: Node) -> list[Json]:
         """What the deleted node was asked with, and what the taker picked out of its reply by."""
         given = [value for call in self._calls[deleted.id] for value in call.values()]
-        return [value for value in [*given, *(self._picks.get(one.id) for one in (deleted, taker))] if not _is_bare(value)]
+        return [
+            value
+            for value in [*given, *(self._picks.get(one.id) for one in (deleted, taker))]
+            if not _is_bare(value)
+        ]
 
-    def _find_elsewhere(self, value: Json, names: set[str], remain: Sequence[str], deleted: Node, asked: Sequence[Json]) -> str:
+    def _find_elsewhere(
+        self,
+        value: Json,
+        names: set[str],
+        remain: Sequence[str],
+        deleted: Node,
+        asked: Sequence[Json],
+    ) -> str:
         """Where a value stands that was taken from the deleted node; empty where no agent finds it."""
         if _is_bare(value):
             return ""
@@ -145,16 +186,24 @@ class PlayedGraph:
         if self._is_said(value):
             return REQUEST
         is_computed = isinstance(deleted, Reason) and deleted.rule != "choose"
-        own = {(one.node, one.path) for one in list_sources(deleted) if isinstance(deleted, Reason) and isinstance(one, FromNode)}
+        own = {
+            (one.node, one.path)
+            for one in list_sources(deleted)
+            if isinstance(deleted, Reason) and isinstance(one, FromNode)
+        }
         replies = [(step, leaves) for step in remain for leaves in self._leaves[step]]
         for step, leaves in replies:
-            for leaf in (one for one in leaves if one.value == value and (step, one.path) not in own):
+            for leaf in (
+                one for one in leaves if one.value == value and (step, one.path) not in own
+            ):
                 if is_computed:
                     is_found = not leaf.rows
                 elif is_key and self._is_own_key(leaf, leaves):
                     is_found = self._is_picked_out(leaf, leaves)
                 else:
-                    is_found = (is_key or _name_last(leaf.path) in names) and _holds_any(asked, leaf, leaves)
+                    is_found = (is_key or _name_last(leaf.path) in names) and _holds_any(
+                        asked, leaf, leaves
+                    )
                 if is_found:
                     return f"the reply to {step} at `{leaf.path}`"
         return ""
@@ -167,16 +216,34 @@ class PlayedGraph:
         """Whether its row is the record of that key, and no record that refers to it."""
         if _name_last(leaf.path) == "id":
             return True
-        beside = (one for one in leaves if one.rows == leaf.rows and isinstance(one.value, str) and one.value in self._keys)
+        beside = (
+            one
+            for one in leaves
+            if one.rows == leaf.rows and isinstance(one.value, str) and one.value in self._keys
+        )
         return next(beside) == leaf
 
     def _is_picked_out(self, leaf: _Leaf, leaves: Sequence[_Leaf]) -> bool:
         """Whether it is the only record there, or its row holds a text of the request that no other row holds."""
-        if not leaf.rows or len({canonical_json(one.value) for one in leaves if one.path == leaf.path}) == 1:
+        if (
+            not leaf.rows
+            or len({canonical_json(one.value) for one in leaves if one.path == leaf.path}) == 1
+        ):
             return True
-        told = [one for one in leaves if one.rows == leaf.rows and isinstance(one.value, str) and one.value not in self._keys]
-        rows = {one.path: [other.rows for other in leaves if (other.path, other.value) == (one.path, one.value)] for one in told}
-        return any(rows[one.path] == [leaf.rows] and mentions(self._words, one.value) for one in told)
+        told = [
+            one
+            for one in leaves
+            if one.rows == leaf.rows and isinstance(one.value, str) and one.value not in self._keys
+        ]
+        rows = {
+            one.path: [
+                other.rows for other in leaves if (other.path, other.value) == (one.path, one.value)
+            ]
+            for one in told
+        }
+        return any(
+            rows[one.path] == [leaf.rows] and mentions(self._words, one.value) for one in told
+        )
 
 
 def is_passing(reason: Reason, enacted: Enacted) -> bool:
@@ -184,8 +251,17 @@ def is_passing(reason: Reason, enacted: Enacted) -> bool:
     source = reason.takes[0] if reason.takes else None
     if reason.rule != "choose" or not isinstance(source, FromNode):
         return False
-    replies = [reply for step, reply in zip(enacted.steps, enacted.replies, strict=True) if step == source.node]
-    options = {canonical_json(leaf.value) for reply in replies for leaf in _list_leaves(reply) if leaf.path == source.path}
+    replies = [
+        reply
+        for step, reply in zip(enacted.steps, enacted.replies, strict=True)
+        if step == source.node
+    ]
+    options = {
+        canonical_json(leaf.value)
+        for reply in replies
+        for leaf in _list_leaves(reply)
+        if leaf.path == source.path
+    }
     return len(options) == 1
 
 
@@ -201,7 +277,12 @@ def _holds_any(asked: Sequence[Json], leaf: _Leaf, leaves: Sequence[_Leaf]) -> b
 
 
 def _contains(text: Json, part: Json) -> bool:
-    return isinstance(text, str) and isinstance(part, str) and len(part) >= _TELLING and part.casefold() in text.casefold()
+    return (
+        isinstance(text, str)
+        and isinstance(part, str)
+        and len(part) >= _TELLING
+        and part.casefold() in text.casefold()
+    )
 
 
 def _list_leaves(value: Json, path: str = "", rows: tuple[int, ...] = ()) -> Iterator[_Leaf]:

@@ -20,7 +20,21 @@ from schemas.database import Table
 FEW = 4
 """Rows from which a column that never says the same twice holds names; of fewer, it says so by what it is called."""
 TRIES = 20
-_NAMING = frozenset(["name", "title", "code", "number", "no", "label", "serial", "plate", "email", "phone", "address"])
+_NAMING = frozenset(
+    [
+        "name",
+        "title",
+        "code",
+        "number",
+        "no",
+        "label",
+        "serial",
+        "plate",
+        "email",
+        "phone",
+        "address",
+    ]
+)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _COINED = re.compile(r"(.*?)([0-9a-f]{6,})")
 _DIGITS = "0123456789"
@@ -55,7 +69,11 @@ async def enlarge(
     for _ in range(rounds):
         larger = copy_families(state, tables, chance)
         before, after = count_rows(state), count_rows(larger)
-        fault = await holds(larger) if after > before else ("nothing_copied", "no family of tables can be called by other names")
+        fault = (
+            await holds(larger)
+            if after > before
+            else ("nothing_copied", "no family of tables can be called by other names")
+        )
         told.append(EnlargingRound(before, after, *(fault or ())))
         if fault:
             break
@@ -72,7 +90,9 @@ def copy_families(state: State, tables: Sequence[Table], chance: random.Random) 
     larger = {name: dict(rows) for name, rows in state.items()}
     for family in find_families(tables, state):
         try:
-            copied = _copy([table for table in family if is_object(state.get(table.name))], state, chance)
+            copied = _copy(
+                [table for table in family if is_object(state.get(table.name))], state, chance
+            )
         except _NamelessError:
             continue
         for name, rows in copied.items():
@@ -84,7 +104,9 @@ def find_families(tables: Sequence[Table], state: State) -> list[list[Table]]:
     """Tables that are tied to each other: by a column that refers, or by one that holds another's keys and does not say so."""
     group, homes = {table.name: {table.name} for table in tables}, dict(_find_homes(tables, state))
     for table in tables:
-        for other in {column.references.partition(".")[0] for column in table.columns} | _list_held(state.get(table.name), homes):
+        for other in {column.references.partition(".")[0] for column in table.columns} | _list_held(
+            state.get(table.name), homes
+        ):
             if other in group:
                 both = group[table.name] | group[other]
                 group.update(dict.fromkeys(both, both))
@@ -99,7 +121,11 @@ def _find_homes(tables: Sequence[Table], state: State) -> Iterator[tuple[str, st
     """Text key → its table."""
     for table in tables:
         if len(table.key) == 1 and is_object(rows := state.get(table.name)):
-            yield from ((row[table.key[0]], table.name) for row in rows.values() if isinstance(row.get(table.key[0]), str))
+            yield from (
+                (row[table.key[0]], table.name)
+                for row in rows.values()
+                if isinstance(row.get(table.key[0]), str)
+            )
 
 
 def _list_held(rows: Json, homes: Mapping[str, str]) -> set[str]:
@@ -119,17 +145,25 @@ def _copy(family: Sequence[Table], state: State, chance: random.Random) -> State
             for value in held:
                 if value not in renamed:
                     renamed[value] = _rename(str(value), held, taken, chance)
-    return {table.name: dict(_copy_rows(table, state[table.name], renamed, counted)) for table in family}
+    return {
+        table.name: dict(_copy_rows(table, state[table.name], renamed, counted)) for table in family
+    }
 
 
 def _copy_rows(
-    table: Table, rows: Mapping[str, Row], renamed: Mapping[str, Json], counted: Mapping[str, Mapping[int, int]]
+    table: Table,
+    rows: Mapping[str, Row],
+    renamed: Mapping[str, Json],
+    counted: Mapping[str, Mapping[int, int]],
 ) -> Iterator[tuple[str, Json]]:
     homes = {column.name: column.references.partition(".")[0] for column in table.columns}
     if len(table.key) == 1:
         homes[table.key[0]] = table.name
     for row in rows.values():
-        copy = {name: _change(value, renamed, counted.get(homes.get(name, ""), {})) for name, value in row.items()}
+        copy = {
+            name: _change(value, renamed, counted.get(homes.get(name, ""), {}))
+            for name, value in row.items()
+        }
         key = render_key([copy.get(column) for column in table.key])
         if key in rows:
             raise _NamelessError(f"{table.name}.{key}")
@@ -139,7 +173,11 @@ def _copy_rows(
 def _change(value: Json, renamed: Mapping[str, Json], numbers: Mapping[int, int]) -> Json:
     if isinstance(value, str):
         return renamed.get(value, value)
-    return numbers.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return (
+        numbers.get(value, value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else value
+    )
 
 
 def _number(table: Table, rows: Mapping[str, Row]) -> Iterator[tuple[int, int]]:
@@ -162,7 +200,9 @@ def _list_named(table: Table, rows: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _is_naming(column: str, texts: Sequence[str]) -> bool:
-    if any(_DAY.match(text) for text in texts) or all(text.islower() and text.isalpha() for text in texts):
+    if any(_DAY.match(text) for text in texts) or all(
+        text.islower() and text.isalpha() for text in texts
+    ):
         return False
     return len(texts) >= FEW or bool(_NAMING & set(column.split("_")))
 
@@ -187,4 +227,6 @@ def _sample_name(value: str, others: Sequence[Json], chance: random.Random, *, l
     if not space:
         return f"{value} {chance.randint(2, 99)}" if len(value) > 2 else value
     *_, last = str(chance.choice(others)).rpartition(" ")
-    return f"{first} {chance.choice(string.ascii_uppercase)}. {last}" if longer else f"{first} {last}"
+    return (
+        f"{first} {chance.choice(string.ascii_uppercase)}. {last}" if longer else f"{first} {last}"
+    )

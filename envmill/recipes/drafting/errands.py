@@ -43,7 +43,11 @@ class TakenLine:
     def render(self) -> str:
         """In one line, for the authors of other scenarios."""
         line = self.line
-        marks = (("about", ", ".join(line.about)), ("tools", ", ".join(line.tools)), ("state", line.state))
+        marks = (
+            ("about", ", ".join(line.about)),
+            ("tools", ", ".join(line.tools)),
+            ("state", line.state),
+        )
         told = "; ".join(f"{name}: {text}" for name, text in marks if text)
         said = f"{line.who}: {line.what}" if line.who else line.what
         return _shorten(f"{self.polarity} · {said}{f' ({told})' if told else ''}")
@@ -81,7 +85,9 @@ class ErrandBrief:
 
 
 PlanErrands = Callable[[ErrandBlock, ModelSession], Awaitable[BlockPlan]]
-FindLineFault = Callable[[ErrandLine, ErrandPlace, Environment, Sequence[TakenLine]], tuple[str, str] | None]
+FindLineFault = Callable[
+    [ErrandLine, ErrandPlace, Environment, Sequence[TakenLine]], tuple[str, str] | None
+]
 SampleChain = Callable[[Environment, int], Awaitable[Chain | None]]
 """The chain that a recipe suggests for a scenario of an environment; none where there is none."""
 UNPLANNED = ErrandBrief()
@@ -96,25 +102,46 @@ async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
     """Use the environment's requirements as lines, one for each scenario; no model is asked."""
     known = dict(enumerate(block.requirements))
     numbers = [place.number for place in block.places]
-    lines = {number: ErrandLine(number=number, who="", what=known[number]) for number in numbers if number in known}
+    lines = {
+        number: ErrandLine(number=number, who="", what=known[number])
+        for number in numbers
+        if number in known
+    }
     words = f"the environment has {len(known)} requirements, and each of them is the errand of another scenario"
-    return BlockPlan(lines, {number: Complaint(SOURCE, NO_LINE, words) for number in numbers if number not in known}, "requirement")
+    return BlockPlan(
+        lines,
+        {number: Complaint(SOURCE, NO_LINE, words) for number in numbers if number not in known},
+        "requirement",
+    )
 
 
-async def plan_block(prompt: Prompt, sample: SampleChain | None, block: ErrandBlock, models: ModelSession) -> BlockPlan:
+async def plan_block(
+    prompt: Prompt, sample: SampleChain | None, block: ErrandBlock, models: ModelSession
+) -> BlockPlan:
     """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
     if sample is not None:
         # What is offered and binds comes before what a recipe suggests.
-        found = [place if place.tools else describe_chain(place, await sample(block.environment, place.number)) for place in block.places]
+        found = [
+            place
+            if place.tools
+            else describe_chain(place, await sample(block.environment, place.number))
+            for place in block.places
+        ]
         block = replace(block, places=tuple(found))
 
     async def ask(complaint: str) -> Sequence[ErrandLine]:
-        return (await models.ask(prompt, _describe_block(block), ErrandsReply, complaint=complaint)).errands
+        return (
+            await models.ask(prompt, _describe_block(block), ErrandsReply, complaint=complaint)
+        ).errands
 
     return await ask_for_lines(block, ask, find_line_fault)
 
 
-async def ask_for_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Sequence[ErrandLine]]], find_fault: FindLineFault) -> BlockPlan:
+async def ask_for_lines(
+    block: ErrandBlock,
+    ask: Callable[[str], Awaitable[Sequence[ErrandLine]]],
+    find_fault: FindLineFault,
+) -> BlockPlan:
     """`ask` is given a complaint, empty at first. Lines that stand are kept word for word; the others are drawn again."""
     kept, complaint, refused = dict[int, ErrandLine](), "", dict[int, Complaint]()
     for _ in range(1 + REDRAWS):
@@ -122,7 +149,13 @@ async def ask_for_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Seque
             drawn = {line.number: line for line in await ask(complaint)}
         except BadReply as error:
             lacking = [place.number for place in block.places if place.number not in kept]
-            return BlockPlan(kept, {one: refused.get(one, Complaint(SOURCE, BAD_REPLY, error.message)) for one in lacking})
+            return BlockPlan(
+                kept,
+                {
+                    one: refused.get(one, Complaint(SOURCE, BAD_REPLY, error.message))
+                    for one in lacking
+                },
+            )
         kept, refused = sort_lines(block, drawn, kept, find_fault)
         if not refused:
             break
@@ -132,7 +165,11 @@ async def ask_for_lines(block: ErrandBlock, ask: Callable[[str], Awaitable[Seque
 
 def describe_chain(place: ErrandPlace, chain: Chain | None) -> ErrandPlace:
     """The place with the tools of its chain, and how they link."""
-    return place.model_copy(update={"tools": list_tools(chain), "links": describe_links(chain)}) if chain else place
+    return (
+        place.model_copy(update={"tools": list_tools(chain), "links": describe_links(chain)})
+        if chain
+        else place
+    )
 
 
 def _shorten(text: str) -> str:
@@ -150,7 +187,10 @@ def _describe_block(block: ErrandBlock) -> ErrandsInput:
         name=environment.name,
         rules=environment.rules,
         policy=environment.policy_document,
-        tools=[ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in environment.tools],
+        tools=[
+            ToolPlan(name=tool.name, description=tool.description, effect=tool.effect)
+            for tool in environment.tools
+        ],
         places=list(block.places),
         taken=[one.render() for one in block.taken],
         results=block.results,
@@ -160,7 +200,9 @@ def _describe_block(block: ErrandBlock) -> ErrandsInput:
 def _ask_again(refused: Mapping[int, Complaint]) -> str:
     """The message that goes on from a plan: the lines that are wanted again, and nothing about the others."""
     numbers = ", ".join(map(str, refused))
-    told = number([replace(complaint, item="line", index=place) for place, complaint in refused.items()])
+    told = number(
+        [replace(complaint, item="line", index=place) for place, complaint in refused.items()]
+    )
     return (
         f"Some lines of your plan cannot be used:\n\n{told}\n\nWrite new lines for these numbers alone: {numbers}. "
         "All other lines stand as you wrote them; do not repeat them. Reply in the same form."
@@ -168,7 +210,10 @@ def _ask_again(refused: Mapping[int, Complaint]) -> str:
 
 
 def sort_lines(
-    block: ErrandBlock, drawn: Mapping[int, ErrandLine], kept: Mapping[int, ErrandLine], find_fault: FindLineFault | None = None
+    block: ErrandBlock,
+    drawn: Mapping[int, ErrandLine],
+    kept: Mapping[int, ErrandLine],
+    find_fault: FindLineFault | None = None,
 ) -> tuple[dict[int, ErrandLine], dict[int, Complaint]]:
     """The lines that stand, those of before unchanged; for every other place what is wrong with its line."""
     stands, refused = dict(kept), dict[int, Complaint]()
@@ -178,9 +223,14 @@ def sort_lines(
             continue
         line = drawn.get(place.number)
         if line is None:
-            refused[place.number] = Complaint(SOURCE, "line_missing", "there is no line for this number")
+            refused[place.number] = Complaint(
+                SOURCE, "line_missing", "there is no line for this number"
+            )
             continue
-        others = [*block.taken, *(TakenLine(polarity[number], other) for number, other in stands.items())]
+        others = [
+            *block.taken,
+            *(TakenLine(polarity[number], other) for number, other in stands.items()),
+        ]
         if fault := (find_fault or find_line_fault)(line, place, block.environment, others):
             refused[place.number] = Complaint(SOURCE, *fault)
         else:
@@ -189,31 +239,47 @@ def sort_lines(
     return stands, refused
 
 
-def find_line_fault(line: ErrandLine, place: ErrandPlace, environment: Environment, others: Sequence[TakenLine]) -> tuple[str, str] | None:
+def find_line_fault(
+    line: ErrandLine, place: ErrandPlace, environment: Environment, others: Sequence[TakenLine]
+) -> tuple[str, str] | None:
     """(reason code, words) of the first fault of a line; None for one that stands."""
     if not line.what.strip() or not line.who.strip():
         return "line_empty", "`who` and `what` must say who asks and for what"
     if not line.about:
-        return "line_empty", "`about` must name the records, or kinds of records, that the errand is about"
+        return (
+            "line_empty",
+            "`about` must name the records, or kinds of records, that the errand is about",
+        )
     if not place.tools and (fault := _find_tool_fault(line, place.polarity, environment)):
         return fault
     mine = _name_targets(line)
     for other in others:
         if other.polarity == place.polarity and _name_targets(other.line) == mine:
-            return "line_same_target", f"its polarity and `about` are those of another line: {other.render()}"
+            return (
+                "line_same_target",
+                f"its polarity and `about` are those of another line: {other.render()}",
+            )
         if _is_same(line, other.line):
-            return "line_repeated", f"its tools and words are those of another line: {other.render()}"
+            return (
+                "line_repeated",
+                f"its tools and words are those of another line: {other.render()}",
+            )
     return None
 
 
-def _find_tool_fault(line: ErrandLine, polarity: Polarity, environment: Environment) -> tuple[str, str] | None:
+def _find_tool_fault(
+    line: ErrandLine, polarity: Polarity, environment: Environment
+) -> tuple[str, str] | None:
     effects = {tool.name: tool.effect for tool in environment.tools}
     if unknown := [name for name in line.tools if name not in effects]:
         return "line_unknown_tool", f"the environment has no tool {', '.join(unknown)}"
     if not line.tools:
         return "line_too_few_tools", "`tools` names none"
     if polarity == "achieve" and not any(effects[name] == "change" for name in line.tools):
-        return "line_too_few_tools", "under `achieve` something is changed, and no tool of the line changes anything"
+        return (
+            "line_too_few_tools",
+            "under `achieve` something is changed, and no tool of the line changes anything",
+        )
     return None
 
 
@@ -229,7 +295,9 @@ def _is_same(line: ErrandLine, other: ErrandLine) -> bool:
     return mine == theirs or share(list_runs(mine, _RUN), list_runs(theirs, _RUN)) >= _ALIKE
 
 
-def find_left(line: ErrandLine, reply: ScenarioReply, effects: Mapping[str, str]) -> Complaint | None:
+def find_left(
+    line: ErrandLine, reply: ScenarioReply, effects: Mapping[str, str]
+) -> Complaint | None:
     """What a scenario left out of its line. Every call of its path was carried out, so the path shows it. An author who says in `left` why
     the errand is impossible is believed, and counted.
 
@@ -238,13 +306,24 @@ def find_left(line: ErrandLine, reply: ScenarioReply, effects: Mapping[str, str]
     """
     if reply.left.strip() or not line.tools:
         return None
-    called, shunned = [call.name for call in reply.oracle], {pattern.name for pattern in reply.avoid}
+    called, shunned = (
+        [call.name for call in reply.oracle],
+        {pattern.name for pattern in reply.avoid},
+    )
     changes = [name for name in line.tools if effects.get(name) == "change"]
     acts = reply.polarity == "achieve"
     wanted = changes if acts else [name for name in line.tools if name not in changes]
     uncalled = [name for name in wanted if name not in called]
-    besides = [name for name in dict.fromkeys(called) if acts and effects.get(name) == "change" and name not in changes]
-    unnamed = [] if acts or reply.polarity == "answer" or "" in shunned else [name for name in changes if name not in shunned]
+    besides = [
+        name
+        for name in dict.fromkeys(called)
+        if acts and effects.get(name) == "change" and name not in changes
+    ]
+    unnamed = (
+        []
+        if acts or reply.polarity == "answer" or "" in shunned
+        else [name for name in changes if name not in shunned]
+    )
     faults = (
         ("the reference path never calls", uncalled),
         ("it makes changes that the line does not name:", besides),

@@ -29,7 +29,11 @@ async def sum_errors(
     about = plan.model_dump(include={"name", "rules", "tools"})
     versions = [[complaint.render() for complaint in complaints] for complaints in failed]
     try:
-        reply = await models.ask(prompt, ErrorsInput.model_validate({"brief": plan.brief, **about, "versions": versions}), ErrorsReply)
+        reply = await models.ask(
+            prompt,
+            ErrorsInput.model_validate({"brief": plan.brief, **about, "versions": versions}),
+            ErrorsReply,
+        )
     except BadReply:
         return repair
     return replace(repair, summary=reply.summary.strip())

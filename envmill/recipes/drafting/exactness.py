@@ -34,10 +34,17 @@ class RowFault:
     words: str
 
 
-async def find_row_fault(reply: DagReply, enacted: Enacted, environment: Environment, reset: Reset, sandbox: Sandbox) -> list[RowFault]:
+async def find_row_fault(
+    reply: DagReply, enacted: Enacted, environment: Environment, reset: Reset, sandbox: Sandbox
+) -> list[RowFault]:
     """Rows that are missing; else rows that are not needed."""
     if unknown := list(_list_unknown(reply.needed, reset.state)):
-        return [RowFault("row_unknown", f"`needed` names {', '.join(unknown)}, which `initial_state` does not hold")]
+        return [
+            RowFault(
+                "row_unknown",
+                f"`needed` names {', '.join(unknown)}, which `initial_state` does not hold",
+            )
+        ]
     if sum(map(len, reply.needed.values())) > MOST:
         return [RowFault("too_many_rows", f"`needed` names more than {MOST} rows")]
     if gone := list(_list_gone(reply.needed, reset.state)):
@@ -51,10 +58,18 @@ async def find_row_fault(reply: DagReply, enacted: Enacted, environment: Environ
         return [RowFault("row_missing", f"on the rows of `needed` alone, {differs}")]
     found = list[RowFault]()
     for table, key in list(_list_free(reply.needed, reset.state)):
-        fewer = {name: [one for one in keys if (name, one) != (table, key)] for name, keys in reply.needed.items()}
+        fewer = {
+            name: [one for one in keys if (name, one) != (table, key)]
+            for name, keys in reply.needed.items()
+        }
         played = await player.play(fewer)
         if not isinstance(played, str) and not _compare(alone, played):
-            found.append(RowFault("row_not_needed", f"without {table}.{key}, the graph makes the same calls and the same changes"))
+            found.append(
+                RowFault(
+                    "row_not_needed",
+                    f"without {table}.{key}, the graph makes the same calls and the same changes",
+                )
+            )
     return found
 
 
@@ -82,8 +97,15 @@ def _list_gone(needed: Rows, state: Mapping[str, Json]) -> Iterator[str]:
 
 def _list_free(needed: Rows, state: Mapping[str, Json]) -> list[tuple[str, str]]:
     """Rows that no other needed row refers to: the others are needed because of these."""
-    named = {(key, value) for _, key, value in _list_values(needed, state) if isinstance(value, str)}
-    return [(table, key) for table, keys in needed.items() for key in keys if not any(value == key != other for other, value in named)]
+    named = {
+        (key, value) for _, key, value in _list_values(needed, state) if isinstance(value, str)
+    }
+    return [
+        (table, key)
+        for table, keys in needed.items()
+        for key in keys
+        if not any(value == key != other for other, value in named)
+    ]
 
 
 @dataclass(frozen=True)
@@ -98,17 +120,31 @@ class _Outcome:
 class _Player:
     """Carries one graph out on parts of its state."""
 
-    def __init__(self, reply: DagReply, environment: Environment, reset: Reset, sandbox: Sandbox) -> None:
+    def __init__(
+        self, reply: DagReply, environment: Environment, reset: Reset, sandbox: Sandbox
+    ) -> None:
         self._reply, self._reset, self._sandbox = reply, reset, sandbox
         self._program, self._most = Program.of(environment), limit_written(environment.brief).most
-        self._loose = {(table.name, column.name) for table in environment.tables for column in table.columns if column.policy == "exempt"}
+        self._loose = {
+            (table.name, column.name)
+            for table in environment.tables
+            for column in table.columns
+            if column.policy == "exempt"
+        }
 
     async def play(self, rows: Rows) -> _Outcome | str:
         """On these rows alone; why it cannot be carried out."""
-        state = {table: _keep(held, rows.get(table, ())) for table, held in self._reset.state.items()}
+        state = {
+            table: _keep(held, rows.get(table, ())) for table, held in self._reset.state.items()
+        }
         try:
             done = await enact(
-                self._reply.chain, self._reply.filling, self._program, replace(self._reset, state=state), self._sandbox, self._most
+                self._reply.chain,
+                self._reply.filling,
+                self._program,
+                replace(self._reset, state=state),
+                self._sandbox,
+                self._most,
             )
         except BuildError as error:
             return error.message
@@ -116,17 +152,28 @@ class _Player:
 
     def describe(self, done: Enacted, state: Mapping[str, Json]) -> _Outcome:
         made = list_keys(done.state) - list_keys(dict(state))
-        calls = [(step, _render_call(call, made)) for step, call in zip(done.steps, done.calls, strict=True)]
-        derived = {name: canonical_json(blank_made(values, made)) for name, values in done.derived.items()}
+        calls = [
+            (step, _render_call(call, made))
+            for step, call in zip(done.steps, done.calls, strict=True)
+        ]
+        derived = {
+            name: canonical_json(blank_made(values, made)) for name, values in done.derived.items()
+        }
         return _Outcome(calls, derived, sorted(self._list_changes(state, done.state, made)))
 
-    def _list_changes(self, before: Mapping[str, Json], after: Json, made: set[str]) -> Iterator[str]:
+    def _list_changes(
+        self, before: Mapping[str, Json], after: Json, made: set[str]
+    ) -> Iterator[str]:
         for change in diff_states(dict(before), after):
             if len(change.path) > 2 and (change.path[0], change.path[-1]) in self._loose:
                 continue
             row = change.after
             if change.op == "add" and is_object(row):
-                row = {name: value for name, value in row.items() if (change.path[0], name) not in self._loose}
+                row = {
+                    name: value
+                    for name, value in row.items()
+                    if (change.path[0], name) not in self._loose
+                }
             yield canonical_json(blank_made([*change.path, change.op, row], made))
 
 

@@ -63,21 +63,35 @@ async def judge_expansion(
     try:
         enacted = await enact(new.chain, new.filling, program, new.reset, sandbox, most)
     except BuildError as error:
-        return ExpandedChain(None, f"expansion_{error.facts.get('reason', 'failed')}", error.message)
+        return ExpandedChain(
+            None, f"expansion_{error.facts.get('reason', 'failed')}", error.message
+        )
     if not _holds_in_order(was.calls, enacted.calls):
-        return ExpandedChain(None, "old_changed", "the old calls do not come in the new path as they were")
+        return ExpandedChain(
+            None, "old_changed", "the old calls do not come in the new path as they were"
+        )
     added = _list_added(old.chain, new.chain)
     changes = [step for step in added if effects.get(step.tool) != "query"]
     for step in changes:
-        without = [call for call, by in zip(enacted.calls, enacted.steps, strict=True) if by != step.id]
+        without = [
+            call for call, by in zip(enacted.calls, enacted.steps, strict=True) if by != step.id
+        ]
         if await _ends_alike(without, enacted.state, new.reset, program, sandbox):
-            return ExpandedChain(None, "idle", f"without {step.id} ({step.tool}) everything ends the same")
+            return ExpandedChain(
+                None, "idle", f"without {step.id} ({step.tool}) everything ends the same"
+            )
     if not changes and not _find_used(added, new.chain, enacted, told):
-        return ExpandedChain(None, "nothing_added", "only look-ups were added, and no later argument and no told fact comes from them")
+        return ExpandedChain(
+            None,
+            "nothing_added",
+            "only look-ups were added, and no later argument and no told fact comes from them",
+        )
     return ExpandedChain(enacted)
 
 
-def _find_used(added: Sequence[ChainStep], chain: Chain, enacted: Enacted, told: Sequence[Fact]) -> list[str]:
+def _find_used(
+    added: Sequence[ChainStep], chain: Chain, enacted: Enacted, told: Sequence[Fact]
+) -> list[str]:
     """Added look-ups from whose replies a later argument, or a fact that must be told, comes."""
     ids = {step.id for step in added}
     used = {giver for flow in list_flows(chain) for giver in flow.givers if giver in ids}
@@ -99,7 +113,9 @@ def _compare(old: Chain, new: Chain) -> tuple[str, str] | None:
 
 def _list_added(old: Chain, new: Chain) -> list[ChainStep]:
     known = {node.id for node in _walk(old.nodes)}
-    return [node for node in _walk(new.nodes) if isinstance(node, ChainStep) and node.id not in known]
+    return [
+        node for node in _walk(new.nodes) if isinstance(node, ChainStep) and node.id not in known
+    ]
 
 
 def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -111,17 +127,25 @@ def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from _walk(node.body)
 
 
-def _find_break(old: PlottedChain, was: Enacted, new: PlottedChain, seen: Sequence[Observation]) -> tuple[str, str] | None:
+def _find_break(
+    old: PlottedChain, was: Enacted, new: PlottedChain, seen: Sequence[Observation]
+) -> tuple[str, str] | None:
     """Whether the old calls still do on the new rows what they did on the old ones."""
     begun, *replies, end = seen
     if begun.outcome != "ok":
         return "no_start", f"no session starts on the new rows: {begun.message}"
     for call, now in zip(was.calls, replies, strict=True):
         if now.outcome != "ok":
-            return "old_broken", f"on the new rows {call.name} ended in {now.outcome} ({now.code}: {now.message})"
+            return (
+                "old_broken",
+                f"on the new rows {call.name} ended in {now.outcome} ({now.code}: {now.message})",
+            )
     for call, before, now in zip(was.calls, was.replies, replies, strict=True):
         if not _still_answers(before, read_reply(now)):
-            return "old_changed", f"on the new rows {call.name} does not answer what it answered before"
+            return (
+                "old_changed",
+                f"on the new rows {call.name} does not answer what it answered before",
+            )
     if diff_states(old.reset.state, was.state) != diff_states(new.reset.state, end.state):
         return "old_changed", "on the new rows the old calls change something else"
     return None
@@ -132,7 +156,9 @@ def _still_answers(before: Json, now: Json) -> bool:
     if is_array(before) and is_array(now):
         return all(one in now for one in before)
     if is_object(before) and is_object(now):
-        return before.keys() == now.keys() and all(_still_answers(before[name], now[name]) for name in before)
+        return before.keys() == now.keys() and all(
+            _still_answers(before[name], now[name]) for name in before
+        )
     return before == now
 
 
@@ -141,7 +167,9 @@ def _holds_in_order(old: Sequence[Call], new: Sequence[Call]) -> bool:
     return all(call in ahead for call in old)
 
 
-async def _ends_alike(calls: Sequence[Call], state: dict[str, Json], reset: Reset, program: Program, sandbox: Sandbox) -> bool:
+async def _ends_alike(
+    calls: Sequence[Call], state: dict[str, Json], reset: Reset, program: Program, sandbox: Sandbox
+) -> bool:
     """A call that another one needs is not idle, whatever the end."""
     seen = await sandbox.play(program, [reset, *map(Invoke, calls), Look()])
     return all(one.outcome == "ok" for one in seen) and seen[-1].state == state

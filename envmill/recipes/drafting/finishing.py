@@ -35,13 +35,27 @@ async def prepare(draft: Draft, environment: Environment, sandbox: Sandbox) -> P
     endings = await play_twice(draft, environment, sandbox)
     if isinstance(endings, str):
         raise BuildError(endings, reason="oracle_unstable")
-    return Prepared(draft, environment, endings, await kind_of(environment).derive_verifier(draft, environment, endings, sandbox))
+    return Prepared(
+        draft,
+        environment,
+        endings,
+        await kind_of(environment).derive_verifier(draft, environment, endings, sandbox),
+    )
 
 
-async def finish(prepared: Prepared, reward: Reward, sandbox: Sandbox, split: Split = "train") -> Scenario:
+async def finish(
+    prepared: Prepared, reward: Reward, sandbox: Sandbox, split: Split = "train"
+) -> Scenario:
     """The scenario, with the rewards of its reference path and of doing nothing."""
-    composed = replace(prepared.composed, verifier=_pay(prepared.composed.verifier, kind_of(prepared.environment).choose_reward(reward)))
-    return _make_scenario(prepared, composed, await _measure(prepared, composed.verifier, sandbox), split)
+    composed = replace(
+        prepared.composed,
+        verifier=_pay(
+            prepared.composed.verifier, kind_of(prepared.environment).choose_reward(reward)
+        ),
+    )
+    return _make_scenario(
+        prepared, composed, await _measure(prepared, composed.verifier, sandbox), split
+    )
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:
@@ -55,19 +69,41 @@ async def _measure(prepared: Prepared, verifier: Verifier, sandbox: Sandbox) -> 
     draft, ending = prepared.draft, prepared.endings[0]
     nothing = Ending(draft.initial_state, draft.initial_state)
     rewards: list[float] = []
-    for name, one in (("oracle", ending), ("do_nothing", nothing), ("words_alone", replace(nothing, said=ending.said))):
+    for name, one in (
+        ("oracle", ending),
+        ("do_nothing", nothing),
+        ("words_alone", replace(nothing, said=ending.said)),
+    ):
         verdict = await decide(sandbox, verifier, one, draft.clock)
-        if (name == "oracle") is not (verdict.outcome == "pass") or (name != "oracle" and verdict.reward != 0.0):
+        if (name == "oracle") is not (verdict.outcome == "pass") or (
+            name != "oracle" and verdict.reward != 0.0
+        ):
             detail = f"{name} ends in {verdict.outcome} with reward {verdict.reward}: {verdict.reason or 'nothing failed'}"
-            raise BuildError(detail, reason=f"{name}_misjudged", verdict=verdict.model_dump(mode="json"))
+            raise BuildError(
+                detail, reason=f"{name}_misjudged", verdict=verdict.model_dump(mode="json")
+            )
         rewards.append(verdict.reward or 0.0)
     return rewards
 
 
-def _make_scenario(prepared: Prepared, composed: ComposedVerifier, rewards: Sequence[float], split: Split) -> Scenario:
+def _make_scenario(
+    prepared: Prepared, composed: ComposedVerifier, rewards: Sequence[float], split: Split
+) -> Scenario:
     draft = prepared.draft
     kept = draft.model_dump(
-        include={"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "parts"}
+        include={
+            "environment",
+            "number",
+            "initial_state",
+            "request",
+            "user",
+            "oracle",
+            "polarity",
+            "clock",
+            "seed",
+            "say",
+            "parts",
+        }
     )
     return Scenario.model_validate(
         kept
@@ -83,12 +119,18 @@ def _make_scenario(prepared: Prepared, composed: ComposedVerifier, rewards: Sequ
     )
 
 
-def find_features(draft: Draft, environment: Environment, composed: ComposedVerifier) -> dict[str, Json]:
+def find_features(
+    draft: Draft, environment: Environment, composed: ComposedVerifier
+) -> dict[str, Json]:
     """What may make a scenario hard, counted."""
     effects = {tool.name: tool.effect for tool in environment.tools}
     touched = sorted({change.path[0] for change in draft.changes})
     changed = {tuple(change.path[:2]) for change in draft.changes if change.op != "add"}
-    rows = {name: len(draft.initial_state.get(name) or ()) for name in touched if is_object(draft.initial_state.get(name))}
+    rows = {
+        name: len(draft.initial_state.get(name) or ())
+        for name in touched
+        if is_object(draft.initial_state.get(name))
+    }
     return {
         "oracle_calls": len(draft.oracle),
         "writes": sum(effects.get(call.name) == "change" for call in draft.oracle),

@@ -24,7 +24,15 @@ from envmill.toolgraph.chain_player import read_reply
 from envmill.toolgraph.graph import ToolGraph
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call, Environment, Test, Tool
-from schemas.growth_prompts import AddedTool, GrowInput, GrowReply, NaturalInput, NaturalReply, ToolPatch, UnreachedTool
+from schemas.growth_prompts import (
+    AddedTool,
+    GrowInput,
+    GrowReply,
+    NaturalInput,
+    NaturalReply,
+    ToolPatch,
+    UnreachedTool,
+)
 
 _FOLDER = Path(__file__).parent / "prompts"
 GROW = Prompt.load(_FOLDER / "grow.md", GrowInput, GrowReply)
@@ -81,7 +89,11 @@ def order_outwards(graph: ToolGraph, used: Sequence[str], tools: Sequence[str]) 
             ties[other].append(one)
     found, ahead = list(dict.fromkeys(name for name in used if name in ties)), list(used)
     while ahead:
-        ahead = list(dict.fromkeys(other for name in ahead for other in ties.get(name, ()) if other not in found))
+        ahead = list(
+            dict.fromkeys(
+                other for name in ahead for other in ties.get(name, ()) if other not in found
+            )
+        )
         found += ahead
     return [name for name in dict.fromkeys((*found, *tools)) if name not in used]
 
@@ -89,12 +101,21 @@ def order_outwards(graph: ToolGraph, used: Sequence[str], tools: Sequence[str]) 
 def measure_complexity(graph: ToolGraph, tools: Sequence[str]) -> float:
     """Of the world so far, from 0 to 1: the tools in it, and half of the edges between them."""
     held = set(tools)
-    pairs = {frozenset((graph.tools[first].name, graph.tools[then].name)) for first, then in graph.labels}
-    return min(1.0, (len(held) + 0.5 * sum(len(pair) == 2 and pair <= held for pair in pairs)) / _SCALE)
+    pairs = {
+        frozenset((graph.tools[first].name, graph.tools[then].name)) for first, then in graph.labels
+    }
+    return min(
+        1.0, (len(held) + 0.5 * sum(len(pair) == 2 and pair <= held for pair in pairs)) / _SCALE
+    )
 
 
 async def try_tools(
-    environment: Environment, tests: Sequence[Test], states: Sequence[State], names: Sequence[str], seed: str, sandbox: Sandbox
+    environment: Environment,
+    tests: Sequence[Test],
+    states: Sequence[State],
+    names: Sequence[str],
+    seed: str,
+    sandbox: Sandbox,
 ) -> WorldTries:
     """Calls of each tool, drawn from the states, each in a session of its own. Actors are those that may call the tool."""
     offers = Offers(EnvironmentCase(environment, tuple(tests), tuple(states)))
@@ -102,7 +123,12 @@ async def try_tools(
     for most in DRAWS:
         dice = random.Random(f"{seed}/{most}")
         lacking = [name for name, tries in found.items() if tries.done is None]
-        drawn = [(state, call) for state in states for name in lacking for call in offers.sample_some(tools[name], state, dice, most)]
+        drawn = [
+            (state, call)
+            for state in states
+            for name in lacking
+            for call in offers.sample_some(tools[name], state, dice, most)
+        ]
         for call, seen in await play_calls(environment, drawn, sandbox):
             tries = found[call.name]
             if not tries.crashed and crashes(seen):
@@ -110,7 +136,9 @@ async def try_tools(
             if tries.done is None and succeeds(tools[call.name], seen):
                 found[call.name] = replace(tries, done=call)
             elif len(tries.ended) < _SHOWN:
-                found[call.name] = replace(tries, ended=(*tries.ended, _describe_end(call, seen[-1])))
+                found[call.name] = replace(
+                    tries, ended=(*tries.ended, _describe_end(call, seen[-1]))
+                )
     return WorldTries(found)
 
 
@@ -128,7 +156,11 @@ def succeeds(tool: Tool, seen: Sequence[Observation]) -> bool:
     begun, *_, last = seen
     if begun.outcome != "ok" or last.outcome != "ok":
         return False
-    return last.state_hash != begun.state_hash if tool.effect == "change" else _holds_value(read_reply(last))
+    return (
+        last.state_hash != begun.state_hash
+        if tool.effect == "change"
+        else _holds_value(read_reply(last))
+    )
 
 
 def crashes(seen: Sequence[Observation]) -> bool:
@@ -145,7 +177,11 @@ def _holds_value(reply: Json) -> bool:
 
 
 def _describe_end(call: Call, end: Observation) -> str:
-    told = "found or changed nothing" if end.outcome == "ok" else f"{end.outcome}: {end.code} {end.message}"
+    told = (
+        "found or changed nothing"
+        if end.outcome == "ok"
+        else f"{end.outcome}: {end.code} {end.message}"
+    )
     return f"{canonical_json(call.arguments)} {told}"[:_LONGEST]
 
 
@@ -155,10 +191,21 @@ async def ask_rows(
 ) -> GrowReply:  # fmt: skip
     """What the tools lack of which no call succeeded. One call for all of them."""
     tools = {tool.name: tool for tool in environment.tools}
-    asked = [UnreachedTool(tool=tools[name], tried=list(tries.tools[name].ended)) for name in tries.unreached]
+    asked = [
+        UnreachedTool(tool=tools[name], tried=list(tries.tools[name].ended))
+        for name in tries.unreached
+    ]
     about = environment.model_dump(include={"brief", "name", "rules"})
-    told = {"number": number, "request": request, "initial_state": state, "oracle": list(oracle), "unreached": asked}
-    return await models.ask(GROW, GrowInput.model_validate(about | told), GrowReply, complaint=complaint)
+    told = {
+        "number": number,
+        "request": request,
+        "initial_state": state,
+        "oracle": list(oracle),
+        "unreached": asked,
+    }
+    return await models.ask(
+        GROW, GrowInput.model_validate(about | told), GrowReply, complaint=complaint
+    )
 
 
 async def ask_natural(
@@ -166,17 +213,32 @@ async def ask_natural(
 ) -> dict[str, str]:  # fmt: skip
     """Tool → why its addition does not belong there, of those that a model objects to."""
     tools = {tool.name: tool.description for tool in environment.tools}
-    added = [AddedTool(tool=one.tool, description=tools[one.tool], call=one.call, rows=one.rows) for one in patches if one.call is not None]
+    added = [
+        AddedTool(tool=one.tool, description=tools[one.tool], call=one.call, rows=one.rows)
+        for one in patches
+        if one.call is not None
+    ]
     about = environment.model_dump(include={"brief", "name", "rules"})
-    reply = await models.ask(NATURAL, NaturalInput.model_validate(about | {"request": request, "added": added}), NaturalReply, role="judge")
-    return {one.tool: one.reason or "it does not belong there" for one in reply.verdicts if not one.natural}
+    reply = await models.ask(
+        NATURAL,
+        NaturalInput.model_validate(about | {"request": request, "added": added}),
+        NaturalReply,
+        role="judge",
+    )
+    return {
+        one.tool: one.reason or "it does not belong there"
+        for one in reply.verdicts
+        if not one.natural
+    }
 
 
 def find_patch_fault(patch: ToolPatch, environment: Environment, state: State) -> str:
     """What can be seen without running anything; empty where nothing is wrong."""
     if patch.call is None or patch.call.name != patch.tool:
         return f"`call` is no call of {patch.tool}"
-    columns = {table.name: [column.name for column in table.columns] for table in environment.tables}
+    columns = {
+        table.name: [column.name for column in table.columns] for table in environment.tables
+    }
     for table, rows in patch.rows.items():
         if table not in columns:
             return f"there is no table {table}"

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock, TakenLine, ask_for_lines, find_line_fault
+from envmill.recipes.drafting.errands import (
+    BlockPlan,
+    ErrandBlock,
+    TakenLine,
+    ask_for_lines,
+    find_line_fault,
+)
 from envmill.toolgraph.hardness import LEVERS
 from envmill.verifiers.demands import render_demands
 from schemas.choice import PolicyRate
@@ -26,7 +32,9 @@ from schemas.errand_plan import (
 )
 from schemas.scenario import Scenario
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "shared" / "harder.md", HarderInput, HarderReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "shared" / "harder.md", HarderInput, HarderReply
+)
 _MOST = 3
 """Levers of one line: more are a list of everything, and no plan."""
 
@@ -39,7 +47,10 @@ async def plan_harder(block: ErrandBlock, models: ModelSession) -> BlockPlan:
         name=environment.name,
         rules=environment.rules,
         policy=environment.policy_document,
-        tools=[ToolPlan(name=tool.name, description=tool.description, effect=tool.effect) for tool in environment.tools],
+        tools=[
+            ToolPlan(name=tool.name, description=tool.description, effect=tool.effect)
+            for tool in environment.tools
+        ],
         places=[place for place in block.places if isinstance(place, HarderPlace)],
         taken=[one.render() for one in block.taken],
         results=block.results,
@@ -57,9 +68,15 @@ def find_harder_fault(
     """What is wrong with the line of a harder scenario: with its levers, or as with any line."""
     levers = line.levers if isinstance(line, HarderLine) else []
     if unknown := [name for name in levers if name not in LEVERS]:
-        return "line_unknown_lever", f"there is no lever {', '.join(unknown)}; the levers are {', '.join(LEVERS)}"
+        return (
+            "line_unknown_lever",
+            f"there is no lever {', '.join(unknown)}; the levers are {', '.join(LEVERS)}",
+        )
     if not 0 < len(set(levers)) <= _MOST:
-        return "line_levers", f"`levers` names {len(set(levers))} levers, and one to {_MOST} are wanted"
+        return (
+            "line_levers",
+            f"`levers` names {len(set(levers))} levers, and one to {_MOST} are wanted",
+        )
     return find_line_fault(line, place, environment, others)
 
 
@@ -80,5 +97,7 @@ def _describe_rate(rate: PolicyRate) -> str:
 
 def describe_errand(line: ErrandLine, parent: EasyScenario) -> HarderErrand:
     """The line as the scenario's author sees it: each lever with what it means."""
-    levers: Mapping[str, str] = {name: LEVERS[name] for name in (line.levers if isinstance(line, HarderLine) else [])}
+    levers: Mapping[str, str] = {
+        name: LEVERS[name] for name in (line.levers if isinstance(line, HarderLine) else [])
+    }
     return HarderErrand(**line.model_dump(exclude={"levers"}), levers=dict(levers), parent=parent)

@@ -13,6 +13,10 @@ def find_length_fault(brief: Brief, draft: Draft) -> Complaint | None:
     made, (least, most) = len(draft.oracle), bound_calls(brief.calls)
     if least <= made <= most:
         return None
-    code, mend = ("path_short", "add errands for further records") if made < least else ("path_long", "leave out some of its errands")
+    code, mend = (
+        ("path_short", "add errands for further records")
+        if made < least
+        else ("path_long", "leave out some of its errands")
+    )
     words = f"the reference path makes {made} calls, and the brief asks for {brief.calls} (at least {least}, at most {most}): {mend}"
     return Complaint("oracle", code, words)

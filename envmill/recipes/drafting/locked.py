@@ -23,7 +23,10 @@ def render_facts(facts: Mapping[str, Json]) -> dict[str, str]:
 
 def render_checks(checks: Iterable[Check | WrittenCheck]) -> dict[str, str]:
     """By what they assert; what each weighs hangs on how many others there are."""
-    return {one.name: one.source or canonical_json(one.model_dump(mode="json", exclude={"weight"})) for one in checks}
+    return {
+        one.name: one.source or canonical_json(one.model_dump(mode="json", exclude={"weight"}))
+        for one in checks
+    }
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,26 @@ class Locked:
 
     def render(self) -> list[str]:
         """As a repair is told."""
-        return [name if name == content else f"{name}: {content}" for name, content in self.parts.items()]
+        return [
+            name if name == content else f"{name}: {content}"
+            for name, content in self.parts.items()
+        ]
 
     def within(self, parts: Parts) -> "Locked":
         """Those that a version holds as they were locked."""
-        return Locked({name: content for name, content in self.parts.items() if parts.get(name) == content})
+        return Locked(
+            {name: content for name, content in self.parts.items() if parts.get(name) == content}
+        )
 
     def beyond(self, parts: Parts) -> "Locked":
         """Those that it does not."""
-        return Locked({name: content for name, content in self.parts.items() if parts.get(name) != content})
+        return Locked(
+            {name: content for name, content in self.parts.items() if parts.get(name) != content}
+        )
 
     def find_faults(self, parts: Parts) -> list[str]:
         """One for each part that a version changes; empty when all of them stand."""
-        return [f"It changes {name!r}, which a reviewer locked: that must stay word for word." for name in self.beyond(parts).parts]
+        return [
+            f"It changes {name!r}, which a reviewer locked: that must stay word for word."
+            for name in self.beyond(parts).parts
+        ]

@@ -25,27 +25,42 @@ class Mended:
 
 def match_tests(tests: Sequence[MatchedTest]) -> MatchedTests:
     """As tests of an environment."""
-    plain = [PlannedTest(name=one.name, call=one.call, expect=one.expect, reply=one.reply, after=one.after) for one in tests]
+    plain = [
+        PlannedTest(
+            name=one.name, call=one.call, expect=one.expect, reply=one.reply, after=one.after
+        )
+        for one in tests
+    ]
     return MatchedTests(initial_state={}, tests=plain, instances=[dict(one.rows) for one in tests])
 
 
 def take_test(plan: TestsReply, place: int) -> MatchedTest:
     """One of them, with its rows."""
     test = plan.tests[place]
-    return MatchedTest.model_validate(test.model_dump(exclude={"setup"}) | {"rows": plan.begin(place)})
+    return MatchedTest.model_validate(
+        test.model_dump(exclude={"setup"}) | {"rows": plan.begin(place)}
+    )
 
 
 def sort_by_tool(plan: TestsReply, red: Mapping[int, str]) -> dict[str, list[RedTest]]:
     """Tool → red tests of it; each is numbered by its place among all tests."""
     found = defaultdict[str, list[RedTest]](list)
     for place, seen in red.items():
-        found[plan.tests[place].call.name].append(RedTest(number=place, test=take_test(plan, place), seen=seen))
+        found[plan.tests[place].call.name].append(
+            RedTest(number=place, test=take_test(plan, place), seen=seen)
+        )
     return dict(found)
 
 
-def mend(program: ProgramReply, plan: TestsReply, replies: Sequence[tuple[Sequence[RedTest], DebugReply]]) -> Mended:
+def mend(
+    program: ProgramReply, plan: TestsReply, replies: Sequence[tuple[Sequence[RedTest], DebugReply]]
+) -> Mended:
     """A verdict on a test that nobody asked about is passed over; a test without one stays red."""
-    tests, methods, blamed = [take_test(plan, place) for place in range(len(plan.tests))], list[str](), set[str]()
+    tests, methods, blamed = (
+        [take_test(plan, place) for place in range(len(plan.tests))],
+        list[str](),
+        set[str](),
+    )
     for asked, reply in replies:
         numbers = {one.number for one in asked}
         given = [one for one in reply.verdicts if one.number in numbers]
@@ -56,5 +71,7 @@ def mend(program: ProgramReply, plan: TestsReply, replies: Sequence[tuple[Sequen
                 named = {"name": one.mended.name or tests[one.number].name}
                 tests[one.number] = one.mended.model_copy(update=named)
     source = assemble(program.source, program.class_name, methods)
-    fault: Fault = "code" if blamed == {"tool"} else "state" if blamed == {"instance"} else "unknown"
+    fault: Fault = (
+        "code" if blamed == {"tool"} else "state" if blamed == {"instance"} else "unknown"
+    )
     return Mended(program.model_copy(update={"source": source}), match_tests(tests), fault)

@@ -36,9 +36,21 @@ class OfferedChain:
 def complain_of_left(match: ChainMatch) -> Iterator[Complaint]:
     """One complaint for each step and each argument that is missing."""
     for part in match.missing:
-        yield Complaint("oracle", LEFT, part.words, index=part.index, tool=part.tool, arguments=part.arguments, contract=_CONTRACT)
+        yield Complaint(
+            "oracle",
+            LEFT,
+            part.words,
+            index=part.index,
+            tool=part.tool,
+            arguments=part.arguments,
+            contract=_CONTRACT,
+        )
 
 
 def complain_of_infeasible(said: Infeasible) -> Complaint:
     """That the author found every chain infeasible that it was offered."""
-    return Complaint("oracle", INFEASIBLE, f"the author says that node {said.node} cannot be carried out: {said.reason}")
+    return Complaint(
+        "oracle",
+        INFEASIBLE,
+        f"the author says that node {said.node} cannot be carried out: {said.reason}",
+    )

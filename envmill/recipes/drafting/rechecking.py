@@ -38,17 +38,28 @@ class PlayedChain:
 
 def list_words(reply: ScenarioReply) -> str:
     """What the person of a scenario says or tells when asked."""
-    return "\n".join([reply.request, reply.opening, *(str(value) for value in reply.facts.values())])
+    return "\n".join(
+        [reply.request, reply.opening, *(str(value) for value in reply.facts.values())]
+    )
 
 
 async def hold(chain: Chain, environment: Environment, seen: PlayedChain) -> None:
     """BuildError, with the validator's code as its reason, for a chain that it refuses."""
     # A request may want two things that have nothing to do with each other.
-    found = find_faults(await weave_seen(environment, seen), chain, replace(limit_written(environment.brief), apart=True))
+    found = find_faults(
+        await weave_seen(environment, seen),
+        chain,
+        replace(limit_written(environment.brief), apart=True),
+    )
     faults = [fault for fault in found if fault.code not in SETTLED]
     if faults:
-        told = "; ".join(f"{fault.node or 'the whole'}: {fault.code} {fault.detail}".rstrip() for fault in faults)
-        raise BuildError(f"The chain was carried out, and the validator of chains refuses it: {told}.", reason=faults[0].code)
+        told = "; ".join(
+            f"{fault.node or 'the whole'}: {fault.code} {fault.detail}".rstrip() for fault in faults
+        )
+        raise BuildError(
+            f"The chain was carried out, and the validator of chains refuses it: {told}.",
+            reason=faults[0].code,
+        )
 
 
 async def weave_seen(environment: Environment, seen: PlayedChain) -> ToolGraph:
@@ -58,18 +69,29 @@ async def weave_seen(environment: Environment, seen: PlayedChain) -> ToolGraph:
     for call, reply in zip(seen.calls, seen.replies, strict=True):
         calls[call.name].append(call)
         replies[call.name].append(reply)
-    sketches = [_mark(sketch, calls[sketch.name], keys, seen.words) for sketch in sketch_environment(environment, replies, ACTORS, keys)]
+    sketches = [
+        _mark(sketch, calls[sketch.name], keys, seen.words)
+        for sketch in sketch_environment(environment, replies, ACTORS, keys)
+    ]
     return await weave(sketches, [NameEvidence(), TableEvidence()], environment.tables)
 
 
 def find_keys(states: Sequence[Mapping[str, Json]]) -> dict[str, str]:
     """Key → its table; what is a key of two tables says nothing."""
-    homes = {(key, table) for state in states for table, rows in state.items() if is_object(rows) for key in rows}
+    homes = {
+        (key, table)
+        for state in states
+        for table, rows in state.items()
+        if is_object(rows)
+        for key in rows
+    }
     counts = Counter(key for key, _ in homes)
     return {key: table for key, table in homes if counts[key] == 1}
 
 
-def _mark(sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], words: str) -> ToolSketch:
+def _mark(
+    sketch: ToolSketch, calls: Sequence[Call], keys: Mapping[str, str], words: str
+) -> ToolSketch:
     """Inputs by what was put into them: a key of a table, or something that the user says."""
     marker = _Marker(keys, words, dict(sketch.told))
     inputs = marker.mark(sketch.inputs, [call.arguments for call in calls], "")
@@ -90,14 +112,20 @@ class _Marker:
         if is_object(properties):
             held = [value for value in values if is_object(value)]
             marked = {
-                name: self.mark(part, [value[name] for value in held if name in value], f"{path}.{name}" if path else name)
+                name: self.mark(
+                    part,
+                    [value[name] for value in held if name in value],
+                    f"{path}.{name}" if path else name,
+                )
                 for name, part in properties.items()
             }
             return schema | {"properties": marked}
         if is_object(items) and any(is_array(value) for value in values):
             parts = [one for value in values for one in (value if is_array(value) else [value])]
             return schema | {"items": self.mark(items, parts, f"{path}[]")}
-        return self._mark_leaf(schema, [part for value in values for part in _list_parts(value)], path)
+        return self._mark_leaf(
+            schema, [part for value in values for part in _list_parts(value)], path
+        )
 
     def _mark_leaf(self, schema: Json, parts: Sequence[Json], path: str) -> Json:
         tables = {self.keys.get(part) if isinstance(part, str) else None for part in parts}

@@ -20,7 +20,17 @@ from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator, RewordInput, RewordReply
 
 REWORD = Prompt.load(Path(__file__).parent / "prompts" / "reword.md", RewordInput, RewordReply)
-_TOLD = {"polarity", "request", "opening", "facts", "hidden", "goals", "initial_state", "oracle", "avoid"}
+_TOLD = {
+    "polarity",
+    "request",
+    "opening",
+    "facts",
+    "hidden",
+    "goals",
+    "initial_state",
+    "oracle",
+    "avoid",
+}
 KEPT = 2
 """Operators that one request bears: after more of them nobody speaks like that."""
 METHODS: Mapping[Operator, str] = {
@@ -79,12 +89,25 @@ def pick_operators(operators: Sequence[Operator], number: int) -> tuple[Operator
     return tuple(one for place, one in enumerate(operators) if place != left_out)
 
 
-async def ask_words(environment: Environment, number: int, operator: Operator, reply: ScenarioReply, models: ModelSession) -> RewordReply:
+async def ask_words(
+    environment: Environment,
+    number: int,
+    operator: Operator,
+    reply: ScenarioReply,
+    models: ModelSession,
+) -> RewordReply:
     """One operator, asked of whoever writes."""
     known = reply.model_dump(include=_TOLD)
-    chain = {"chain": reply.chain, "filling": reply.filling} if isinstance(reply, ChainReply) else {}
+    chain = (
+        {"chain": reply.chain, "filling": reply.filling} if isinstance(reply, ChainReply) else {}
+    )
     about = environment.model_dump(include={"brief", "name", "rules", "tools"})
-    inputs = RewordInput.model_validate(about | known | chain | {"number": number, "operator": operator, "method": METHODS[operator]})
+    inputs = RewordInput.model_validate(
+        about
+        | known
+        | chain
+        | {"number": number, "operator": operator, "method": METHODS[operator]}
+    )
     return await models.ask(REWORD, inputs, RewordReply)
 
 
@@ -128,14 +151,21 @@ async def _try(
     return RewordingRound(operator, reply.request, said.request, judged=judged)
 
 
-def _find_fault(operator: Operator, reply: ScenarioReply, said: RewordReply) -> tuple[str, str] | None:
+def _find_fault(
+    operator: Operator, reply: ScenarioReply, said: RewordReply
+) -> tuple[str, str] | None:
     """What can be seen without running anything."""
     if (said.request, said.opening) == (reply.request, reply.opening):
         return "no_place", f"{operator} found nothing to do"
     grows = operator == "goal_expansion"
     if grows is not _grows(reply, said):
-        return "path_changed" if not grows else "nothing_added", "only an expanded goal has another reference path"
-    if lost := sorted(name for name, value in reply.facts.items() if said.facts.get(name, value) != value):
+        return (
+            "path_changed" if not grows else "nothing_added",
+            "only an expanded goal has another reference path",
+        )
+    if lost := sorted(
+        name for name, value in reply.facts.items() if said.facts.get(name, value) != value
+    ):
         return "fact_changed", f"the facts {lost} have other values"
     if operator == "minimal_information" and not set(reply.hidden) < set(said.hidden):
         return "no_place", "nothing more is left to be asked for"
@@ -143,7 +173,11 @@ def _find_fault(operator: Operator, reply: ScenarioReply, said: RewordReply) -> 
 
 
 def _grows(reply: ScenarioReply, said: RewordReply) -> bool:
-    return isinstance(reply, ChainReply) and said.chain is not None and len(said.chain.nodes) > len(reply.chain.nodes)
+    return (
+        isinstance(reply, ChainReply)
+        and said.chain is not None
+        and len(said.chain.nodes) > len(reply.chain.nodes)
+    )
 
 
 def _apply(reply: ScenarioReply, said: RewordReply) -> ScenarioReply:

@@ -21,7 +21,9 @@ def sum_up(failure: str) -> str:
         sorts[_VARYING.sub("…", line)].append(line)
     told = sorted(sorts.values(), key=lambda alike: (-len(alike), lines.index(alike[0])))
     left = sum(len(alike) for alike in told[MOST_SORTS:])
-    words = [_describe(alike) for alike in told[:MOST_SORTS]] + ([f"And {left} more of other sorts."] if left else [])
+    words = [_describe(alike) for alike in told[:MOST_SORTS]] + (
+        [f"And {left} more of other sorts."] if left else []
+    )
     return "\n".join(words)
 
 

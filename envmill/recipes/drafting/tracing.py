@@ -17,7 +17,13 @@ from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, So
 from schemas.environment import Call
 
 
-def trace(calls: Sequence[Call], replies: Sequence[Json], keys: Mapping[str, str], words: str, sampler: str) -> Chain:
+def trace(
+    calls: Sequence[Call],
+    replies: Sequence[Json],
+    keys: Mapping[str, str],
+    words: str,
+    sampler: str,
+) -> Chain:
     """`keys`: those of tables. What is no key and is said is the user's."""
     tracer = _Tracer(keys, words)
     for call, reply in zip(calls, replies, strict=True):
@@ -38,7 +44,12 @@ class _Tracer:
     def add(self, call: Call, reply: Json) -> None:
         id = f"s{len(self._seen) + 1}"
         step = ChainStep(
-            id=id, tool=call.name, arguments={path: self._find(value, call.name) for path, value in _list_arguments(call.arguments, "")}
+            id=id,
+            tool=call.name,
+            arguments={
+                path: self._find(value, call.name)
+                for path, value in _list_arguments(call.arguments, "")
+            },
         )
         self.nodes.append(step)
         self._seen.append((step, list(_list_leaves(reply, ""))))
@@ -50,15 +61,29 @@ class _Tracer:
         is_key = isinstance(value, str) and value in self._keys
         if not is_key and (mentions(self._words, value) or isinstance(value, bool)):
             return FromUser()
-        found = [(step, path) for step, leaves in reversed(self._seen) for path, held in leaves if held == value and path]
+        found = [
+            (step, path)
+            for step, leaves in reversed(self._seen)
+            for path, held in leaves
+            if held == value and path
+        ]
         if not found:
             return FromUser()
-        step, path = min(found, key=lambda one: (one[0].tool == tool or is_ending(one[0].tool), "[]" in one[1]))
-        return self._choose(step.id, path, value) if "[]" in path else FromNode(node=step.id, path=path)
+        step, path = min(
+            found, key=lambda one: (one[0].tool == tool or is_ending(one[0].tool), "[]" in one[1])
+        )
+        return (
+            self._choose(step.id, path, value)
+            if "[]" in path
+            else FromNode(node=step.id, path=path)
+        )
 
     def _find_all(self, values: list[Json]) -> Source:
         """The latest list that holds all of them."""
-        if all(not (isinstance(one, str) and one in self._keys) and mentions(self._words, one) for one in values):
+        if all(
+            not (isinstance(one, str) and one in self._keys) and mentions(self._words, one)
+            for one in values
+        ):
             return FromUser()
         for step, leaves in reversed(self._seen):
             for path in dict.fromkeys(path for path, _ in leaves if "[]" in path):
@@ -70,7 +95,11 @@ class _Tracer:
     def _choose(self, step: str, path: str, value: Json) -> FromNode:
         place = (step, path, str(value))
         if place not in self._chosen:
-            reason = Reason(id=f"r{len(self._chosen) + 1}", rule="choose", takes=[FromNode(node=step, path=path)])
+            reason = Reason(
+                id=f"r{len(self._chosen) + 1}",
+                rule="choose",
+                takes=[FromNode(node=step, path=path)],
+            )
             self.nodes.append(reason)
             self._chosen[place] = FromNode(node=reason.id)
         return self._chosen[place]

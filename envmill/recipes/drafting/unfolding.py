@@ -28,7 +28,11 @@ class Unfolded:
 
 
 async def unfold(
-    reply: ScenarioReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ScenarioReply | None = None
+    reply: ScenarioReply,
+    environment: Environment,
+    reset: Reset,
+    sandbox: Sandbox,
+    old: ScenarioReply | None = None,
 ) -> Unfolded:
     """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for a chain that cannot stand.
 
@@ -36,12 +40,30 @@ async def unfold(
     """
     if not isinstance(reply, ChainReply):
         return Unfolded(reply, [])
-    enacted = await _enact(reply, environment, reset, sandbox, old if isinstance(old, ChainReply) else None)
-    await hold(reply.chain, environment, PlayedChain(enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)))
-    return Unfolded(reply.model_copy(update={"oracle": enacted.calls}), share_calls(reply, enacted.steps), enacted)
+    enacted = await _enact(
+        reply, environment, reset, sandbox, old if isinstance(old, ChainReply) else None
+    )
+    await hold(
+        reply.chain,
+        environment,
+        PlayedChain(
+            enacted.calls, enacted.replies, (reset.state, enacted.state), list_words(reply)
+        ),
+    )
+    return Unfolded(
+        reply.model_copy(update={"oracle": enacted.calls}),
+        share_calls(reply, enacted.steps),
+        enacted,
+    )
 
 
-async def _enact(reply: ChainReply, environment: Environment, reset: Reset, sandbox: Sandbox, old: ChainReply | None) -> Enacted:
+async def _enact(
+    reply: ChainReply,
+    environment: Environment,
+    reset: Reset,
+    sandbox: Sandbox,
+    old: ChainReply | None,
+) -> Enacted:
     program, whole = Program.of(environment), PlottedChain(reply.chain, reply.filling, reset)
     most = limit_written(environment.brief).most
     if old is None:

@@ -45,7 +45,11 @@ def find_weakening(before: Contract, after: Contract, complaints: Sequence[Compl
 
 def _count(version: Contract) -> dict[str, int]:
     if isinstance(version, Blueprint):
-        return {"rules": len(version.rules), "tools": len(version.tools), "collections": len(version.collections)}
+        return {
+            "rules": len(version.rules),
+            "tools": len(version.tools),
+            "collections": len(version.collections),
+        }
     if isinstance(version, TestsReply):
         return {"tests": len(version.tests)}
     return _count_scenario(version) if isinstance(version, ScenarioReply) else {}
@@ -67,9 +71,21 @@ def find_vagueness(before: ScenarioReply, after: ScenarioReply) -> list[str]:
     so it is a suspicion: it asks for another version and drops none."""
     said = before.request.casefold()
     now = after.request.casefold()
-    texts = {text for call in after.oracle for value in call.arguments.values() for text in _list_texts(value)}
-    lost = sorted(text for text in texts if " " in text and text.casefold() in said and text.casefold() not in now)
-    return [f"the request no longer says {text!r}, which the reference path is called with" for text in lost]
+    texts = {
+        text
+        for call in after.oracle
+        for value in call.arguments.values()
+        for text in _list_texts(value)
+    }
+    lost = sorted(
+        text
+        for text in texts
+        if " " in text and text.casefold() in said and text.casefold() not in now
+    )
+    return [
+        f"the request no longer says {text!r}, which the reference path is called with"
+        for text in lost
+    ]
 
 
 def _list_texts(value: Json) -> Iterator[str]:

@@ -52,20 +52,40 @@ def prepare() -> object:
 def emit(machine: str) -> bytes:
     """The filter's bytes for an architecture."""
     numbers = {name: number for number, name in name_calls(machine).items()}
-    allowed = sorted(numbers[name] for name in numbers.keys() - DENIED - {_CLONE, _CLONE3, *_SOCKETS})
+    allowed = sorted(
+        numbers[name] for name in numbers.keys() - DENIED - {_CLONE, _CLONE3, *_SOCKETS}
+    )
     code = [_op(_LOAD, 4), _jump(_EQUAL, _AUDIT[machine], 1, 0), _op(_RETURN, _KILL), _op(_LOAD, 0)]
     if machine == "x86_64":
         code += [_jump(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _KILL)]
     for name in sorted(DENIED & numbers.keys()):
         code += [_jump(_EQUAL, numbers[name], 0, 1), _op(_RETURN, _EPERM)]
-    families = [_jump(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)]
+    families = [
+        _jump(_EQUAL, family, len(_FAMILIES) - place, 0) for place, family in enumerate(_FAMILIES)
+    ]
     for name in _SOCKETS:
-        code += [_jump(_EQUAL, numbers[name], 0, len(families) + 3), _op(_LOAD, 16), *families, _op(_RETURN, _EPERM), _op(_RETURN, _ALLOW)]
+        code += [
+            _jump(_EQUAL, numbers[name], 0, len(families) + 3),
+            _op(_LOAD, 16),
+            *families,
+            _op(_RETURN, _EPERM),
+            _op(_RETURN, _ALLOW),
+        ]
     # clone's flags are its first argument, at the same place on both.
-    code += [_jump(_EQUAL, numbers[_CLONE], 0, 4), _op(_LOAD, 16), _jump(_ANY_BIT, _NAMESPACES, 0, 1), _op(_RETURN, _EPERM)]
+    code += [
+        _jump(_EQUAL, numbers[_CLONE], 0, 4),
+        _op(_LOAD, 16),
+        _jump(_ANY_BIT, _NAMESPACES, 0, 1),
+        _op(_RETURN, _EPERM),
+    ]
     code += [_op(_RETURN, _ALLOW)]
     for first, last in _find_ranges(allowed):
-        code += [_jump(_AT_LEAST, last + 1, 3, 0), _jump(_AT_LEAST, first, 0, 1), _op(_RETURN, _ALLOW), _op(_RETURN, _ENOSYS)]
+        code += [
+            _jump(_AT_LEAST, last + 1, 3, 0),
+            _jump(_AT_LEAST, first, 0, 1),
+            _op(_RETURN, _ALLOW),
+            _op(_RETURN, _ENOSYS),
+        ]
     return b"".join([*code, _op(_RETURN, _ENOSYS)])
 
 
@@ -82,7 +102,9 @@ def _find_ranges(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 def supported() -> bool:
     """Whether there is a table for this machine, and a kernel that takes filters."""
-    return platform.machine() in _AUDIT and ctypes.CDLL(None).prctl(21, 0, 0, 0, 0) >= 0  # PR_GET_SECCOMP
+    return (
+        platform.machine() in _AUDIT and ctypes.CDLL(None).prctl(21, 0, 0, 0, 0) >= 0
+    )  # PR_GET_SECCOMP
 
 
 def _op(code: int, value: int) -> bytes:

@@ -84,7 +84,11 @@ def _find_processor() -> Path | None:
     """The group of version 1 that this process is in; in version 2 the controller is where the others are, or nowhere."""
     lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     found = [line.split(":", 2) for line in lines]
-    paths = [cgroups.ROOT / "cpu" / path.lstrip("/") for _, names, path in found if "cpu" in names.split(",")]
+    paths = [
+        cgroups.ROOT / "cpu" / path.lstrip("/")
+        for _, names, path in found
+        if "cpu" in names.split(",")
+    ]
     return next((path for path in paths if path.is_dir()), None)
 
 

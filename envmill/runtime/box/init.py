@@ -45,10 +45,22 @@ BADGE = 28
 _SHUT = ("bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
 """Folders of `/` that are shut with it when a machine is sealed; the others stay writable."""
 _READ_ONLY, _BIND, _REMOUNT = 1, 4096, 32
-_LOCKED = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
+_LOCKED = {
+    "nosuid": 2,
+    "nodev": 4,
+    "noexec": 8,
+    "noatime": 1024,
+    "nodiratime": 2048,
+    "relatime": 1 << 21,
+}
 """Options of a mount that stay when it is mounted again."""
 _BASH = "/bin/bash"
-_CLEAN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": _BASH}
+_CLEAN = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "TERM": "dumb",
+    "SHELL": _BASH,
+}
 
 Message = dict[str, Any]
 
@@ -97,7 +109,13 @@ class Shell:
         """A command, and what to say afterwards: the marker is known to nobody before."""
         marker = secrets.token_hex(16).encode()
         quoted = command.replace(b"'", b"'\\''")
-        text = b"eval '" + quoted + b"' </dev/null\nbuiltin printf '%s %d\\n' " + marker + b' "$?" >&0\n'
+        text = (
+            b"eval '"
+            + quoted
+            + b"' </dev/null\nbuiltin printf '%s %d\\n' "
+            + marker
+            + b' "$?" >&0\n'
+        )
         self.wire.setblocking(True)
         self.wire.settimeout(5)
         with contextlib.suppress(OSError):  # a shell that is gone is seen by its death
@@ -111,13 +129,21 @@ class Shell:
             self.heard += self.wire.recv(_CHUNK)
         *lines, rest = bytes(self.heard).split(b"\n")
         self.heard = bytearray(rest[-4096:])
-        return next((int(line[len(marker) :]) for line in lines if line.startswith(marker + b" ")), None)
+        return next(
+            (int(line[len(marker) :]) for line in lines if line.startswith(marker + b" ")), None
+        )
 
 
 class BoxInit:
     """Answers one request after the other until nobody is there to ask."""
 
-    def __init__(self, given: int, taken: int, confine: "Callable[[bool], None] | None" = None, user: str = "root") -> None:
+    def __init__(
+        self,
+        given: int,
+        taken: int,
+        confine: "Callable[[bool], None] | None" = None,
+        user: str = "root",
+    ) -> None:
         self._given, self._taken, self._confine, self._user = given, taken, confine, user
         self._shell: Shell | None = None
         self._awaited: set[int] = set()
@@ -125,7 +151,9 @@ class BoxInit:
         self._child, writer = os.pipe()
         for end in (self._child, writer):
             os.set_blocking(end, False)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what Python answers, anybody inside could send
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # what Python answers, anybody inside could send
         signal.signal(signal.SIGCHLD, _ignore)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
@@ -142,18 +170,40 @@ class BoxInit:
             try:
                 answer, body = operation(request, content)
             except OSError as error:
-                answer, body = {"outcome": "refused", "reason": str(error), "errno": errno.errorcode.get(error.errno or 0, "")}, b""
+                answer, body = (
+                    {
+                        "outcome": "refused",
+                        "reason": str(error),
+                        "errno": errno.errorcode.get(error.errno or 0, ""),
+                    },
+                    b"",
+                )
             except KeyError as error:
-                answer, body = {"outcome": "refused", "reason": str(error.args[0]), "errno": "ENOENT"}, b""
+                answer, body = (
+                    {"outcome": "refused", "reason": str(error.args[0]), "errno": "ENOENT"},
+                    b"",
+                )
             self._send_answer({"id": request["id"], **answer}, body)
 
     def start(
-        self, words: "list[str]", streams: "tuple[int, int, int]", user: str, environment: "dict[str, str]", judges: bool = False
+        self,
+        words: "list[str]",
+        streams: "tuple[int, int, int]",
+        user: str,
+        environment: "dict[str, str]",
+        judges: bool = False,
     ) -> int:
         """A process in a session of its own, with the rights of a user of the container and no more; one that judges has the badge."""
         account = pwd.getpwnam(user)
         home = account.pw_dir if Path(account.pw_dir).is_dir() else "/"
-        clean = {**_CLEAN, "HOME": account.pw_dir, "USER": user, "LOGNAME": user, "PWD": home, **environment}
+        clean = {
+            **_CLEAN,
+            "HOME": account.pw_dir,
+            "USER": user,
+            "LOGNAME": user,
+            "PWD": home,
+            **environment,
+        }
         pid = os.fork()
         if pid:
             self._awaited.add(pid)
@@ -161,7 +211,9 @@ class BoxInit:
         try:
             os.setsid()
             # Above all that is open, so that no stream covers another.
-            for number, stream in enumerate([fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 1000) for stream in streams]):
+            for number, stream in enumerate(
+                [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 1000) for stream in streams]
+            ):
                 os.dup2(stream, number)
             if self._confine:
                 self._confine(judges)
@@ -174,8 +226,12 @@ class BoxInit:
                 signal.signal(number, signal.SIG_DFL)
             os.chdir(home)
             os.umask(0o022)
-            os.execve(words[0], words, clean) if "/" in words[0] else os.execvpe(words[0], words, clean)
-        except BaseException as error:  # whatever it is, this is the child and must not go on as a keeper  # noqa: BLE001
+            os.execve(words[0], words, clean) if "/" in words[0] else os.execvpe(
+                words[0], words, clean
+            )
+        except (
+            BaseException
+        ) as error:  # whatever it is, this is the child and must not go on as a keeper  # noqa: BLE001
             with contextlib.suppress(OSError):
                 os.write(2, f"{words[0]}: {error}\n".encode())
         finally:
@@ -196,7 +252,9 @@ class BoxInit:
             found.extend([] if code is None else [code])
             return bool(found) or self._is_dead(shell.pid)
 
-        in_time = self._wait([shell.wire.fileno()], shell.output, output, request["timeout"], finished)
+        in_time = self._wait(
+            [shell.wire.fileno()], shell.output, output, request["timeout"], finished
+        )
         if not in_time:
             self._clear(shell.pid)
             if not self._wait([shell.wire.fileno()], shell.output, output, _GRACE, finished):
@@ -213,7 +271,12 @@ class BoxInit:
             kept = b"\n".join(line for line in content.split(b"\n") if marker not in line)
             output.total -= len(content) - len(kept)
             content = kept
-        return {"outcome": outcome, "code": code if in_time else None, "total": output.total, "alive": alive}, content
+        return {
+            "outcome": outcome,
+            "code": code if in_time else None,
+            "total": output.total,
+            "alive": alive,
+        }, content
 
     def _do_run(self, request: Message, content: bytes) -> "tuple[Message, bytes]":
         reader, writer = os.pipe()
@@ -223,7 +286,13 @@ class BoxInit:
         os.lseek(given, 0, os.SEEK_SET) if content else None
         output = Output(request["cap"])
         try:
-            pid = self.start(request["words"], (given, writer, writer), request["user"], request["environment"], request["judges"])
+            pid = self.start(
+                request["words"],
+                (given, writer, writer),
+                request["user"],
+                request["environment"],
+                request["judges"],
+            )
         finally:
             os.close(writer)
             os.close(given)
@@ -236,13 +305,20 @@ class BoxInit:
         code = self._ended.pop(pid, None)
         self._awaited.discard(pid)
         outcome = "done" if in_time else "timeout"
-        return {"outcome": outcome, "code": code if in_time else None, "total": output.total, "alive": True}, output.content()
+        return {
+            "outcome": outcome,
+            "code": code if in_time else None,
+            "total": output.total,
+            "alive": True,
+        }, output.content()
 
     def _do_put(self, request: Message, content: bytes) -> "tuple[Message, bytes]":
         path = Path(request["path"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)  # a fifo or a link that waits there is not written to
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        file = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         with os.fdopen(file, "wb") as opened:
             opened.write(content)
         if request["user"] != "root":
@@ -255,15 +331,27 @@ class BoxInit:
         file = os.open(request["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                return {"outcome": "refused", "reason": "not a regular file", "errno": "EISDIR"}, b""
+                return {
+                    "outcome": "refused",
+                    "reason": "not a regular file",
+                    "errno": "EISDIR",
+                }, b""
             content = opened.read(request["cap"] + 1)
         if len(content) > request["cap"]:
-            return {"outcome": "refused", "reason": f"larger than {request['cap']} bytes", "errno": "EFBIG"}, b""
+            return {
+                "outcome": "refused",
+                "reason": f"larger than {request['cap']} bytes",
+                "errno": "EFBIG",
+            }, b""
         return {"outcome": "done"}, content
 
     def _do_digest(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
         """Mark and digest of each file that is there; no digest where the mark is the known one, for change times are nobody's to set."""
-        found = {path: told for path in request["paths"] if (told := _digest(path, request["known"].get(path, "")))}
+        found = {
+            path: told
+            for path in request["paths"]
+            if (told := _digest(path, request["known"].get(path, "")))
+        }
         return {"outcome": "done", "digests": found}, b""
 
     def _do_quell(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
@@ -286,21 +374,38 @@ class BoxInit:
 
     def _do_room(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
         """The folders in which there is no room for so many bytes."""
-        seen = {folder: os.statvfs(folder) for folder in request["folders"] if Path(folder).is_dir()}
-        full = [folder for folder, each in seen.items() if each.f_bavail * each.f_frsize < request["bytes"] or not each.f_ffree]
+        seen = {
+            folder: os.statvfs(folder) for folder in request["folders"] if Path(folder).is_dir()
+        }
+        full = [
+            folder
+            for folder, each in seen.items()
+            if each.f_bavail * each.f_frsize < request["bytes"] or not each.f_ffree
+        ]
         return {"outcome": "done", "full": full}, b""
 
     def _do_works(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
         """Folders that are written to in a sealed machine, the opened ones among them."""
         works = [f"/{path.name}" for path in Path("/").iterdir() if path.name not in _SHUT]
-        found = [path for path in [*works, *request["open"]] if os.path.realpath(path) == path and Path(path).is_dir()]
-        return {"outcome": "done", "works": [path for path in dict.fromkeys(found) if not os.path.ismount(path)]}, b""
+        found = [
+            path
+            for path in [*works, *request["open"]]
+            if os.path.realpath(path) == path and Path(path).is_dir()
+        ]
+        return {
+            "outcome": "done",
+            "works": [path for path in dict.fromkeys(found) if not os.path.ismount(path)],
+        }, b""
 
     def _do_seal(self, request: Message, content: bytes) -> "tuple[Message, bytes]":
         """Programs, libraries and settings can no longer be written to, by anybody in here; what a machine works on can."""
         for folder in self._do_works(request, content)[0]["works"]:
             _mount(folder, folder, _BIND)
-        line = next(line for line in Path("/proc/self/mounts").read_text().splitlines() if line.split()[1] == "/")
+        line = next(
+            line
+            for line in Path("/proc/self/mounts").read_text().splitlines()
+            if line.split()[1] == "/"
+        )
         kept = sum(bit for name, bit in _LOCKED.items() if name in line.split()[3].split(","))
         _mount("none", "/", _BIND | _REMOUNT | _READ_ONLY | kept)
         return {"outcome": "done"}, b""
@@ -311,9 +416,15 @@ class BoxInit:
         looks, until = 0, time.monotonic() + _PATIENCE
         while looks < _LOOKS:
             if time.monotonic() > until:
-                return {"outcome": "refused", "reason": "not all of its processes can be stopped"}, b""
+                return {
+                    "outcome": "refused",
+                    "reason": "not all of its processes can be stopped",
+                }, b""
             self._signal_all(signal.SIGSTOP)
-            runs = any(state in (b"R", b"S") and pid != os.getpid() for pid, _, _, state in _list_processes())
+            runs = any(
+                state in (b"R", b"S") and pid != os.getpid()
+                for pid, _, _, state in _list_processes()
+            )
             looks = 0 if runs else looks + 1
             time.sleep(0.0005)
         return {"outcome": "done"}, b""
@@ -333,7 +444,14 @@ class BoxInit:
         self._ended.pop(shell.pid, None)
         self._shell = None
 
-    def _wait(self, ears: "list[int]", pipe: int, output: Output, seconds: float, finished: "Callable[[], bool]") -> bool:
+    def _wait(
+        self,
+        ears: "list[int]",
+        pipe: int,
+        output: Output,
+        seconds: float,
+        finished: "Callable[[], bool]",
+    ) -> bool:
         """Take what is printed until it is finished; False when time is up before."""
         until = time.monotonic() + seconds
         waiting = [self._child, self._given, *ears, pipe]
@@ -358,7 +476,11 @@ class BoxInit:
             found = list(_list_processes())
             below = {pid}
             for _ in range(64):
-                more = {child for child, parent, session, _ in found if parent in below or (session == pid and child != pid)}
+                more = {
+                    child
+                    for child, parent, session, _ in found
+                    if parent in below or (session == pid and child != pid)
+                }
                 if more <= below:
                     break
                 below |= more
@@ -383,7 +505,9 @@ class BoxInit:
     def _ask(self) -> "tuple[Message, bytes]":
         while True:
             shell = self._shell
-            pipes = [shell.output] if shell and not shell.mute and len(shell.late) < _BORROWED else []
+            pipes = (
+                [shell.output] if shell and not shell.mute and len(shell.late) < _BORROWED else []
+            )
             ready = select.select([self._given, self._child, *pipes], [], [])[0]
             if self._child in ready:
                 self._reap()
@@ -472,7 +596,9 @@ def _list_processes() -> "Iterator[tuple[int, int, int, bytes]]":
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError, ValueError):
-                state, parent, _, session = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:4]
+                state, parent, _, session = (
+                    (folder / "stat").read_bytes().rpartition(b")")[2].split()[:4]
+                )
                 if state != b"Z":
                     yield int(folder.name), int(parent), int(session), state
 
@@ -484,7 +610,10 @@ def _ignore(number: int, frame: object) -> None:
 def hide() -> None:
     """Nobody in the container looks into this process or traces it, whatever user they are, and it has the name of a first process."""
     fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
-    start, end = int(fields[45]), int(fields[46])  # of its arguments: in Docker all of this text, which every `ps` would show
+    start, end = (
+        int(fields[45]),
+        int(fields[46]),
+    )  # of its arguments: in Docker all of this text, which every `ps` would show
     if end - start > 4:
         ctypes.memset(start, 0, end - start)
         ctypes.memmove(start, b"init", 4)

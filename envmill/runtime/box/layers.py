@@ -60,13 +60,27 @@ def _walk(folder: int, inside: str, left: int) -> Iterator[OverlaidPath]:
         for entry in sorted(entries, key=lambda one: one.name):
             path, seen = f"{inside}/{entry.name}", entry.stat(follow_symlinks=False)
             if not stat.S_ISDIR(seen.st_mode):
-                target = os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
-                yield OverlaidPath(path, seen, target, False, _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")))
+                target = (
+                    os.readlink(entry.name, dir_fd=folder) if stat.S_ISLNK(seen.st_mode) else ""
+                )
+                yield OverlaidPath(
+                    path,
+                    seen,
+                    target,
+                    False,
+                    _is_marked(_list_attributes(f"/proc/self/fd/{folder}/{entry.name}")),
+                )
                 continue
             below = os.open(entry.name, _FOLDER, dir_fd=folder)
             try:
                 attributes = _list_attributes(f"/proc/self/fd/{below}/.")
-                yield OverlaidPath(path, seen, "", any(name.endswith("overlay.opaque") for name in attributes), _is_marked(attributes))
+                yield OverlaidPath(
+                    path,
+                    seen,
+                    "",
+                    any(name.endswith("overlay.opaque") for name in attributes),
+                    _is_marked(attributes),
+                )
                 yield from _walk(below, path, left - 1)
             finally:
                 os.close(below)
@@ -89,7 +103,9 @@ def find_kind(seen: os.stat_result) -> str:
     return kinds.get(stat.S_IFMT(seen.st_mode), "other")
 
 
-def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path], without: Collection[str]) -> int:
+def _copy_folder(
+    source: Path, target: Path, links: dict[tuple[int, int], Path], without: Collection[str]
+) -> int:
     target.mkdir()
     copied = 0
     with os.scandir(source) as entries:
@@ -100,12 +116,16 @@ def _copy_folder(source: Path, target: Path, links: dict[tuple[int, int], Path],
             if entry.is_dir(follow_symlinks=False):
                 copied += _copy_folder(Path(entry.path), place, links, without)
             else:
-                copied += _copy_file(Path(entry.path), place, entry.stat(follow_symlinks=False), links)
+                copied += _copy_file(
+                    Path(entry.path), place, entry.stat(follow_symlinks=False), links
+                )
     _copy_facts(source, target, os.lstat(source))
     return copied
 
 
-def _copy_file(source: Path, target: Path, seen: os.stat_result, links: dict[tuple[int, int], Path]) -> int:
+def _copy_file(
+    source: Path, target: Path, seen: os.stat_result, links: dict[tuple[int, int], Path]
+) -> int:
     if seen.st_nlink > 1:
         if first := links.get((seen.st_dev, seen.st_ino)):
             os.link(first, target, follow_symlinks=False)
@@ -131,7 +151,9 @@ def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
         os.truncate(taken.fileno(), seen.st_size)
         for start, end in _list_written(given.fileno(), seen.st_size):
             os.lseek(taken.fileno(), start, os.SEEK_SET)
-            while start < end and (sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)):
+            while start < end and (
+                sent := os.sendfile(taken.fileno(), given.fileno(), start, end - start)
+            ):
                 start += sent
 
 
@@ -156,5 +178,10 @@ def _copy_facts(source: Path, target: Path, seen: os.stat_result) -> None:
     with suppress(OSError):  # no attributes here at all
         for name in os.listxattr(source, follow_symlinks=False):
             if not name.endswith(_PASSING):
-                os.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False), follow_symlinks=False)
+                os.setxattr(
+                    target,
+                    name,
+                    os.getxattr(source, name, follow_symlinks=False),
+                    follow_symlinks=False,
+                )
     os.utime(target, ns=(seen.st_atime_ns, seen.st_mtime_ns), follow_symlinks=False)

@@ -37,7 +37,9 @@ _OPEN_FILES = 4096
 
 def give_birth() -> int:
     """Fork into namespaces of its own; 0 in the child, who has no rights there before its users are mapped."""
-    return must("clone", _HOLDING.syscall(_CLONE[os.uname().machine], _NEW | signal.SIGCHLD, 0, 0, 0, 0))
+    return must(
+        "clone", _HOLDING.syscall(_CLONE[os.uname().machine], _NEW | signal.SIGCHLD, 0, 0, 0, 0)
+    )
 
 
 def map_users(pid: int, inside: int, count: int) -> None:
@@ -52,7 +54,9 @@ def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: i
         os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the nursery; a change of user would take it off again
+    prctl(
+        1, signal.SIGKILL
+    )  # PR_SET_PDEATHSIG: with the nursery; a change of user would take it off again
     socket.sethostname("box")
     _raise_loopback()
     _enter("root", wide)
@@ -69,7 +73,13 @@ def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: i
 
 def mount(kind: str, place: str, options: str = "", flags: int = 0, source: str = "none") -> None:
     """mount(2), or OSError."""
-    result = LIBC.mount(source.encode(), place.encode(), kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
+    result = LIBC.mount(
+        source.encode(),
+        place.encode(),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
+    )
     must(f"mount of {kind or 'a folder'} at {place}", result)
 
 
@@ -106,7 +116,9 @@ def _furnish(place: str, wide: bool) -> None:
     for name in ("pts", "shm"):
         Path(place, name).mkdir()
     group = ",gid=5" if wide else ""
-    mount("devpts", f"{place}/pts", f"newinstance,ptmxmode=0666,mode=620{group}", _NO_SUID | _NO_EXEC)
+    mount(
+        "devpts", f"{place}/pts", f"newinstance,ptmxmode=0666,mode=620{group}", _NO_SUID | _NO_EXEC
+    )
     mount("tmpfs", f"{place}/shm", "size=64m,mode=1777", _NO_SUID | _NO_DEVICES)
     links = {
         "fd": "/proc/self/fd",
@@ -143,7 +155,9 @@ def _confine(doors: Sequence[int]) -> Callable[[bool], None]:
             os.write(door, b"0")
         for number in range(41):
             if number not in kept:
-                LIBC.prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP; numbers a kernel does not know fail
+                LIBC.prctl(
+                    24, number, 0, 0, 0
+                )  # PR_CAPBSET_DROP; numbers a kernel does not know fail
         must("capset", LIBC.capset(struct.pack("@Ii", _CAPABILITIES, 0), rights))
         prctl(38, 1)  # PR_SET_NO_NEW_PRIVS
         if denials.supported():

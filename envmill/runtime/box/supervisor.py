@@ -22,8 +22,23 @@ from typing import Any
 
 from envmill.runtime.box import denials, groups
 from envmill.runtime.box.groups import ControlGroup
-from envmill.runtime.box.layers import OverlaidPath, copy_layer, find_kind, list_changes, list_entries
-from envmill.runtime.box.rootfs import SHIFT, USERS, give_birth, inhabit, keep_private, map_users, mount, unmount
+from envmill.runtime.box.layers import (
+    OverlaidPath,
+    copy_layer,
+    find_kind,
+    list_changes,
+    list_entries,
+)
+from envmill.runtime.box.rootfs import (
+    SHIFT,
+    USERS,
+    give_birth,
+    inhabit,
+    keep_private,
+    map_users,
+    mount,
+    unmount,
+)
 from envmill.runtime.jail.kernel import LIBC, must
 
 Message = dict[str, Any]
@@ -75,7 +90,11 @@ class BoxSupervisor:
         user, group = os.geteuid(), os.getegid()
         must("unshare", LIBC.unshare(_NEW_MOUNT | (0 if self.wide else _NEW_USER)))
         if not self.wide:
-            for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"0 {user} 1"),
+                ("gid_map", f"0 {group} 1"),
+            ):
                 Path("/proc/self", name).write_text(text)
         keep_private()
         mount("tmpfs", str(self.store), "mode=755")
@@ -175,7 +194,11 @@ class BoxSupervisor:
                 self._dying.append(crib)
                 continue
             self._bury_one(crib)
-        stood_on = {layer for crib in [*self._cribs.values(), *self._spares, *self._dying] for layer in crib.layers}
+        stood_on = {
+            layer
+            for crib in [*self._cribs.values(), *self._spares, *self._dying]
+            for layer in crib.layers
+        }
         for layer in self._forgotten - stood_on:
             _remove_tree(self.store / layer)
             self._forgotten.discard(layer)
@@ -195,7 +218,13 @@ class BoxSupervisor:
     def do_snapshot(self, request: Message) -> Message:
         """Copy what a box wrote, but for what lies in some folders. Its processes are held still meanwhile."""
         upper = self._cribs[request["name"]].folder / "upper"
-        return {"bytes": copy_layer(upper, self.store / request["layer"], {str(upper) + path for path in request["without"]})}
+        return {
+            "bytes": copy_layer(
+                upper,
+                self.store / request["layer"],
+                {str(upper) + path for path in request["without"]},
+            )
+        }
 
     def do_changes(self, request: Message) -> Message:
         """What a box wrote, as paths; where they are too many, how many there are."""
@@ -207,7 +236,9 @@ class BoxSupervisor:
         """What a box wrote, as paths and what each of them is, and what is mounted in it."""
         crib = self._cribs[request["name"]]
         found = [self._describe_entry(entry) for entry in list_entries(crib.folder / "upper")]
-        mounts = Path(f"/proc/{crib.pid}/mounts").read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = Path(f"/proc/{crib.pid}/mounts").read_text(
+            encoding="utf-8", errors="surrogateescape"
+        )
         told = {"written": found, "mounts": mounts.splitlines()}
         return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
 
@@ -247,10 +278,16 @@ class BoxSupervisor:
             (crib.folder / name).mkdir()
             if self.wide:
                 os.chown(crib.folder / name, SHIFT, SHIFT)
-        lower = ":".join([*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]])
+        lower = ":".join(
+            [*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]]
+        )
         options = f"lowerdir={lower},upperdir={crib.folder}/upper,workdir={crib.folder}/work"
         # A folder that was renamed is copied: then all that is another than below lies in the upper folder.
-        mount("overlay", f"{crib.folder}/root", f"{options},redirect_dir=off" if self.wide else f"{options},userxattr")
+        mount(
+            "overlay",
+            f"{crib.folder}/root",
+            f"{options},redirect_dir=off" if self.wide else f"{options},userxattr",
+        )
         crib.mounts.append(crib.folder / "root")
 
     def _enclose(self, name: str, request: Message) -> ControlGroup | None:
@@ -265,7 +302,12 @@ class BoxSupervisor:
         pid = give_birth()
         if pid == 0:
             doors = crib.group.doors if crib.group else []
-            _become_first(reader, wire, doors, lambda: inhabit(wire, doors, request["user"], self.wide, request["processes"]))
+            _become_first(
+                reader,
+                wire,
+                doors,
+                lambda: inhabit(wire, doors, request["user"], self.wide, request["processes"]),
+            )
         try:
             map_users(pid, SHIFT if self.wide else 0, USERS if self.wide else 1)
             os.write(writer, b"!")
@@ -280,13 +322,18 @@ class BoxSupervisor:
         for name in ("proc", "dev", "run"):
             (self.store / "empty" / name).mkdir(parents=True)
         sort = {"tree": str(self.store / "empty"), "layers": (), "user": "root"}
-        crib = self._make(sort | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0})
+        crib = self._make(
+            sort | {"memory": 1 << 30, "processes": 64, "disk": 1 << 20, "cores": 1.0}
+        )
         assert crib.wire
         said = crib.wire.recv(4096)
         self._end(crib)
         self.bury(wait=True)
         if b"ready" not in said:
-            raise OSError(said.decode(errors="replace").removeprefix("broken: ") or "a box's first process died")
+            raise OSError(
+                said.decode(errors="replace").removeprefix("broken: ")
+                or "a box's first process died"
+            )
 
     def _try_groups(self) -> str:
         """Empty when limits hold."""
@@ -307,7 +354,9 @@ def _become_first(reader: int, wire: int, doors: list[int], inhabit: Callable[[]
         if os.read(reader, 1) == b"!":
             os.close(reader)
             inhabit()
-    except BaseException as error:  # whatever it is, this is not the nursery and must not go on as if it were  # noqa: BLE001
+    except (
+        BaseException
+    ) as error:  # whatever it is, this is not the nursery and must not go on as if it were  # noqa: BLE001
         with contextlib.suppress(OSError):
             os.write(wire, f"broken: {error}".encode())
     finally:
@@ -318,7 +367,9 @@ def _remove_tree(folder: Path) -> None:
     """shutil's is imported by nobody here, and does more."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)  # noqa: PTH108
+            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(
+                entry.path
+            )  # noqa: PTH108
     with contextlib.suppress(OSError):
         folder.rmdir()
 
@@ -344,7 +395,11 @@ def _answer(wire: socket.socket, nursery: BoxSupervisor, request: Message) -> No
     except (OSError, KeyError, RecursionError) as error:
         answer = {"broken": str(error)}
     taken = nursery.take_wire(request)
-    socket.send_fds(wire, [json.dumps({"id": request["id"], **answer}).encode()], [taken.fileno()] if taken else [])
+    socket.send_fds(
+        wire,
+        [json.dumps({"id": request["id"], **answer}).encode()],
+        [taken.fileno()] if taken else [],
+    )
     if taken:
         taken.close()
 

@@ -40,14 +40,21 @@ class RowChange:
             yield {"path": path, "op": "remove", "before": render_row(self.before), "after": None}
         else:
             for name, value in self.before.items():
-                yield {"path": [*path, name], "op": "set", "before": render_value(value), "after": render_value(self.after[name])}
+                yield {
+                    "path": [*path, name],
+                    "op": "set",
+                    "before": render_value(value),
+                    "after": render_value(self.after[name]),
+                }
 
 
 def render_key(values: Sequence[Any]) -> str:
     """A key as a name: itself when it is one text or number, a JSON list when it is of several columns."""
     if len(values) == 1 and isinstance(values[0], str | int):
         return str(values[0])
-    return json.dumps([render_value(value) for value in values], ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        [render_value(value) for value in values], ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def compare(table: str, key: Row, before: Row | None, after: Row | None) -> RowChange | None:
@@ -59,7 +66,13 @@ def compare(table: str, key: Row, before: Row | None, after: Row | None) -> RowC
     changed = [name for name in before if not same(before[name], after[name])]
     if not changed:
         return None
-    return RowChange(table, "update", key, {name: before[name] for name in changed}, {name: after[name] for name in changed})
+    return RowChange(
+        table,
+        "update",
+        key,
+        {name: before[name] for name in changed},
+        {name: after[name] for name in changed},
+    )
 
 
 def same(one: object, other: object) -> bool:
@@ -69,7 +82,9 @@ def same(one: object, other: object) -> bool:
 
 def in_order(changes: Iterable[RowChange]) -> list[RowChange]:
     """By table, then key: the order of statements leaves no trace."""
-    return sorted(changes, key=lambda change: (change.table, [rank(value) for value in change.key.values()]))
+    return sorted(
+        changes, key=lambda change: (change.table, [rank(value) for value in change.key.values()])
+    )
 
 
 def rank(value: object) -> tuple[int, Any]:
@@ -93,6 +108,9 @@ def render_value(value: object) -> Json:
 
 def read_value(value: Json) -> Any:
     """A value from JSON."""
-    if isinstance(value, dict) and (blob := cast("dict[str, Json]", value).get("$blob")) is not None:
+    if (
+        isinstance(value, dict)
+        and (blob := cast("dict[str, Json]", value).get("$blob")) is not None
+    ):
         return base64.b64decode(blob)
     return int(value) if isinstance(value, bool) else cast("Any", value)

@@ -52,7 +52,11 @@ def _virtual(plain: sqlite3.Connection, name: str) -> Callable[..., Any]:
         if len(given) == places[0]:
             given.append("now")  # left out, it is meant
         for place in places:
-            if place < len(given) and isinstance(given[place], str) and given[place].lower() == "now":
+            if (
+                place < len(given)
+                and isinstance(given[place], str)
+                and given[place].lower() == "now"
+            ):
                 given[place] = _render_now()
         return plain.execute(f"select {name}({', '.join('?' * len(given))})", given).fetchone()[0]
 

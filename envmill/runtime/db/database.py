@@ -21,7 +21,9 @@ from envmill.runtime.db.tables import Rows, StoredTable, quote, read_tables, ren
 from envmill.runtime.db.triggers import Triggers
 
 _BEGIN, _ROLLBACK = f"begin {MINE}", f"rollback {MINE}"
-_SAVEPOINT, _RELEASE, _UNDO = (f"{words} envmill_call {MINE}" for words in ("savepoint", "release", "rollback to"))
+_SAVEPOINT, _RELEASE, _UNDO = (
+    f"{words} envmill_call {MINE}" for words in ("savepoint", "release", "rollback to")
+)
 _KEY_GUARD = "envmill_key"
 _COUNTER = "temp.envmill_counter"
 """A table of ours: writing to it sets what last_insert_rowid() and changes() answer."""
@@ -45,7 +47,9 @@ def pick_backend() -> MakeBackend:
 class Database:
     """One database of one session. Raises SchemaFault when schema or rows cannot be opened."""
 
-    def __init__(self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET) -> None:
+    def __init__(
+        self, schema: str, backend: MakeBackend | None = None, budget: int = BUDGET
+    ) -> None:
         self._guard = DatabaseGuard(budget)
         self._schema, self._make_backend = schema, backend or pick_backend()
         self.in_call = False
@@ -63,7 +67,9 @@ class Database:
             with self._guard.trust():
                 self.tables = read_tables(self._ask)
                 self._guard_keys()
-                self._backend.script(f"create temp table {_COUNTER.removeprefix('temp.')} (id integer primary key)")
+                self._backend.script(
+                    f"create temp table {_COUNTER.removeprefix('temp.')} (id integer primary key)"
+                )
         except DbError as error:
             raise SchemaFault(f"schema.sql cannot be opened: {error}") from None
 
@@ -80,7 +86,9 @@ class Database:
             finally:
                 self._backend.run(f"pragma foreign_keys = on {MINE}")
             if broken := self._backend.run(f"pragma foreign_key_check {MINE}").rows:
-                raise SchemaFault(f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that is not there.")
+                raise SchemaFault(
+                    f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that is not there."
+                )
             self._base = self._backend.serialize()
             self._begin()
 
@@ -121,7 +129,9 @@ class Database:
         """Tables that tools' statements read and wrote since this was last asked, triggers and cascades included."""
         touched = self._guard.drain_touched()
         return {
-            name: sorted({table for table, wrote in touched if wrote is writes and table in self.tables})
+            name: sorted(
+                {table for table, wrote in touched if wrote is writes and table in self.tables}
+            )
             for name, writes in (("reads", False), ("writes", True))
         }
 
@@ -152,7 +162,11 @@ class Database:
             self._leave_transaction()
             self._replace(base64.b64decode(snapshot["content"]))
             self._base = base64.b64decode(snapshot["base"])
-            self._begin(str(snapshot["seen"]), at_base=False, counts=cast("tuple[int, int]", tuple(snapshot["counts"])))
+            self._begin(
+                str(snapshot["seen"]),
+                at_base=False,
+                counts=cast("tuple[int, int]", tuple(snapshot["counts"])),
+            )
 
     def close(self) -> None:
         self._backend.close()
@@ -160,7 +174,9 @@ class Database:
     def _ask(self, sql: str) -> Rows:
         return self._backend.run(sql).rows
 
-    def _begin(self, seen: str = "", *, at_base: bool = True, counts: tuple[int, int] = (0, 0)) -> None:
+    def _begin(
+        self, seen: str = "", *, at_base: bool = True, counts: tuple[int, int] = (0, 0)
+    ) -> None:
         self.in_call, self._at_base, self._memo = False, at_base, (-1, "")
         self._guard.forget_touched()
         self._backend.watch(self.tables, seen)  # first: sqlite3 commits before it runs a script
@@ -178,7 +194,10 @@ class Database:
             self._backend.run(f"insert or ignore into {_COUNTER} {numbers} {MINE}", (changed,))
         self._backend.run(f"insert or replace into {_COUNTER} values (?) {MINE}", (inserted,))
         if changed:
-            self._backend.run(f"delete from {_COUNTER} where id in (select id from {_COUNTER} limit ?) {MINE}", (changed,))
+            self._backend.run(
+                f"delete from {_COUNTER} where id in (select id from {_COUNTER} limit ?) {MINE}",
+                (changed,),
+            )
         else:
             self._backend.run(f"delete from {_COUNTER} where false {MINE}")
 
@@ -206,7 +225,9 @@ class Database:
 
     def _replace(self, content: bytes) -> None:
         # Triggers go first: old versions of SQLite crash on those that outlive the tables they are on.
-        for (name,) in self._ask(f"select name from sqlite_temp_schema where type = 'trigger' {MINE}"):
+        for (name,) in self._ask(
+            f"select name from sqlite_temp_schema where type = 'trigger' {MINE}"
+        ):
             self._backend.run(f"drop trigger temp.{quote(name)} {MINE}")
         self._backend.deserialize(content)
         self._guard_keys()
@@ -218,13 +239,17 @@ class Database:
         self._backend.run(f"pragma foreign_keys = off {MINE}")
         for table in self.tables.values():
             self._backend.run(f"delete from main.{quote(table.name)} {MINE}")
-        if self._backend.run(f"select 1 from sqlite_schema where name = 'sqlite_sequence' {MINE}").rows:
+        if self._backend.run(
+            f"select 1 from sqlite_schema where name = 'sqlite_sequence' {MINE}"
+        ).rows:
             self._backend.run(f"delete from sqlite_sequence {MINE}")
 
     def _fill(self, name: str, given: Json) -> None:
         table = self.tables.get(name)
         if table is None:
-            raise ValueError(f"there is no table {name!r}; the schema makes {', '.join(self.tables)}")
+            raise ValueError(
+                f"there is no table {name!r}; the schema makes {', '.join(self.tables)}"
+            )
         rows = list(cast("dict[str, Json]", given).values()) if isinstance(given, dict) else given
         for place, row in enumerate(rows):
             self._insert(table, place, row)
@@ -235,12 +260,16 @@ class Database:
         row = cast("dict[str, Json]", given)
         columns: list[str] = list(row)
         if unknown := [column for column in columns if column not in table.columns]:
-            raise ValueError(f"row {place} of {table.name} has {unknown[0]!r}; its columns are {', '.join(table.columns)}")
+            raise ValueError(
+                f"row {place} of {table.name} has {unknown[0]!r}; its columns are {', '.join(table.columns)}"
+            )
         values = [read_value(value) for value in row.values()]
         names, marks = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
         spelled = f"({names}) values ({marks})" if columns else "default values"
         try:
-            self._backend.run(f"insert into main.{quote(table.name)} {spelled} {MINE}", render_parameters(values))  # pyright: ignore[reportArgumentType]
+            self._backend.run(
+                f"insert into main.{quote(table.name)} {spelled} {MINE}", render_parameters(values)
+            )  # pyright: ignore[reportArgumentType]
         except (DbError, ValueError) as error:
             raise ValueError(f"row {place} of {table.name}: {error}") from None
 
@@ -249,7 +278,12 @@ class Database:
         found = self._backend.run(f"select {columns} from main.{quote(table.name)} {MINE}").rows
         places = table.places()
         found.sort(key=lambda row: [rank(row[place]) for place in places])
-        return {render_key([row[place] for place in places]): render_row(dict(zip(table.columns, row, strict=True))) for row in found}
+        return {
+            render_key([row[place] for place in places]): render_row(
+                dict(zip(table.columns, row, strict=True))
+            )
+            for row in found
+        }
 
 
 def _render_key_guard(table: StoredTable) -> str:
@@ -259,6 +293,12 @@ def _render_key_guard(table: StoredTable) -> str:
     missing = " or ".join(f"NEW.{quote(column)} is null" for column in table.key)
     said = f"NOT NULL constraint failed: {table.name}.{table.key[0]}".replace("'", "''")
     return "".join(
-        render_trigger(f"{_KEY_GUARD} {when} {table.name}", f"before {when}", table, f"when {missing}", f"raise(abort, '{said}')")
+        render_trigger(
+            f"{_KEY_GUARD} {when} {table.name}",
+            f"before {when}",
+            table,
+            f"when {missing}",
+            f"raise(abort, '{said}')",
+        )
         for when in ("insert", "update")
     )

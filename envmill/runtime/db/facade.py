@@ -24,7 +24,9 @@ class Db:
         # Each row has a value for each column: to have that checked takes as long as to make the row.
         named = [dict(zip(columns, row)) for row in rows]  # noqa: B905
         if len(named[0] if named else set(columns)) < len(columns):
-            raise DbError(f"two columns of the answer have one name ({', '.join(columns)}): name them with AS")
+            raise DbError(
+                f"two columns of the answer have one name ({', '.join(columns)}): name them with AS"
+            )
         return named
 
     def execute(self, sql: str, parameters: Parameters = ()) -> int:

@@ -9,12 +9,33 @@ OK, DENY, IGNORE = 0, 1, 2
 _PRAGMA, _READ, _TRANSACTION, _UPDATE, _ATTACH, _DETACH = 19, 20, 22, 23, 24, 25
 _INSERT, _DELETE, _SELECT, _FUNCTION, _SAVEPOINT, _RECURSIVE = 18, 9, 21, 31, 32, 33
 _ALLOWED = frozenset((_READ, _UPDATE, _INSERT, _DELETE, _SELECT, _SAVEPOINT, _RECURSIVE))
-_CREATE_INDEX, _CREATE_TABLE, _CREATE_TRIGGER, _CREATE_VIEW, _REINDEX, _CREATE_VIRTUAL = 1, 2, 7, 8, 27, 29
-_OPENING = _ALLOWED | {_CREATE_INDEX, _CREATE_TABLE, _CREATE_TRIGGER, _CREATE_VIEW, _REINDEX, _FUNCTION}
+_CREATE_INDEX, _CREATE_TABLE, _CREATE_TRIGGER, _CREATE_VIEW, _REINDEX, _CREATE_VIRTUAL = (
+    1,
+    2,
+    7,
+    8,
+    27,
+    29,
+)
+_OPENING = _ALLOWED | {
+    _CREATE_INDEX,
+    _CREATE_TABLE,
+    _CREATE_TRIGGER,
+    _CREATE_VIEW,
+    _REINDEX,
+    _FUNCTION,
+}
 """What a schema may do: make what lasts, in this database."""
 
 _FORBIDDEN = frozenset(
-    ("load_extension", "sqlite_version", "sqlite_source_id", "sqlite_compileoption_get", "total_changes", "fts3_tokenizer")
+    (
+        "load_extension",
+        "sqlite_version",
+        "sqlite_source_id",
+        "sqlite_compileoption_get",
+        "total_changes",
+        "fts3_tokenizer",
+    )
 )
 """Functions that reach outside, or answer differently in the two backends."""
 
@@ -78,7 +99,9 @@ class DatabaseGuard:
         self._left, self.refused, self.trusted = self._budget, "", 0
         known = self._known.get(sql)
         if known is None:
-            known = self._known.setdefault(sql, set()) if len(self._known) < _REMEMBERED else self._rest
+            known = (
+                self._known.setdefault(sql, set()) if len(self._known) < _REMEMBERED else self._rest
+            )
         self._noted = known
         self._played.add(sql)
 
@@ -106,7 +129,14 @@ class DatabaseGuard:
         """Statements of our own are not asked about."""
         return self._trust
 
-    def allow(self, action: int, first: str | None, second: str | None, schema: str | None, trigger: str | None) -> int:  # noqa: ARG002
+    def allow(
+        self,
+        action: int,
+        first: str | None,
+        second: str | None,
+        schema: str | None,
+        trigger: str | None,
+    ) -> int:  # noqa: ARG002
         """SQLite's authorizer."""
         if self.trusted:
             return OK
@@ -115,17 +145,27 @@ class DatabaseGuard:
         if action in _ALLOWED:
             if first and first.startswith(OURS):
                 return self._refuse(f"{first} is a table of the database itself")
-            if first and (action == _READ or action in _WRITES) and not (trigger or "").startswith(OURS):
+            if (
+                first
+                and (action == _READ or action in _WRITES)
+                and not (trigger or "").startswith(OURS)
+            ):
                 self._noted.add((first, action != _READ))
             return OK
         if action == _FUNCTION:
-            forbidden = second in _FORBIDDEN or (second == TOUCH and not (trigger or "").startswith(OURS))
-            return self._refuse(f"the function {second}() is not available here") if forbidden else OK
+            forbidden = second in _FORBIDDEN or (
+                second == TOUCH and not (trigger or "").startswith(OURS)
+            )
+            return (
+                self._refuse(f"the function {second}() is not available here") if forbidden else OK
+            )
         if action == _PRAGMA and first in _HARMLESS:
             return OK
         if action == _TRANSACTION:
             return IGNORE  # BEGIN, COMMIT and ROLLBACK as statements do nothing: the call is the transaction
-        return self._refuse(_WORDS.get(action, "the schema is fixed: a tool may select, insert, update and delete"))
+        return self._refuse(
+            _WORDS.get(action, "the schema is fixed: a tool may select, insert, update and delete")
+        )
 
     def tick(self) -> bool:
         """SQLite's progress handler: true ends the statement."""
@@ -158,9 +198,15 @@ def render_parameters(parameters: object) -> Sequence[object] | Mapping[str, obj
     if type(parameters) is tuple and _PLAIN.issuperset(map(type, parameters)):  # pyright: ignore[reportUnknownArgumentType]
         return parameters  # pyright: ignore[reportUnknownVariableType]
     if isinstance(parameters, dict):
-        return {str(name): _render(f":{name}", value) for name, value in cast("dict[Any, object]", parameters).items()}
+        return {
+            str(name): _render(f":{name}", value)
+            for name, value in cast("dict[Any, object]", parameters).items()
+        }
     if isinstance(parameters, (list, tuple)):
-        return tuple(_render(f"number {place}", value) for place, value in enumerate(cast("list[object]", parameters), 1))
+        return tuple(
+            _render(f"number {place}", value)
+            for place, value in enumerate(cast("list[object]", parameters), 1)
+        )
     raise ValueError(f"parameters are a list or a dict, not {type(parameters).__name__}")
 
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, StatementResult, translate
+from envmill.runtime.db.base import (
+    LONGEST_VALUE,
+    SETUP,
+    WRONG_BINDINGS,
+    Parameters,
+    StatementResult,
+    translate,
+)
 from envmill.runtime.db.changes import RowChange, in_order
 from envmill.runtime.db.faults import DbError
 from envmill.runtime.db.guard import TICK, DatabaseGuard
@@ -42,7 +49,11 @@ def _equip(apsw: Any) -> Any:
     def read_days(self: Any) -> float:  # noqa: ARG001
         return clock.julian_milliseconds() / _JULIAN_DAY
 
-    kind = type("VirtualClock", (apsw.VFS,), {"xCurrentTimeInt64": read_milliseconds, "xCurrentTime": read_days})
+    kind = type(
+        "VirtualClock",
+        (apsw.VFS,),
+        {"xCurrentTimeInt64": read_milliseconds, "xCurrentTime": read_days},
+    )
     vars(apsw)["envmill_vfs"] = kind(_VFS, "")  # a VFS lives as long as its object
     return apsw
 
@@ -73,7 +84,11 @@ class ApswConnection:
     def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         known = self._described.get(sql)
         if known is None:
-            return self._run_cautiously(sql, parameters) if ";" in sql.rstrip().rstrip(";") else self._run(sql, parameters)
+            return (
+                self._run_cautiously(sql, parameters)
+                if ";" in sql.rstrip().rstrip(";")
+                else self._run(sql, parameters)
+            )
         columns, reads = known
         before = 0 if reads else self._connection.total_changes()
         try:
@@ -110,7 +125,9 @@ class ApswConnection:
         return base64.b64encode(self._changeset()).decode()
 
     def changes(self) -> list[RowChange]:
-        return in_order(self._read(change) for change in self._apsw.Changeset.iter(self._changeset()))
+        return in_order(
+            self._read(change) for change in self._apsw.Changeset.iter(self._changeset())
+        )
 
     def serialize(self) -> bytes:
         return self._connection.serialize(_DATABASE)
@@ -167,7 +184,10 @@ class ApswConnection:
         """Told each statement before it runs, by its own text: what is noted under a text is a single statement."""
         if len(self._described) >= _MOST_DESCRIBED:
             self._described.clear()
-        self._description = tuple(column[0] for column in cursor.get_description()), cursor.is_readonly
+        self._description = (
+            tuple(column[0] for column in cursor.get_description()),
+            cursor.is_readonly,
+        )
         self._described[sql] = self._description
         self._statements += 1
         return not (self._single and self._statements > 1)
@@ -190,15 +210,29 @@ class ApswConnection:
             return RowChange(table.name, "insert", key, {}, new)
         if change.op == "DELETE":
             return RowChange(table.name, "delete", key, old, {})
-        return RowChange(table.name, "update", key, {name: old[name] for name in table.columns if name in new}, new)
+        return RowChange(
+            table.name,
+            "update",
+            key,
+            {name: old[name] for name in table.columns if name in new},
+            new,
+        )
 
     def _name(self, table: StoredTable, row: tuple[Any, ...] | None) -> dict[str, Any]:
         untouched = self._apsw.no_change
-        return {name: value for name, value in zip(table.columns, row or (), strict=False) if value is not untouched}
+        return {
+            name: value
+            for name, value in zip(table.columns, row or (), strict=False)
+            if value is not untouched
+        }
 
     def _translate(self, error: BaseException) -> DbError:
         if isinstance(error, self._apsw.ExecTraceAbort):
             return DbError("only one statement at a time")
         if isinstance(error, self._apsw.BindingsError | KeyError):
             return DbError(WRONG_BINDINGS)
-        return translate(self._guard, error, isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError))
+        return translate(
+            self._guard,
+            error,
+            isinstance(error, self._apsw.ConstraintError | self._apsw.MismatchError),
+        )

@@ -13,7 +13,14 @@ from contextlib import closing
 from typing import Any
 
 from envmill.runtime.db import clock
-from envmill.runtime.db.base import LONGEST_VALUE, SETUP, WRONG_BINDINGS, Parameters, StatementResult, translate
+from envmill.runtime.db.base import (
+    LONGEST_VALUE,
+    SETUP,
+    WRONG_BINDINGS,
+    Parameters,
+    StatementResult,
+    translate,
+)
 from envmill.runtime.db.changes import RowChange, compare, in_order, read_value, render_value
 from envmill.runtime.db.faults import DbError
 from envmill.runtime.db.guard import MINE, TICK, TOUCH, DatabaseGuard
@@ -32,7 +39,9 @@ class Triggers:
         self._tables: dict[str, StoredTable] = {}
         self._armed = False
         self._touched: dict[tuple[str, Key], tuple[Any, ...] | None] = {}
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, cached_statements=_STATEMENTS, check_same_thread=False
+        )
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         self._connection.set_authorizer(guard.allow)
         self._connection.set_progress_handler(guard.tick, TICK)
@@ -51,7 +60,9 @@ class Triggers:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError, TypeError) as error:
             raise self._translate(error) from None
         columns = tuple(column[0] for column in cursor.description or ())
-        return StatementResult(columns, rows, self._changed() if self._connection.total_changes != before else 0)
+        return StatementResult(
+            columns, rows, self._changed() if self._connection.total_changes != before else 0
+        )
 
     def script(self, sql: str) -> None:
         try:
@@ -70,7 +81,9 @@ class Triggers:
             self._tables, self._armed = dict(tables), True
             self.script("".join(map(_render_triggers, tables.values())))
         self._touched = {
-            (table, tuple(map(read_value, key))): None if row is None else tuple(map(read_value, row))
+            (table, tuple(map(read_value, key))): None
+            if row is None
+            else tuple(map(read_value, row))
             for table, key, row in (json.loads(seen) if seen else ())
         }
 
@@ -82,7 +95,11 @@ class Triggers:
         return json.dumps(notes, ensure_ascii=False)
 
     def changes(self) -> list[RowChange]:
-        return in_order(change for (name, key), row in self._touched.items() if (change := self._change(self._tables[name], key, row)))
+        return in_order(
+            change
+            for (name, key), row in self._touched.items()
+            if (change := self._change(self._tables[name], key, row))
+        )
 
     def serialize(self) -> bytes:
         return self._connection.serialize()
@@ -96,11 +113,18 @@ class Triggers:
     def close(self) -> None:
         self._connection.close()
 
-    def _change(self, table: StoredTable, key: Key, before: tuple[Any, ...] | None) -> RowChange | None:
+    def _change(
+        self, table: StoredTable, key: Key, before: tuple[Any, ...] | None
+    ) -> RowChange | None:
         columns = ", ".join(map(quote, table.columns))
         where = " and ".join(f"{quote(column)} = ?" for column in table.key)
-        found = self._connection.execute(f"select {columns} from main.{quote(table.name)} where {where} {MINE}", key).fetchone()
-        named = [None if row is None else dict(zip(table.columns, row, strict=True)) for row in (before, found)]
+        found = self._connection.execute(
+            f"select {columns} from main.{quote(table.name)} where {where} {MINE}", key
+        ).fetchone()
+        named = [
+            None if row is None else dict(zip(table.columns, row, strict=True))
+            for row in (before, found)
+        ]
         return compare(table.name, dict(zip(table.key, key, strict=True)), *named)
 
     def _touch(self, name: str, existed: int, *values: Any) -> None:
@@ -122,12 +146,20 @@ class Triggers:
 
 def _render_triggers(table: StoredTable) -> str:
     literal = "'" + table.name.replace("'", "''") + "'"
-    old_key, new_key = (", ".join(f"{row}.{quote(column)}" for column in table.key) for row in ("OLD", "NEW"))
+    old_key, new_key = (
+        ", ".join(f"{row}.{quote(column)}" for column in table.key) for row in ("OLD", "NEW")
+    )
     old_row = ", ".join(f"OLD.{quote(column)}" for column in table.columns)
     moved = " or ".join(f"OLD.{quote(column)} is not NEW.{quote(column)}" for column in table.key)
 
     def trigger(when: str, condition: str, arguments: str) -> str:
-        return render_trigger(f"{TOUCH} {when} {table.name}", when, table, condition, f"{TOUCH}({literal}, {arguments})")
+        return render_trigger(
+            f"{TOUCH} {when} {table.name}",
+            when,
+            table,
+            condition,
+            f"{TOUCH}({literal}, {arguments})",
+        )
 
     return (
         trigger("before update", "", f"1, {old_key}, {old_row}")

@@ -43,7 +43,12 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
             # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
             size = len(claim)
             known = size == 1 or (size == 2 and "state_hash" in claim)
-            if known and "parts" in claim and len(parts := claim["parts"]) == 1 and type(parts) is list:
+            if (
+                known
+                and "parts" in claim
+                and len(parts := claim["parts"]) == 1
+                and type(parts) is list
+            ):
                 # What nearly every call comes to; all else in it is ours.
                 if size == 2 and not _HASH.fullmatch(claim["state_hash"]):
                     raise BadFrame("a hash of another form")
@@ -62,9 +67,17 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
 
 def _check_fields(observation: Message, claim: Message, reading: StateReading) -> None:
     outcome, parts, code, message, state_hash, state = _FIELDS(observation)
-    if outcome not in _OUTCOMES or not type(code) is type(message) is type(state_hash) is str or type(parts) is not list:
+    if (
+        outcome not in _OUTCOMES
+        or not type(code) is type(message) is type(state_hash) is str
+        or type(parts) is not list
+    ):
         raise BadFrame("an observation of another form")
-    if len(code) > LONGEST_CODE or len(message) > LONGEST_MESSAGE or (state_hash and not _HASH.fullmatch(state_hash)):
+    if (
+        len(code) > LONGEST_CODE
+        or len(message) > LONGEST_MESSAGE
+        or (state_hash and not _HASH.fullmatch(state_hash))
+    ):
         raise BadFrame("an observation whose code, message or hash is too long")
     for part in parts:
         if part["type"] == "blob":
@@ -86,9 +99,18 @@ def check_depth(claims: Any) -> None:
 
 
 def _check_blob(part: Message) -> None:
-    if part["type"] != "blob" or not part.keys() <= _OF_BLOBS or type(part["size"]) is not int or not 0 <= part["size"] <= MAX_BLOB:
+    if (
+        part["type"] != "blob"
+        or not part.keys() <= _OF_BLOBS
+        or type(part["size"]) is not int
+        or not 0 <= part["size"] <= MAX_BLOB
+    ):
         raise BadFrame("a blob of another form")
-    if not _BLOB_NAME.fullmatch(part["hash"]) or not MEDIA_TYPE.fullmatch(part["media_type"]) or type(part.get("data", "")) is not str:
+    if (
+        not _BLOB_NAME.fullmatch(part["hash"])
+        or not MEDIA_TYPE.fullmatch(part["media_type"])
+        or type(part.get("data", "")) is not str
+    ):
         raise BadFrame("a blob of another form")
 
 
@@ -100,7 +122,11 @@ def _check_beside(claim: Message) -> None:
 
 
 def _are_words(value: Any) -> bool:
-    return type(value) is list and len(value) <= _MOST_WORDS and all(_is_text(word, _LONGEST_WORD) for word in value)
+    return (
+        type(value) is list
+        and len(value) <= _MOST_WORDS
+        and all(_is_text(word, _LONGEST_WORD) for word in value)
+    )
 
 
 def _are_notes(value: Any) -> bool:

@@ -33,7 +33,15 @@ class JailError(Exception):
 class Jail:
     """A running driver and everything below it; one request at a time, from any thread."""
 
-    def __init__(self, runtime: Path, *, trusted: bool = False, without: Collection[str] = (), hash_seed: int = 0, nice: int = 0) -> None:
+    def __init__(
+        self,
+        runtime: Path,
+        *,
+        trusted: bool = False,
+        without: Collection[str] = (),
+        hash_seed: int = 0,
+        nice: int = 0,
+    ) -> None:
         """`trusted` lets programs run where the kernel has no layer for them; `without` leaves layers out, for tests of what they stop.
 
         `nice` yields the processor to other processes, as nice(1) does.
@@ -85,9 +93,16 @@ class Jail:
     def _exchange(self, request: Message) -> Message:
         number = next(self._numbers)
         with self._turn:
-            payload = json.dumps({"id": number, **request}, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+            payload = json.dumps(
+                {"id": number, **request},
+                ensure_ascii=False,
+                allow_nan=False,
+                separators=(",", ":"),
+            ).encode()
             if len(payload) > _LIMIT:
-                raise ValueError(f"{len(payload)} bytes are more than the {_LIMIT} a request may have")
+                raise ValueError(
+                    f"{len(payload)} bytes are more than the {_LIMIT} a request may have"
+                )
             try:
                 self._end.sendall(len(payload).to_bytes(4, "little") + payload)
             except OSError as error:
@@ -102,7 +117,9 @@ class Jail:
             reply: Message = json.loads(self._read(length))
         except (OSError, ValueError, EOFError, RecursionError) as error:
             self._process.kill()
-            raise JailError(f"The jail did not answer ({type(error).__name__}: {error}): open another.") from None
+            raise JailError(
+                f"The jail did not answer ({type(error).__name__}: {error}): open another."
+            ) from None
         for word in ("fatal", "refused"):
             if word in reply:
                 raise JailError(str(reply[word]))
@@ -124,7 +141,9 @@ class Environment:
     """An exported folder, opened: its interface, and sessions of its program."""
 
     def __init__(self, folder: Path = Path(__file__).parent, *, trusted: bool = False) -> None:
-        self.program: Message = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+        self.program: Message = json.loads(
+            (folder / "environment.json").read_text(encoding="utf-8")
+        )
         self.jail = Jail(folder / "runtime", trusted=trusted)
         self._numbers = count(1)
 
@@ -158,7 +177,14 @@ class Session:
     def reset(self, scenario: Mapping[str, Any], seed: int | None = None) -> Message:
         """Start over on a scenario's `initial_state` and `clock`."""
         own = scenario["seed"] if seed is None else seed
-        return self._play({"op": "reset", "state": scenario["initial_state"], "clock": scenario["clock"], "seed": own})
+        return self._play(
+            {
+                "op": "reset",
+                "state": scenario["initial_state"],
+                "clock": scenario["clock"],
+                "seed": own,
+            }
+        )
 
     def call(self, name: str, arguments: Message, actor: str = "agent") -> Message:
         """`ok` with `parts`, or not, with an `error` of `code` and `message`; the `outcome` says whose fault it is."""
@@ -193,27 +219,55 @@ class Session:
         self._jail.ask({"op": "close", "session": self._number})
 
     def _play(self, step: Message) -> Message:
-        (seen,) = self._jail.ask({"op": "step", "session": self._number, "program": self._program, "steps": [step]})
-        reply: Message = {"ok": seen["outcome"] == "ok", "outcome": seen["outcome"], "state_hash": seen["state_hash"]}
+        (seen,) = self._jail.ask(
+            {"op": "step", "session": self._number, "program": self._program, "steps": [step]}
+        )
+        reply: Message = {
+            "ok": seen["outcome"] == "ok",
+            "outcome": seen["outcome"],
+            "state_hash": seen["state_hash"],
+        }
         reply |= {name: seen[name] for name in _BESIDE if seen.get(name)}
         if not reply["ok"]:
             return reply | {"error": {"code": seen["code"], "message": seen["message"]}}
-        return reply | {"parts": seen["parts"]} | ({} if seen["state"] is None else {"state": _parse_state(seen["state"])})
+        return (
+            reply
+            | {"parts": seen["parts"]}
+            | ({} if seen["state"] is None else {"state": _parse_state(seen["state"])})
+        )
 
 
-def _launch(runtime: Path, trusted: bool, without: Collection[str], hash_seed: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _launch(
+    runtime: Path, trusted: bool, without: Collection[str], hash_seed: int
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """The driver's process, with a clean environment, and our end of its wire."""
     mine, theirs = socket.socketpair()
     mine.settimeout(SILENCE)
     # -I would make Python ignore the hash seed, which decides the order of sets; the explicit environment does its work.
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": str(hash_seed)}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": str(hash_seed),
+    }
     # Each saves every fork pages of its own: functions of libraries found beforehand, and zones without all that Python was built with.
     environment |= {"LD_BIND_NOW": "1", "PYTHONTZPATH": ":".join(zoneinfo.TZPATH)}
     # The kernel signals the death of the parent thread: only the main thread lives as long as the process.
     guard = threading.current_thread() is threading.main_thread()
-    config: Message = {"parent": os.getpid(), "guard": guard, "core": None, "codec": "", "without": sorted(without), "trusted": trusted}
+    config: Message = {
+        "parent": os.getpid(),
+        "guard": guard,
+        "core": None,
+        "codec": "",
+        "without": sorted(without),
+        "trusted": trusted,
+    }
     with theirs:
-        words = [str(runtime / "__main__.py"), str(theirs.fileno()), json.dumps(config, separators=(",", ":"))]
+        words = [
+            str(runtime / "__main__.py"),
+            str(theirs.fileno()),
+            json.dumps(config, separators=(",", ":")),
+        ]
         process = subprocess.Popen(
             [sys.executable, "-S", "-s", "-P", "-B", *words],
             pass_fds=[theirs.fileno()], env=environment, cwd="/", start_new_session=True,
@@ -232,5 +286,7 @@ def _parse_state(text: str) -> Any:
 
 def _read(reply: Message) -> list[Message]:
     if "observations" not in reply:
-        raise JailError(str(reply.get("broken") or f"The jail does not know {reply.get('unknown')}."))
+        raise JailError(
+            str(reply.get("broken") or f"The jail does not know {reply.get('unknown')}.")
+        )
     return reply["observations"]

@@ -46,7 +46,20 @@ def prepare() -> None:
     _Page.shared = mmap.mmap(-1, mmap.PAGESIZE)
     session = os.getpid()
     # Not os.fork: the filter's listener must turn up in the watcher's descriptors, too.
-    if must("clone", LIBC.syscall(_CLONE[platform.machine()], _SHARED_DESCRIPTORS | signal.SIGCHLD, None, None, None, None)) == 0:
+    if (
+        must(
+            "clone",
+            LIBC.syscall(
+                _CLONE[platform.machine()],
+                _SHARED_DESCRIPTORS | signal.SIGCHLD,
+                None,
+                None,
+                None,
+                None,
+            ),
+        )
+        == 0
+    ):
         try:
             prctl(1, signal.SIGKILL)
             if os.getppid() in (session, 0):

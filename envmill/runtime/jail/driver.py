@@ -29,7 +29,15 @@ from envmill.runtime.jail.reset_policy import LEAKS, drain_leaks
 from envmill.runtime.jail.slot import SessionSlot, failure
 from envmill.runtime.jail.template import SandboxBroken
 from envmill.runtime.jail.templates import Templates
-from envmill.runtime.jail.wire import BadFrame, Channel, Closed, Message, adopt_codec, decode, encode
+from envmill.runtime.jail.wire import (
+    BadFrame,
+    Channel,
+    Closed,
+    Message,
+    adopt_codec,
+    decode,
+    encode,
+)
 from envmill.runtime.jail.zygote import run_zygote
 from envmill.runtime.program import SCHEMA
 
@@ -67,7 +75,10 @@ class Driver:
         """The reply to one request; a broken sandbox is an error of its own, never an observation."""
         ALLOWANCE.renew()
         try:
-            reply: Message = {"id": request["id"], "observations": self._requests[request["op"]](request)}
+            reply: Message = {
+                "id": request["id"],
+                "observations": self._requests[request["op"]](request),
+            }
             return reply | {"leaks": drain_leaks()} if LEAKS else reply
         except Unknown as error:
             return {"id": request["id"], "unknown": str(error)}
@@ -128,12 +139,17 @@ class Driver:
         return []
 
     def _count(self, request: Message) -> list[Message]:  # noqa: ARG002
-        return [{"flavour": flavour, **templates.count()} for flavour, templates in self._flavours.items()]
+        return [
+            {"flavour": flavour, **templates.count()}
+            for flavour, templates in self._flavours.items()
+        ]
 
     def _sit(self, request: Message) -> SessionSlot:
         program = self._recall(request["program"])
         template = self.find_templates({**request, "program": program}).find(program)
-        return SessionSlot(template, request.get("hashes", "each"), in_place=request.get("in_place", False))
+        return SessionSlot(
+            template, request.get("hashes", "each"), in_place=request.get("in_place", False)
+        )
 
     def _recall(self, program: Message) -> Message:
         """The program in full: it travels once, and afterwards its hash stands for it."""
@@ -159,7 +175,12 @@ def budget(steps: list[Message]) -> float:
     return min(BUDGET, CONSTRUCT * built + min(_CALLS, 2 * SOFT * (1 + len(steps) - built)))
 
 
-def start_zygote(layers: Collection[str], flavour: str = "tools", sessions: str = "", afresh: Message | None = None) -> Templates:
+def start_zygote(
+    layers: Collection[str],
+    flavour: str = "tools",
+    sessions: str = "",
+    afresh: Message | None = None,
+) -> Templates:
     """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts afresh, remembering nothing."""
     mine, theirs = socket.socketpair()
     parent = os.getpid()
@@ -232,7 +253,10 @@ def _raise_descriptors() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard))
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE,
+                (min(hard, 1 << 20) if hard != resource.RLIM_INFINITY else 1 << 20, hard),
+            )
 
 
 def _limit_memory() -> None:

@@ -19,7 +19,12 @@ def read_database(content: bytes) -> dict[str, Json]:
     with closing(sqlite3.connect(":memory:")) as opened:
         try:
             opened.deserialize(_unlog(content))
-            for pragma in ("trusted_schema = off", "query_only = on", "cell_size_check = on", "temp_store = memory"):
+            for pragma in (
+                "trusted_schema = off",
+                "query_only = on",
+                "cell_size_check = on",
+                "temp_store = memory",
+            ):
                 opened.execute(f"pragma {pragma}")
             _refuse_damage(opened, len(content))
             return _read_tables(opened)
@@ -29,10 +34,17 @@ def read_database(content: bytes) -> dict[str, Json]:
 
 def _refuse_damage(opened: sqlite3.Connection, size: int) -> None:
     """Lost rows would be a wrong end, and an agent would pay for them."""
-    expected = opened.execute("pragma page_count").fetchone()[0] * opened.execute("pragma page_size").fetchone()[0]
+    expected = (
+        opened.execute("pragma page_count").fetchone()[0]
+        * opened.execute("pragma page_size").fetchone()[0]
+    )
     (said,) = opened.execute("pragma quick_check(1)").fetchone()
     if said != "ok" or size != expected:
-        raise ValueError(f"the SQLite file is damaged: {said if said != 'ok' else f'{size} bytes instead of {expected}'}"[:300])
+        raise ValueError(
+            f"the SQLite file is damaged: {said if said != 'ok' else f'{size} bytes instead of {expected}'}"[
+                :300
+            ]
+        )
 
 
 def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
@@ -42,9 +54,13 @@ def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
     tables: dict[str, Json] = {}
     left = MAX_ROWS
     for (name,) in sorted(listed.fetchall()):
-        rows = opened.execute('select * from "{}" limit ?'.format(name.replace('"', '""')), (left + 1,))
+        rows = opened.execute(
+            'select * from "{}" limit ?'.format(name.replace('"', '""')), (left + 1,)
+        )
         columns = [column[0] for column in rows.description]
-        found: list[Json] = [dict(zip(columns, map(_render_value, row), strict=True)) for row in rows]
+        found: list[Json] = [
+            dict(zip(columns, map(_render_value, row), strict=True)) for row in rows
+        ]
         left -= len(found)
         if left < 0:
             raise ValueError(f"more than {MAX_ROWS} rows")

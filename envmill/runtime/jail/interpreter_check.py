@@ -16,7 +16,17 @@ from envmill.runtime import canonical, program, reply, session, virtual, world
 Space: TypeAlias = Mapping[Any, Any] | list[Any] | set[Any]
 """A dictionary of a module, of a class or of an object, or a container of a module."""
 
-_FREE = frozenset(("_last_timestamp", "__warningregistry__", "__builtins__", "_inst", "_cache", "_cache2", "_value2member_map_"))
+_FREE = frozenset(
+    (
+        "_last_timestamp",
+        "__warningregistry__",
+        "__builtins__",
+        "_inst",
+        "_cache",
+        "_cache2",
+        "_value2member_map_",
+    )
+)
 """Names the library itself rebinds or fills while it works."""
 _IMMUTABLE = 1 << 8
 """Py_TPFLAGS_IMMUTABLETYPE: such a class takes no attribute."""
@@ -79,7 +89,11 @@ def _note_all(noted: Watched, owner: ModuleType | type) -> None:
             _note(noted, cast(object, value), f"{name}.{key}", cast(Space, value))
         elif isinstance(owner, ModuleType) and _is_part(value, owner):
             _note_all(noted, value)
-        elif isinstance(owner, ModuleType) and not isinstance(value, _PLAIN) and hasattr(value, "__dict__"):
+        elif (
+            isinstance(owner, ModuleType)
+            and not isinstance(value, _PLAIN)
+            and hasattr(value, "__dict__")
+        ):
             _note(noted, value, f"{name}.{key}", cast(Space, vars(value)))
 
 
@@ -87,7 +101,11 @@ def _is_part(value: Any, module: ModuleType) -> bool:
     """A class, unless nobody can change it, or a submodule."""
     if isinstance(value, type):
         return not value.__flags__ & _IMMUTABLE
-    return isinstance(value, ModuleType) and value.__name__.startswith(f"{module.__name__}.") and module.__name__ != _US
+    return (
+        isinstance(value, ModuleType)
+        and value.__name__.startswith(f"{module.__name__}.")
+        and module.__name__ != _US
+    )
 
 
 def _note(noted: Watched, owner: object, name: str, space: Space) -> None:
@@ -98,13 +116,22 @@ def _differs(space: Space, before: Space) -> bool:
     """Some names are free."""
     if not isinstance(space, Mapping) or not isinstance(before, Mapping):
         return True
-    return any(space.get(name, _GONE) is not before.get(name, _GONE) for name in {*space, *before} - _FREE)
+    return any(
+        space.get(name, _GONE) is not before.get(name, _GONE) for name in {*space, *before} - _FREE
+    )
 
 
 def _read_limits() -> list[object]:
     context = decimal.getcontext()
     contexts = map(repr, (decimal.DefaultContext, decimal.BasicContext, decimal.ExtendedContext))
-    return [sys.getrecursionlimit(), sys.get_int_max_str_digits(), context.prec, context.rounding, get_cache_token(), *contexts]
+    return [
+        sys.getrecursionlimit(),
+        sys.get_int_max_str_digits(),
+        context.prec,
+        context.rounding,
+        get_cache_token(),
+        *contexts,
+    ]
 
 
 def _name(space: Any) -> str:

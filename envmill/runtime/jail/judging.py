@@ -56,7 +56,11 @@ class _Given:
     """A part of the ending, as bytes: each check reads a copy, whose bytes must be the same afterwards."""
 
     def __init__(self, sent: Message) -> None:
-        spelled = sent["text"].encode() if "text" in sent else zlib.decompress(base64.b64decode(sent["packed"]))
+        spelled = (
+            sent["text"].encode()
+            if "text" in sent
+            else zlib.decompress(base64.b64decode(sent["packed"]))
+        )
         read = _readers[sent["form"]]
         self._first: Json = read(spelled)
         self._packed = _pack(self._first)
@@ -99,7 +103,9 @@ class JudgeLoop(SessionLoop):
         WORLD.reset(parse_clock(step["clock"]), step["seed"])
         virtual.reset()
         try:
-            self._initial, self._final, self._rollout = (_Given(step[name]) for name in ("initial", "final", ROLLOUT))
+            self._initial, self._final, self._rollout = (
+                _Given(step[name]) for name in ("initial", "final", ROLLOUT)
+            )
         except (ValueError, RecursionError, zlib.error) as error:
             raise ProgramFault(f"A state cannot be read: {error}") from None
 
@@ -110,11 +116,18 @@ class JudgeLoop(SessionLoop):
         copies = [one.copy() for one in given]
         said = check(*copies)
         if any(one.is_changed(copy) for one, copy in zip(given, copies, strict=True)):
-            return EMPTY | tell(fail("mutates", "The check changed something it was given: it must only read."))
+            return EMPTY | tell(
+                fail("mutates", "The check changed something it was given: it must only read.")
+            )
         if changed := interpreter_check.find_changed():
             return EMPTY | tell(fail("mutates", f"The check changed {changed}: it must only read."))
         if said is not True and said is not False:
-            return EMPTY | tell(fail("bad_verdict", f"The check returned a value of type {type(said).__name__} instead of a bool."))
+            return EMPTY | tell(
+                fail(
+                    "bad_verdict",
+                    f"The check returned a value of type {type(said).__name__} instead of a bool.",
+                )
+            )
         return EMPTY | {"parts": [{"type": "json", "value": said}]}
 
     def _find(self, name: str) -> Callable[..., Any]:
@@ -124,7 +137,9 @@ class JudgeLoop(SessionLoop):
             raise ProgramFault(f"There is no check {name[:80]!r}.")
         found = getattr(import_module(name), FUNCTION, None)
         if not callable(found):
-            raise ProgramFault(f"{name}.py defines no function `{FUNCTION}(initial, final)` or `{FUNCTION}(initial, final, {ROLLOUT})`.")
+            raise ProgramFault(
+                f"{name}.py defines no function `{FUNCTION}(initial, final)` or `{FUNCTION}(initial, final, {ROLLOUT})`."
+            )
         return found
 
 
@@ -133,7 +148,10 @@ def _asks_for_rollout(check: Callable[..., Any]) -> bool:
     code = getattr(check, "__code__", None)
     if code is None or code.co_argcount < 3:
         return False
-    return code.co_varnames[2] == ROLLOUT or code.co_argcount - len(getattr(check, "__defaults__", None) or ()) >= 3
+    return (
+        code.co_varnames[2] == ROLLOUT
+        or code.co_argcount - len(getattr(check, "__defaults__", None) or ()) >= 3
+    )
 
 
 def prepare_judge(request: Message) -> Callable[[Channel], None]:

@@ -14,7 +14,15 @@ from envmill.runtime.interface import Interface
 from envmill.runtime.jail import diagnosis, interpreter_check, wire
 from envmill.runtime.jail.deadline import Deadline, TimeUp
 from envmill.runtime.jail.fragments import make_fragment
-from envmill.runtime.jail.operations import CONSTRUCTIVE, LOOKS, OPERATIONS, PATIENT, SOILED, call, read
+from envmill.runtime.jail.operations import (
+    CONSTRUCTIVE,
+    LOOKS,
+    OPERATIONS,
+    PATIENT,
+    SOILED,
+    call,
+    read,
+)
 from envmill.runtime.jail.state_cache import StateCache
 from envmill.runtime.jail.wire import CHUNK, BadFrame, Channel, Closed, Message, render
 from envmill.runtime.program import ProgramFault, ProgramImporter
@@ -38,12 +46,18 @@ _monotonic = time.monotonic
 class SessionLoop:
     """Serves one session until the driver closes its end."""
 
-    def __init__(self, channel: Channel, source: ProgramImporter, tools: Sequence[ToolEntry] | Interface) -> None:
+    def __init__(
+        self, channel: Channel, source: ProgramImporter, tools: Sequence[ToolEntry] | Interface
+    ) -> None:
         self.channel = channel
-        self._session = Session(source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None)
+        self._session = Session(
+            source.load, tools, schema=source.schema, fragment=make_fragment if wire.embed else None
+        )
         self._deadline = Deadline()
         self._stock = StateCache()
-        self._unbuilt: Reply | None = fail("session_lost", "There is no session yet: reset it first.")
+        self._unbuilt: Reply | None = fail(
+            "session_lost", "There is no session yet: reset it first."
+        )
         self._kept: list[bytes] = []
         self._weight = 0
         self._sequence = 0
@@ -84,8 +98,12 @@ class SessionLoop:
         each, end = hashes == "each", last if hashes == "last" else -1
         for place, step in enumerate(steps):
             name = step["op"]
-            slow = name != "call" and (name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large()))
-            if self._kept and (slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS):
+            slow = name != "call" and (
+                name in CONSTRUCTIVE or (name in LOOKS and self._session.is_large())
+            )
+            if self._kept and (
+                slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS
+            ):
                 self._send(done=False)
             spelled = self._render(self._observe(step, each or place == end))
             self._kept.append(spelled)
@@ -112,10 +130,15 @@ class SessionLoop:
         try:
             return render(observation)
         except (BadFrame, ValueError, TypeError) as error:
-            return render(read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON")))
+            return render(
+                read(fail("bad_reply", f"{type(error).__name__}: what came out is not JSON"))
+            )
 
     def _send(self, *, done: bool) -> None:
-        head = b'{"seq":%d,"done":%s,"observations":[' % (self._sequence, b"true" if done else b"false")
+        head = b'{"seq":%d,"done":%s,"observations":[' % (
+            self._sequence,
+            b"true" if done else b"false",
+        )
         # One copy of it all: an observation may hold a state.
         length = len(head) + self._weight + len(self._kept) + 1
         frame = b"".join((length.to_bytes(4, "little"), head, b",".join(self._kept), b"]}"))
@@ -131,7 +154,9 @@ class SessionLoop:
             self._deadline.begin(seconds)
             return self._run(step, hashed)
         except TimeUp:
-            return self._failed(step, "timeout", f"It took longer than {seconds:g} s and was interrupted.")
+            return self._failed(
+                step, "timeout", f"It took longer than {seconds:g} s and was interrupted."
+            )
         except NotJson as fault:
             return self._failed(step, "bad_state", f"The state is not JSON {fault}.")
         except ProgramFault as fault:
@@ -147,7 +172,9 @@ class SessionLoop:
             return self._construct(name, step, hashed)
         if self._unbuilt is not None:
             return read(self._unbuilt)
-        observation = call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
+        observation = (
+            call(self._session, step) if name == "call" else OPERATIONS[name](self._session, step)
+        )
         if hashed:
             observation["state_hash"] = self._session.state_hash()
         return observation

@@ -14,7 +14,14 @@ from pathlib import Path
 
 from envmill.runtime.jail.kernel import LIBC, fork, must, prctl
 
-_USER, _PID, _NET, _MOUNT, _IPC, _UTS = 0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x08000000, 0x04000000
+_USER, _PID, _NET, _MOUNT, _IPC, _UTS = (
+    0x10000000,
+    0x20000000,
+    0x40000000,
+    0x00020000,
+    0x08000000,
+    0x04000000,
+)
 _OUTER = _NET | _MOUNT | _IPC | _UTS
 
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
@@ -40,7 +47,11 @@ def withdraw() -> None:
     if user != 0 or LIBC.unshare(_OUTER) != 0:
         must("unshare", LIBC.unshare(_OUTER | _USER))
         _Made.user = True
-        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        for name, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{user} {user} 1"),
+            ("gid_map", f"{group} {group} 1"),
+        ):
             Path("/proc/self", name).write_text(text)
     _empty_root()
 

@@ -11,7 +11,14 @@ from envmill.runtime.session import Reply, Session
 
 Operation: TypeAlias = Callable[[Session, Message], Message]
 
-EMPTY: Message = {"outcome": "ok", "parts": [], "code": "", "message": "", "state_hash": "", "state": None}
+EMPTY: Message = {
+    "outcome": "ok",
+    "parts": [],
+    "code": "",
+    "message": "",
+    "state_hash": "",
+    "state": None,
+}
 """An observation of which nothing is known yet."""
 
 CONSTRUCTIVE = frozenset(("load", "reset", "restore"))
@@ -34,7 +41,14 @@ def load(session: Session, step: Message) -> Message:  # noqa: ARG001
 
 def reset(session: Session, step: Message) -> Message:
     """Construct the program on a state."""
-    session.reset(step["state"], step["clock"], step["seed"], step.get("weather"), step.get("shaken", 0), checked=step.get("checked", True))
+    session.reset(
+        step["state"],
+        step["clock"],
+        step["seed"],
+        step.get("weather"),
+        step.get("shaken", 0),
+        checked=step.get("checked", True),
+    )
     return _count({}, session)
 
 
@@ -42,7 +56,9 @@ def call(session: Session, step: Message) -> Message:
     """Call a tool."""
     reply = session.call(step["name"], step["arguments"], step["actor"])
     # Spelled out for what nearly every call comes to: of a short call, each function on the way is a twentieth.
-    observation: Message = {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
+    observation: Message = (
+        {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
+    )
     return {**observation, "uses": uses} if (uses := session.drain_uses()) else observation
 
 
@@ -104,11 +120,18 @@ def read(reply: Reply) -> Message:
     """A reply of the native interface, as part of an observation."""
     if len(reply) == 3 and reply["ok"]:
         return {"parts": reply.get("parts", [])}
-    observation: Message = {name: value for name, value in reply.items() if name in _BESIDE and value}
+    observation: Message = {
+        name: value for name, value in reply.items() if name in _BESIDE and value
+    }
     if reply["ok"]:
         return {"parts": reply.get("parts", []), **observation}
     error = reply.get("error", {"code": "", "message": ""})
-    return {"outcome": reply["outcome"], "code": error["code"], "message": error["message"], **observation}
+    return {
+        "outcome": reply["outcome"],
+        "code": error["code"],
+        "message": error["message"],
+        **observation,
+    }
 
 
 def _count(observation: Message, session: Session) -> Message:

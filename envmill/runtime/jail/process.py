@@ -29,7 +29,9 @@ VIGIL.on_ring = PATROL.stop_others
 class ProcessDied(Exception):
     """The process is gone or was killed. Observations that arrived before are kept."""
 
-    def __init__(self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False) -> None:
+    def __init__(
+        self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -56,7 +58,9 @@ def lay() -> tuple[tuple[int, int], tuple[int, int]]:
 class JailedProcess:
     """One jailed process."""
 
-    def __init__(self, pid: int, channel: Channel, close: Callable[[], None], keys: KnownStates | None = None) -> None:
+    def __init__(
+        self, pid: int, channel: Channel, close: Callable[[], None], keys: KnownStates | None = None
+    ) -> None:
         self._pidfd = os.pidfd_open(pid)
         self._close = close
         self.pid = pid
@@ -79,7 +83,9 @@ class JailedProcess:
         arrived: list[Message] = []
         self._sequence += 1
         # A call alone is asked for first: all() takes longer than the rest of the line.
-        narrow = (len(steps) == 1 and steps[0]["op"] == "call") or all(step["op"] not in WIDE for step in steps)
+        narrow = (len(steps) == 1 and steps[0]["op"] == "call") or all(
+            step["op"] not in WIDE for step in steps
+        )
         session, start, cost = self._session, _monotonic(), ALLOWANCE.cost
         PATROL.waited = session
         if not session.awake:
@@ -87,9 +93,13 @@ class JailedProcess:
         try:
             try:
                 VIGIL.keep(_wait(steps[0]["op"]), until)
-                self.channel.send({"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)})
+                self.channel.send(
+                    {"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)}
+                )
                 while not self._gather(steps, arrived, NARROW if narrow else LIMIT):
-                    VIGIL.keep(_wait(steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""), until)
+                    VIGIL.keep(
+                        _wait(steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""), until
+                    )
             finally:
                 VIGIL.dismiss()
                 PATROL.waited = None
@@ -99,11 +109,17 @@ class JailedProcess:
                 if session.suspect:
                     session.stop()
         except Overdue:
-            raise self._died("timeout", f"It did not answer within {HARD:g} s and was killed.", arrived) from None
+            raise self._died(
+                "timeout", f"It did not answer within {HARD:g} s and was killed.", arrived
+            ) from None
         except Closed:
-            raise self._died("killed", "The process ended by itself.", arrived, by_itself=True) from None
+            raise self._died(
+                "killed", "The process ended by itself.", arrived, by_itself=True
+            ) from None
         except (BadFrame, KeyError, TypeError, MemoryError) as error:
-            raise self._died("killed", f"It sent what it was not asked for and was killed: {error}.", arrived) from None
+            raise self._died(
+                "killed", f"It sent what it was not asked for and was killed: {error}.", arrived
+            ) from None
         return arrived
 
     def _shorten(self, steps: list[Message]) -> list[Message]:
@@ -139,7 +155,9 @@ class JailedProcess:
         arrived += observations
         return done
 
-    def _died(self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False) -> ProcessDied:
+    def _died(
+        self, code: str, message: str, arrived: list[Message], *, by_itself: bool = False
+    ) -> ProcessDied:
         self.kill()
         return ProcessDied(code, message, arrived, by_itself=by_itself)
 

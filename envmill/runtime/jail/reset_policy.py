@@ -55,7 +55,9 @@ class EpisodeLog:
     """Bytes of memory, about, that its answers take."""
     failed: bool = False
 
-    def add(self, steps: list[Message], answers: list[Message], seconds: float, cost: int = 0) -> None:
+    def add(
+        self, steps: list[Message], answers: list[Message], seconds: float, cost: int = 0
+    ) -> None:
         """What was just played."""
         self.seconds += seconds
         self.cost += cost
@@ -75,7 +77,13 @@ class EpisodeLog:
         """A whole episode with calls, and nothing failed. Snapshots hold bytes that may differ where all they say is the same. A program
         that takes its time is not left out for it: it could choose which of its episodes are drawn."""
         done = {step["op"] for step in self.steps}
-        return self.whole and "call" in done and done.isdisjoint(("snapshot", "restore")) and not self.failed and self.seconds <= _LONGEST
+        return (
+            self.whole
+            and "call" in done
+            and done.isdisjoint(("snapshot", "restore"))
+            and not self.failed
+            and self.seconds <= _LONGEST
+        )
 
 
 @dataclass
@@ -91,7 +99,11 @@ class ResetPolicy:
     def learn(self, tape: EpisodeLog) -> None:
         """Keep an episode as a record, if it is one and differs from those kept."""
         new = tape.is_record() and all(tape.steps != known.steps for known in self.records)
-        if new and len(self.records) < RECORDS and sum(len(encode(part)) for part in (*tape.steps, *tape.answers)) <= _BYTES:
+        if (
+            new
+            and len(self.records) < RECORDS
+            and sum(len(encode(part)) for part in (*tape.steps, *tape.answers)) <= _BYTES
+        ):
             self.records.append(tape)
 
     def refute(self, step: Message | None = None) -> None:
@@ -165,4 +177,6 @@ def has_failed(answers: list[Message]) -> bool:
 def agree(answer: Message, recorded: Message) -> bool:
     """Whether a step played again came to the same."""
     # A recorded step without a hash did not look; when it is played again, every step does.
-    return encode(answer | ({} if recorded["state_hash"] else {"state_hash": ""})) == encode(recorded)
+    return encode(answer | ({} if recorded["state_hash"] else {"state_hash": ""})) == encode(
+        recorded
+    )

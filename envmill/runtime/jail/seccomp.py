@@ -76,7 +76,12 @@ def supported() -> bool:
 def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
     """The filter's bytes for an architecture, and what it does about calls that are not in the list."""
     column = list(_AUDIT).index(machine)
-    code = [_op(_LOAD, _ARCHITECTURE), _jump(_EQUAL, _AUDIT[machine], 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
+    code = [
+        _op(_LOAD, _ARCHITECTURE),
+        _jump(_EQUAL, _AUDIT[machine], 1, 0),
+        _op(_RETURN, _KILL),
+        _op(_LOAD, _NUMBER),
+    ]
     if machine == "x86_64":
         code += [_jump(_AT_LEAST, _X32, 0, 1), _op(_RETURN, _KILL)]
     for name in names:
@@ -86,7 +91,11 @@ def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
     for name, error in _QUIET.items():
         if name not in names:
             code += [_jump(_EQUAL, _NUMBERS[name][column], 0, 1), _op(_RETURN, _ERRNO | error)]
-    code += [_jump(_EQUAL, _NUMBERS["clone3"][column], 0, 1), _op(_RETURN, _ERRNO | _ENOSYS), _op(_RETURN, otherwise)]
+    code += [
+        _jump(_EQUAL, _NUMBERS["clone3"][column], 0, 1),
+        _op(_RETURN, _ERRNO | _ENOSYS),
+        _op(_RETURN, otherwise),
+    ]
     return b"".join(code)
 
 
@@ -116,9 +125,15 @@ def _jump(code: int, value: int, when_true: int, when_false: int) -> bytes:
 
 def _rule(name: str, number: int, otherwise: int) -> list[bytes]:
     if name in ("mmap", "mprotect"):
-        check, stop = [_op(_LOAD, _argument(2)), _jump(_ANY_BIT, _PROT_EXEC, 0, 1)], _op(_RETURN, otherwise)
+        check, stop = (
+            [_op(_LOAD, _argument(2)), _jump(_ANY_BIT, _PROT_EXEC, 0, 1)],
+            _op(_RETURN, otherwise),
+        )
     elif name == "clone":
-        check, stop = [_op(_LOAD, _argument(0)), _jump(_EQUAL, _FORK_FLAGS, 1, 0)], _op(_RETURN, otherwise)
+        check, stop = (
+            [_op(_LOAD, _argument(0)), _jump(_EQUAL, _FORK_FLAGS, 1, 0)],
+            _op(_RETURN, otherwise),
+        )
     else:
         return [_jump(_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
     return [_jump(_EQUAL, number, 0, 4), *check, stop, _op(_RETURN, _ALLOW)]

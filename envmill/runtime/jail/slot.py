@@ -35,7 +35,13 @@ class SessionSlot:
             return [failure("build", self._template.fault) for _ in steps]
         if len(steps) == 1:
             (step,) = steps
-            if step["op"] == "call" and "label" not in step and "uses" not in step and self._inmate and time.monotonic() <= until:
+            if (
+                step["op"] == "call"
+                and "label" not in step
+                and "uses" not in step
+                and self._inmate
+                and time.monotonic() <= until
+            ):
                 return self._play_here(steps, until)
         if any("label" in step or "uses" in step for step in steps):
             return self._play_linked(steps, until)
@@ -65,7 +71,15 @@ class SessionSlot:
                 plain["arguments"], lacking = fill(step["arguments"], uses, self._results)
                 if lacking:
                     state_hash = observations[-1]["state_hash"] if observations else ""
-                    observations.append({**EMPTY, "outcome": "rejection", "code": NO_RESULT, "message": lacking, "state_hash": state_hash})
+                    observations.append(
+                        {
+                            **EMPTY,
+                            "outcome": "rejection",
+                            "code": NO_RESULT,
+                            "message": lacking,
+                            "state_hash": state_hash,
+                        }
+                    )
                     continue
             (seen,) = self._play_segment([plain], until)
             if (label := step.get("label")) and seen["outcome"] == "ok":
@@ -114,7 +128,12 @@ class SessionSlot:
         return answers
 
     def _find_used(self) -> JailedProcess | None:
-        if self._inmate and self._template.standing.verdict == "proven" and not self._tape.failed and self._inmate.episodes < EPISODES:
+        if (
+            self._inmate
+            and self._template.standing.verdict == "proven"
+            and not self._tape.failed
+            and self._inmate.episodes < EPISODES
+        ):
             self._template.doubt(self._tape)
             return self._inmate
         self.close()
@@ -142,7 +161,9 @@ class SessionSlot:
                 left = failure(OVER, "The plan's time was used up while this step ran.")
                 return [*death.arrived, left, *_lost(len(steps))][: len(steps)]
             if len(death.arrived) >= len(steps) - 1 or time.monotonic() > until:
-                return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][: len(steps)]
+                return [*death.arrived, failure(death.code, death.message), *_lost(len(steps))][
+                    : len(steps)
+                ]
             return self._play_singly(steps, until)
         self._tape.add(steps, answers, inmate.took, inmate.heard)
         return answers
@@ -157,13 +178,17 @@ class SessionSlot:
             self._begin(self._template.take_fresh(), fresh=True)
             try:
                 assert self._inmate
-                answers = self._inmate.play([*tape.steps, *steps], until, self._hashes.replace("last", "each"))
+                answers = self._inmate.play(
+                    [*tape.steps, *steps], until, self._hashes.replace("last", "each")
+                )
             except ProcessDied:
                 self._abandon()
                 self._template.check()
                 continue
             if all(map(agree, answers, tape.answers)):
-                self._tape.add([*tape.steps, *steps], answers, self._inmate.took, self._inmate.heard)
+                self._tape.add(
+                    [*tape.steps, *steps], answers, self._inmate.took, self._inmate.heard
+                )
                 return answers[len(tape.steps) :]
             self._abandon()
         return []
@@ -177,7 +202,10 @@ class SessionSlot:
         return observations
 
     def _begin(self, inmate: JailedProcess, *, fresh: bool) -> None:
-        self._inmate, self._tape = inmate, EpisodeLog(fresh and self._template.standing.verdict == "unknown", self._hashes)
+        self._inmate, self._tape = (
+            inmate,
+            EpisodeLog(fresh and self._template.standing.verdict == "unknown", self._hashes),
+        )
         inmate.episodes += 1
 
     def _abandon(self) -> None:
@@ -191,12 +219,25 @@ def _segments(steps: list[Message]) -> list[list[Message]]:
     starts = sorted({0, *(place for place, step in enumerate(steps) if step["op"] == "reset")})
     if len(starts) == 1:
         return [steps]
-    return [steps[start:end] for start, end in zip(starts, [*starts[1:], len(steps)], strict=True) if start < end]
+    return [
+        steps[start:end]
+        for start, end in zip(starts, [*starts[1:], len(steps)], strict=True)
+        if start < end
+    ]
 
 
 def _lost(count: int) -> list[Message]:
-    return [failure(LOST, "The session is lost; the next reset starts another.") for _ in range(count)]
+    return [
+        failure(LOST, "The session is lost; the next reset starts another.") for _ in range(count)
+    ]
 
 
 def failure(code: str, message: str) -> Message:
-    return {"outcome": "failure", "parts": [], "code": code, "message": message, "state_hash": "", "state": None}
+    return {
+        "outcome": "failure",
+        "parts": [],
+        "code": code,
+        "message": message,
+        "state_hash": "",
+        "state": None,
+    }

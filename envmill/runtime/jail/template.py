@@ -14,7 +14,15 @@ from envmill.runtime.jail.loop import CONSTRUCT
 from envmill.runtime.jail.process import JailedProcess, lay
 from envmill.runtime.jail.reset_policy import EPISODES, EpisodeLog, ResetPolicy, is_drawn
 from envmill.runtime.jail.state_cache import KnownStates
-from envmill.runtime.jail.wire import FORK, BadFrame, Channel, Closed, Message, Overdue, send_with_fds
+from envmill.runtime.jail.wire import (
+    FORK,
+    BadFrame,
+    Channel,
+    Closed,
+    Message,
+    Overdue,
+    send_with_fds,
+)
 from envmill.runtime.program import SCHEMA
 
 WARM = 4
@@ -35,7 +43,9 @@ class SandboxBroken(Exception):
 class Template:
     """A compiled program, or the fault that kept it from compiling."""
 
-    def __init__(self, process: JailedProcess, control: socket.socket, standing: ResetPolicy) -> None:
+    def __init__(
+        self, process: JailedProcess, control: socket.socket, standing: ResetPolicy
+    ) -> None:
         self._process = process
         self._control = control
         self._warm: list[JailedProcess] = []
@@ -73,7 +83,9 @@ class Template:
             if answer.get("unsettled"):
                 self.standing.refute()
         except SandboxBroken:
-            self.fault = f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
+            self.fault = (
+                f"The program's source broke the compiler, or took it longer than {CONSTRUCT:g} s."
+            )
 
     def teach(self, step: Message) -> None:
         """Have it keep the state of a reset that is met again, for all sessions forked from here on."""
@@ -113,7 +125,12 @@ class Template:
         self.live -= 1
         if tape:
             self.doubt(tape)
-        if tape is None or tape.failed or self.standing.verdict == "refuted" or not inmate.is_alive():
+        if (
+            tape is None
+            or tape.failed
+            or self.standing.verdict == "refuted"
+            or not inmate.is_alive()
+        ):
             inmate.kill()
         elif self.standing.verdict == "proven" and inmate.episodes < EPISODES:
             self._keep(inmate)
@@ -124,7 +141,12 @@ class Template:
 
     def doubt(self, tape: EpisodeLog) -> None:
         """An episode ended. If it was reset in place, chance decides whether a fresh process plays it again."""
-        if self.standing.verdict == "proven" and not tape.fresh and is_drawn() and tape.can_be_repeated():
+        if (
+            self.standing.verdict == "proven"
+            and not tape.fresh
+            and is_drawn()
+            and tape.can_be_repeated()
+        ):
             self._doubted.append(tape)
 
     def try_out(self) -> None:
@@ -174,7 +196,10 @@ class Template:
         try:
             send_with_fds(self._control, FORK, theirs)
             return JailedProcess(
-                ask(self._process.channel, None, TRUSTED)["pid"], Channel(mine[0], into=mine[1]), partial(_close, mine), self._keys.copy()
+                ask(self._process.channel, None, TRUSTED)["pid"],
+                Channel(mine[0], into=mine[1]),
+                partial(_close, mine),
+                self._keys.copy(),
             )
         except (Closed, OSError) as error:
             _close(mine)

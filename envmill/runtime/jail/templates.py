@@ -105,7 +105,9 @@ class Templates:
         mine, theirs = connect()
         # A zygote that does not answer ends the driver: Closed is not caught on the way up.
         send_with_fds(self._zygote, encode({"slot": self._slot}), [theirs.fileno()])
-        process = JailedProcess(self._channel.receive()["pid"], Channel(mine.fileno(), check_parent), mine.close)
+        process = JailedProcess(
+            self._channel.receive()["pid"], Channel(mine.fileno(), check_parent), mine.close
+        )
         theirs.close()
         return process, mine
 

@@ -39,12 +39,23 @@ class Rehearsal:
 """
 _PARAMETERS = {
     "type": "object",
-    "properties": {"key": {"type": "string", "minLength": 1}, "amount": {"type": "integer", "minimum": 0}},
+    "properties": {
+        "key": {"type": "string", "minLength": 1},
+        "amount": {"type": "integer", "minimum": 0},
+    },
     "required": ["key"],
     "additionalProperties": False,
 }
-_TOOLS: list[Any] = [{"name": name, "description": "", "parameters": _PARAMETERS, "effect": "change"} for name in ("read", "write")]
-_STATE = {"rows": {f"r{number}": {"at": "", "id": "x", "amount": number, "tags": ["a", None, True, 1.5]} for number in range(12)}}
+_TOOLS: list[Any] = [
+    {"name": name, "description": "", "parameters": _PARAMETERS, "effect": "change"}
+    for name in ("read", "write")
+]
+_STATE = {
+    "rows": {
+        f"r{number}": {"at": "", "id": "x", "amount": number, "tags": ["a", None, True, 1.5]}
+        for number in range(12)
+    }
+}
 
 
 class _Silence(Channel):
@@ -81,9 +92,20 @@ def rehearse() -> None:
 def _list_steps(number: int) -> list[Message]:
     calls: list[Message] = [
         {"op": "call", "name": "read", "arguments": {"key": "r3"}, "actor": "agent"},
-        {"op": "call", "name": "write", "arguments": {"key": "r4", "amount": number}, "actor": "agent"},
+        {
+            "op": "call",
+            "name": "write",
+            "arguments": {"key": "r4", "amount": number},
+            "actor": "agent",
+        },
         {"op": "call", "name": "read", "arguments": {"key": "none"}, "actor": "agent"},
         {"op": "call", "name": "read", "arguments": {"amount": -1}, "actor": "agent"},
     ]
-    reset: Message = {"op": "reset", "key": f"k{number % 2}", "state": _STATE, "clock": "2026-03-01T09:00:00Z", "seed": number}
+    reset: Message = {
+        "op": "reset",
+        "key": f"k{number % 2}",
+        "state": _STATE,
+        "clock": "2026-03-01T09:00:00Z",
+        "seed": number,
+    }
     return [reset, *calls, {"op": "advance", "seconds": 1}, {"op": "state"}]

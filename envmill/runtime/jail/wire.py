@@ -39,7 +39,9 @@ def _read_integer(text: str) -> int:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number)
-_NARROW_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_read_number, parse_int=_read_integer)
+_NARROW_DECODER = json.JSONDecoder(
+    parse_constant=_refuse, parse_float=_read_number, parse_int=_read_integer
+)
 _LONG = re.compile(rb"[0-9]{19}")
 """Perhaps an integer of more than 64 bits, which other readers round. Each integer is looked at then, which takes three times as long."""
 
@@ -60,7 +62,9 @@ class _Codec:
 
     @staticmethod
     def dumps(message: Message) -> bytes:
-        return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(
+            message, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        ).encode()
 
 
 _codec: Any = _Codec
@@ -127,7 +131,9 @@ def frame_length(header: bytes, limit: int = LIMIT) -> int:
 class Channel:
     """One end of a stream: a socket, or two pipes. Reads take what is there, so `surplus` shows bytes nobody asked for."""
 
-    def __init__(self, fd: int, on_tick: Callable[[], None] | None = None, into: int | None = None) -> None:
+    def __init__(
+        self, fd: int, on_tick: Callable[[], None] | None = None, into: int | None = None
+    ) -> None:
         self.fd = fd
         self._into = fd if into is None else into
         self.surplus = b""
@@ -171,7 +177,9 @@ class Channel:
         if have < end:
             parts = [data]
             while have < end:
-                parts.append(self._read(deadline, min(end - have, 1 << 20) if end > CHUNK else CHUNK))
+                parts.append(
+                    self._read(deadline, min(end - have, 1 << 20) if end > CHUNK else CHUNK)
+                )
                 have += len(parts[-1])
             data = b"".join(parts)
         self.surplus = data[end:]

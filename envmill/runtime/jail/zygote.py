@@ -41,7 +41,9 @@ _ENDS = struct.Struct("@2i")
 _ROOM = socket.CMSG_SPACE(_ENDS.size)
 
 
-def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = "") -> None:
+def run_zygote(
+    fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = ""
+) -> None:
     """Load modules, then fork a template per request, until the driver's end closes. Never returns."""
     try:
         jail.die_with_parent(parent)
@@ -55,7 +57,9 @@ def run_zygote(fd: int, layers: Collection[str], parent: int, flavour: str = "to
         virtual.install()
         _forget_disk()
         rehearse()
-        _forget_modules("ctypes", "_ctypes", *(("envmill.runtime.jail",) if flavour == "judge" else ()))
+        _forget_modules(
+            "ctypes", "_ctypes", *(("envmill.runtime.jail",) if flavour == "judge" else ())
+        )
         jail.withdraw(layers)
         interpreter_check.remember(SETTLED)
         gc.collect()
@@ -81,7 +85,9 @@ def _fork_template(control: socket.socket, layers: Collection[str], flavour: Fla
     _describe(control, {"pid": child})
 
 
-def run_template(fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour) -> None:
+def run_template(
+    fd: int, slot: int, layers: Collection[str], parent: int, flavour: Flavour
+) -> None:
     """Enter the jail, prepare one program, then fork a session per request. Never returns."""
     try:
         _keep_only(fd)
@@ -114,7 +120,10 @@ def _prepare(control: socket.socket, flavour: Flavour) -> tuple[Serve, Learn]:
 
 def prepare_tools(request: Message) -> Prepared:
     """Compile a program; its sessions answer calls of its tools."""
-    source, interface = ProgramImporter(request["files"], request["entry"]), Interface(request["tools"])
+    source, interface = (
+        ProgramImporter(request["files"], request["entry"]),
+        Interface(request["tools"]),
+    )
     with contextlib.suppress(Exception):
         # What is wrong with a schema is said when the program is loaded.
         interface.compile()
@@ -137,11 +146,17 @@ def _load_database(sessions: str) -> None:
     if sessions:
         database.adopt_sessions(sessions)
     # A connection of a program's own would tell the machine's time, and chance; who needs them has them by now.
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)]:
+    for name in [
+        name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)
+    ]:
         del sys.modules[name]
 
 
-FLAVOURS: dict[str, Flavour] = {"tools": prepare_tools, "database": prepare_tools, "judge": prepare_checks}
+FLAVOURS: dict[str, Flavour] = {
+    "tools": prepare_tools,
+    "database": prepare_tools,
+    "judge": prepare_checks,
+}
 """What the templates of a zygote do with a program. A session's whole life is the function that comes back."""
 
 
@@ -165,7 +180,9 @@ def _keep_state(learn: Learn, step: Message) -> bool:
     return True
 
 
-def _fork_session(control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]) -> None:
+def _fork_session(
+    control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]
+) -> None:
     # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
     _reap()
     parent = os.getpid()
@@ -215,7 +232,11 @@ def _reap() -> None:
 
 def _forget_modules(*packages: str) -> None:
     """Modules that no program has a use for can no longer be imported. Who means harm still finds their objects in memory."""
-    for name in [name for name in sys.modules if any(name == package or name.startswith(f"{package}.") for package in packages)]:
+    for name in [
+        name
+        for name in sys.modules
+        if any(name == package or name.startswith(f"{package}.") for package in packages)
+    ]:
         del sys.modules[name]
         parent, _, last = name.rpartition(".")
         vars(sys.modules.get(parent, sys)).pop(last, None)
@@ -227,4 +248,6 @@ def _forget_disk() -> None:
     sys.path_importer_cache.clear()
     # The lines of a program are known; those of the library cannot be read.
     linecache.updatecache = lambda filename, module_globals=None: []  # noqa: ARG005
-    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"]
+    sys.meta_path[:] = [
+        finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder"
+    ]

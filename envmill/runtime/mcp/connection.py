@@ -37,7 +37,14 @@ _UNKEPT = {"ttlMs": 0, "cacheScope": "private"}
 class McpConnection:
     """Answers one message at a time, from any thread."""
 
-    def __init__(self, offer: Offer, session: Session, recorder: RecordingFile | None = None, *, whole: bool = False) -> None:
+    def __init__(
+        self,
+        offer: Offer,
+        session: Session,
+        recorder: RecordingFile | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
         """The session stands at its start. `whole` says that nobody else is on the line, so that it needs no name."""
         self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
         self._turn = threading.Lock()
@@ -64,8 +71,16 @@ class McpConnection:
             return self._answer(content)
         if self.version != BATCHED or not content:
             self._waiting.difference_update(map(find_name, content))
-            return make_error(None, RpcError(INVALID, f"Send one message at a time: only revision {BATCHED} has several in an array."))
-        return [reply for message in content if (reply := self._answer(message)) is not None] or None
+            return make_error(
+                None,
+                RpcError(
+                    INVALID,
+                    f"Send one message at a time: only revision {BATCHED} has several in an array.",
+                ),
+            )
+        return [
+            reply for message in content if (reply := self._answer(message)) is not None
+        ] or None
 
     def close(self) -> None:
         """End the session, after the call that is under way."""
@@ -82,10 +97,16 @@ class McpConnection:
             if name is None or "method" not in message:
                 return None
             with self._turn:
-                result = None if name in self._cancelled else self._find(message)(message.get("params", {}))
+                result = (
+                    None
+                    if name in self._cancelled
+                    else self._find(message)(message.get("params", {}))
+                )
             if result is None or name in self._cancelled:
                 return None
-            return make_reply(name, result | ({"resultType": "complete"} if self.version == MODERN else {}))
+            return make_reply(
+                name, result | ({"resultType": "complete"} if self.version == MODERN else {})
+            )
         except RpcError as fault:
             return make_error(name, fault)
         finally:
@@ -93,7 +114,11 @@ class McpConnection:
             self._cancelled.discard(name)
 
     def _handle(self, message: Json) -> None:
-        if is_object(message) and message.get("method") == "notifications/cancelled" and is_object(params := message.get("params")):
+        if (
+            is_object(message)
+            and message.get("method") == "notifications/cancelled"
+            and is_object(params := message.get("params"))
+        ):
             meant = find_name({"id": params.get("requestId")})
             if meant in self._waiting:
                 self._cancelled.add(meant)
@@ -106,24 +131,45 @@ class McpConnection:
             # A client that was only looking may still begin in another.
             self.version = "" if method == "server/discover" else MODERN
         if method not in self._methods:
-            raise RpcError(UNKNOWN, f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.")
+            raise RpcError(
+                UNKNOWN,
+                f"There is no method {method[:80]!r} here; known: {', '.join(self._methods)}.",
+            )
         return self._methods[method]
 
     def _initialize(self, params: Message) -> Message:
         if self.version:
-            raise RpcError(INVALID, "It was initialized already. A session begins once: open another connection for another.")
+            raise RpcError(
+                INVALID,
+                "It was initialized already. A session begins once: open another connection for another.",
+            )
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):
-            raise RpcError(PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}.")
+            raise RpcError(
+                PARAMETERS, f"initialize needs a protocolVersion, like {VERSIONS[-1]!r}."
+            )
         self.version = asked if asked in VERSIONS else VERSIONS[-1]
-        return {"protocolVersion": self.version, "serverInfo": self._introduce(), **self._describe_abilities()}
+        return {
+            "protocolVersion": self.version,
+            "serverInfo": self._introduce(),
+            **self._describe_abilities(),
+        }
 
     def _discover(self, params: Message) -> Message:  # noqa: ARG002
         named = {"resultType": "complete", "_meta": {_SERVER: self._introduce()}}
-        return {"supportedVersions": [*VERSIONS, MODERN], **self._describe_abilities(), **_UNKEPT, **named}
+        return {
+            "supportedVersions": [*VERSIONS, MODERN],
+            **self._describe_abilities(),
+            **_UNKEPT,
+            **named,
+        }
 
     def _introduce(self) -> Message:
-        return {"name": "envmill", "title": self._offer.title, "version": self._offer.program["hash"]}
+        return {
+            "name": "envmill",
+            "title": self._offer.title,
+            "version": self._offer.program["hash"],
+        }
 
     def _describe_abilities(self) -> Message:
         more = {"instructions": self._offer.instructions} if self._offer.instructions else {}
@@ -133,7 +179,9 @@ class McpConnection:
         return {}
 
     def _list(self, params: Message) -> Message:
-        return self._offer.list_tools(params.get("cursor")) | (_UNKEPT if self.version == MODERN else {})
+        return self._offer.list_tools(params.get("cursor")) | (
+            _UNKEPT if self.version == MODERN else {}
+        )
 
     def _call(self, params: Message) -> Message:
         name, arguments = params.get("name"), _read_arguments(params.get("arguments"))
@@ -163,8 +211,15 @@ def demand_beginning(message: Message, whole: bool = False) -> RpcError:
     asked = _read_revision(message)
     if asked is None and message.get("method") != "server/discover":
         return RpcError(INVALID, "Send initialize first.")
-    told = {"supported": [*VERSIONS, *([MODERN] if whole else [])], "requested": str(asked or "")[:40]}
-    return RpcError(VERSION, f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.", told)
+    told = {
+        "supported": [*VERSIONS, *([MODERN] if whole else [])],
+        "requested": str(asked or "")[:40],
+    }
+    return RpcError(
+        VERSION,
+        f"An environment is a session, which begins with initialize in {VERSIONS[-1]} or earlier.",
+        told,
+    )
 
 
 def _read_revision(message: Message) -> Json:
@@ -184,5 +239,7 @@ def _read_arguments(value: Json) -> Message:
         arguments = plain(value)
         render(arguments, LIMIT)
     except NotJson as fault:
-        raise RpcError(PARAMETERS, f"The arguments cannot be taken {fault}. Nothing was called.") from None
+        raise RpcError(
+            PARAMETERS, f"The arguments cannot be taken {fault}. Nothing was called."
+        ) from None
     return arguments

@@ -37,7 +37,9 @@ class JailHost:
                 session, began = self._begin()
         if not began["ok"]:
             error = began["error"]
-            raise CannotStart(f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}")
+            raise CannotStart(
+                f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}"
+            )
         recorder = self._record(record, began["state_hash"]) if record else None
         return McpConnection(self.offer, session, recorder, whole=whole)
 
@@ -62,12 +64,20 @@ class JailHost:
     def _record(self, path: Path, state_hash: str) -> RecordingFile:
         offer = self.offer
         told = {"program": offer.program["hash"], "scenario": offer.scenario, "actor": offer.actor}
-        began = {"seed": offer.start["seed"], "clock": offer.start["clock"], "state_hash": state_hash}
+        began = {
+            "seed": offer.start["seed"],
+            "clock": offer.start["clock"],
+            "state_hash": state_hash,
+        }
         try:
             recorder = RecordingFile(path)
             recorder.begin(told | began)
         except FileExistsError:
-            raise CannotStart(f"{path} exists already. Name a file that does not: a recording is never written over.") from None
+            raise CannotStart(
+                f"{path} exists already. Name a file that does not: a recording is never written over."
+            ) from None
         except OSError as error:
-            raise CannotStart(f"{path} cannot be written ({error.strerror}). Name another file.") from None
+            raise CannotStart(
+                f"{path} cannot be written ({error.strerror}). Name another file."
+            ) from None
         return recorder

@@ -17,7 +17,14 @@ MODERN = "2026-07-28"
 BATCHED = "2025-03-26"
 """The one revision that has several messages in an array."""
 
-UNREADABLE, INVALID, UNKNOWN, PARAMETERS, INTERNAL, VERSION = -32700, -32600, -32601, -32602, -32603, -32022
+UNREADABLE, INVALID, UNKNOWN, PARAMETERS, INTERNAL, VERSION = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32603,
+    -32022,
+)
 
 
 class RpcError(Exception):
@@ -33,7 +40,9 @@ def read(payload: bytes) -> Any:
     try:
         return read_strictly(payload)
     except (ValueError, RecursionError) as error:
-        raise RpcError(UNREADABLE, f"This is no JSON ({str(error)[:200]}). Write one message a line, in UTF-8.") from None
+        raise RpcError(
+            UNREADABLE, f"This is no JSON ({str(error)[:200]}). Write one message a line, in UTF-8."
+        ) from None
 
 
 def render(value: Any) -> bytes:
@@ -68,7 +77,11 @@ def make_reply(name: Any, result: Message) -> Message:
 def make_error(name: Any, fault: RpcError) -> Message:
     """The id is null where the message's own could not be read."""
     more = {} if fault.data is None else {"data": fault.data}
-    return {"jsonrpc": "2.0", "id": name, "error": {"code": fault.code, "message": fault.message, **more}}
+    return {
+        "jsonrpc": "2.0",
+        "id": name,
+        "error": {"code": fault.code, "message": fault.message, **more},
+    }
 
 
 def find_name(message: Any) -> Any:

@@ -35,7 +35,10 @@ class Offer:
         mine = [tool for tool in self.program["tools"] if self.actor in _list_allowed(tool)]
         begin = _read_cursor(cursor, len(mine))
         page = [_describe(tool) for tool in mine[begin : begin + PAGE]]
-        return {"tools": page, **({"nextCursor": str(begin + PAGE)} if begin + PAGE < len(mine) else {})}
+        return {
+            "tools": page,
+            **({"nextCursor": str(begin + PAGE)} if begin + PAGE < len(mine) else {}),
+        }
 
 
 def _list_allowed(tool: Message) -> list[str]:
@@ -45,13 +48,25 @@ def _list_allowed(tool: Message) -> list[str]:
 def _read_cursor(cursor: Any, most: int) -> int:
     if cursor is None:
         return 0
-    if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and 0 < (begin := int(cursor[:9])) < most:
+    if (
+        isinstance(cursor, str)
+        and cursor.isascii()
+        and cursor.isdigit()
+        and 0 < (begin := int(cursor[:9])) < most
+    ):
         return begin
-    raise RpcError(PARAMETERS, f"There is no page {str(cursor)[:40]!r}. Ask without a cursor for the first.")
+    raise RpcError(
+        PARAMETERS, f"There is no page {str(cursor)[:40]!r}. Ask without a cursor for the first."
+    )
 
 
 def _describe(tool: Message) -> Message:
     reads = tool["effect"] == "query"
     # What changes may also destroy: an interface does not tell the two apart.
     hints = {"readOnlyHint": reads, "destructiveHint": not reads, "openWorldHint": False}
-    return {"name": tool["name"], "description": tool["description"], "inputSchema": tool["parameters"], "annotations": hints}
+    return {
+        "name": tool["name"],
+        "description": tool["description"],
+        "inputSchema": tool["parameters"],
+        "annotations": hints,
+    }

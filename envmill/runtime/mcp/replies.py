@@ -33,7 +33,11 @@ def _describe_blob(blob: Message) -> Message:
     kind, media_type = blob["media_type"].split("/")[0], blob["media_type"]
     if kind in ("image", "audio"):
         return {"type": kind, "data": blob["data"], "mimeType": media_type}
-    resource = {"uri": f"envmill://blob/{blob['hash']}", "mimeType": media_type, "blob": blob["data"]}
+    resource = {
+        "uri": f"envmill://blob/{blob['hash']}",
+        "mimeType": media_type,
+        "blob": blob["data"],
+    }
     return {"type": "resource", "resource": resource}
 
 

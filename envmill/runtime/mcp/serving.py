@@ -33,7 +33,9 @@ def serve(
     """
     address, secret = read_address(http) if http else None, read_token(token) if token else ""
     if secret and not address:
-        raise CannotStart("A token is for HTTP: over standard input and output the client is whoever started this. Leave it out.")
+        raise CannotStart(
+            "A token is for HTTP: over standard input and output the client is whoever started this. Leave it out."
+        )
     _check(offer)
     with JailHost(offer, launch) as host:
         if address:
@@ -44,11 +46,15 @@ def serve(
 
 def _check(offer: Offer) -> None:
     if offer.actor not in offer.list_actors():
-        raise CannotStart(f"There is no actor {offer.actor!r} here. There are: {', '.join(offer.list_actors())}.")
+        raise CannotStart(
+            f"There is no actor {offer.actor!r} here. There are: {', '.join(offer.list_actors())}."
+        )
     try:
         parse_clock(offer.start["clock"])
     except ValueError:
-        raise CannotStart(f"{offer.start['clock']!r} is no time. Write ISO 8601, like 2026-03-02T09:00:00+00:00.") from None
+        raise CannotStart(
+            f"{offer.start['clock']!r} is no time. Write ISO 8601, like 2026-03-02T09:00:00+00:00."
+        ) from None
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -62,17 +68,26 @@ def read_address(text: str) -> tuple[str, int]:
 def read_token(path: Path) -> str:
     """The token in a file, which is made where there is none: readable by its owner alone."""
     try:
-        with contextlib.suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as made:
+        with (
+            contextlib.suppress(FileExistsError),
+            os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as made,
+        ):
             made.write(secrets.token_urlsafe(32) + "\n")
         with path.open("rb") as kept:
             open_to_others = os.fstat(kept.fileno()).st_mode & 0o077
             token = kept.read(4096).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise CannotStart(f"{path} holds no token that can be read ({error}). Name another file.") from None
+        raise CannotStart(
+            f"{path} holds no token that can be read ({error}). Name another file."
+        ) from None
     if open_to_others:
-        raise CannotStart(f"Other users can read {path}. Close it (chmod 600), or name a file that does not exist: one is made.")
+        raise CannotStart(
+            f"Other users can read {path}. Close it (chmod 600), or name a file that does not exist: one is made."
+        )
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
-        raise CannotStart(f"{path} holds no token of {SHORTEST_TOKEN} printable characters or more. Name a file that does not exist.")
+        raise CannotStart(
+            f"{path} holds no token of {SHORTEST_TOKEN} printable characters or more. Name a file that does not exist."
+        )
     return token
 
 
@@ -86,13 +101,17 @@ def _serve_lines(host: JailHost, record: Path | None) -> None:
     serve_lines(connection, 0, sink)
 
 
-def _serve_web(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None, token: str) -> None:
+def _serve_web(
+    host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None, token: str
+) -> None:
     # An environment that cannot begin is told now, and not to the first client.
     host.open().close()
     try:
         server = make_server(host, address, bounds, record, token)
     except OSError as error:
-        raise CannotStart(f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address.") from None
+        raise CannotStart(
+            f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address."
+        ) from None
     _install_signals()
     sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
     sys.stderr.flush()

@@ -28,7 +28,11 @@ def serve_lines(connection: McpConnection, source: int, sink: int) -> None:
             return
 
 
-def _read_all(connection: McpConnection, source: int, waiting: "queue.Queue[tuple[Any, RpcError | None] | None]") -> None:
+def _read_all(
+    connection: McpConnection,
+    source: int,
+    waiting: "queue.Queue[tuple[Any, RpcError | None] | None]",
+) -> None:
     for line in _list_lines(source):
         try:
             if line is None:

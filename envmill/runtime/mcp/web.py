@@ -22,7 +22,17 @@ from envmill.runtime.canonical import is_object
 from envmill.runtime.jail.client import JailError
 from envmill.runtime.mcp.connection import McpConnection, demand_beginning
 from envmill.runtime.mcp.host import CannotStart, JailHost
-from envmill.runtime.mcp.messages import INTERNAL, INVALID, LIMIT, VERSIONS, RpcError, find_name, make_error, read, render
+from envmill.runtime.mcp.messages import (
+    INTERNAL,
+    INVALID,
+    LIMIT,
+    VERSIONS,
+    RpcError,
+    find_name,
+    make_error,
+    read,
+    render,
+)
 
 PATH = "/mcp"
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -76,7 +86,8 @@ class McpSessions:
         with self._turn:
             if len(self._last) >= self._bounds.sessions:
                 raise RequestRefused(
-                    503, f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later."
+                    503,
+                    f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later.",
                 )
             # Its place is taken before it is made: making it takes a while.
             self._last[name] = time.monotonic()
@@ -96,7 +107,9 @@ class McpSessions:
             raise RequestRefused(400, "The header Mcp-Session-Id is missing: initialize gives it.")
         with self._turn:
             if name not in self._open:
-                raise RequestRefused(404, "There is no such session, or no more. Begin another with initialize.")
+                raise RequestRefused(
+                    404, "There is no such session, or no more. Begin another with initialize."
+                )
             self._last[name] = time.monotonic()
             return self._open[name]
 
@@ -176,7 +189,9 @@ class Server(ThreadingHTTPServer):
             self._awaited.pop(request, None)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(blocking=False) or (self._drop_oldest() and self._room.acquire(timeout=1)):
+        if self._room.acquire(blocking=False) or (
+            self._drop_oldest() and self._room.acquire(timeout=1)
+        ):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -194,7 +209,9 @@ class Server(ThreadingHTTPServer):
         with contextlib.suppress(OSError):
             waiting.shutdown(SHUT_RDWR)
 
-    def process_request_thread(self, request: "socket | tuple[bytes, socket]", client_address: Any) -> None:
+    def process_request_thread(
+        self, request: "socket | tuple[bytes, socket]", client_address: Any
+    ) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -258,7 +275,11 @@ class Handler(BaseHTTPRequestHandler):
             serve()
             return
         except RequestRefused as refusal:
-            status, fault, headers = refusal.status, RpcError(INVALID, refusal.message), refusal.headers
+            status, fault, headers = (
+                refusal.status,
+                RpcError(INVALID, refusal.message),
+                refusal.headers,
+            )
         except (CannotStart, JailError) as error:
             status, fault, headers = 500, RpcError(INTERNAL, str(error)), dict[str, str]()
         # What was refused may not have been read.
@@ -279,7 +300,11 @@ class Handler(BaseHTTPRequestHandler):
             self._send(400, make_error(self.asked, demand_beginning(content)))
             return
         self._check_revision()
-        name, connection = self.server.sessions.open() if begins else ("", self.server.sessions.find(self.headers["Mcp-Session-Id"]))
+        name, connection = (
+            self.server.sessions.open()
+            if begins
+            else ("", self.server.sessions.find(self.headers["Mcp-Session-Id"]))
+        )
         connection.expect(content)
         reply = connection.answer(content)
         if begins and (reply is None or "error" in reply):
@@ -295,20 +320,32 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, None)
 
     def _get(self) -> None:
-        raise RequestRefused(405, "Nothing is told unasked here, so there is no stream. POST your messages.", {"Allow": "POST, DELETE"})
+        raise RequestRefused(
+            405,
+            "Nothing is told unasked here, so there is no stream. POST your messages.",
+            {"Allow": "POST, DELETE"},
+        )
 
     def _check_head(self) -> None:
         """What two readers could read in two ways is not read at all."""
         twins = [name for name in _SINGLE if len(self.headers.get_all(name, [])) > 1]
         if twins or self.headers.defects or getattr(self.rfile, "odd", False):
-            raise RequestRefused(400, f"Send one header {twins[0]}." if twins else "A line of the head is no header.")
+            raise RequestRefused(
+                400, f"Send one header {twins[0]}." if twins else "A line of the head is no header."
+            )
 
     def _check_token(self) -> None:
         if not self.server.token:
             return
         scheme, _, shown = (self.headers["Authorization"] or "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self.server.token.encode()):
-            raise RequestRefused(401, "Show the token of this server: Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"})
+        if scheme.lower() != "bearer" or not hmac.compare_digest(
+            shown.strip().encode(), self.server.token.encode()
+        ):
+            raise RequestRefused(
+                401,
+                "Show the token of this server: Authorization: Bearer TOKEN.",
+                {"WWW-Authenticate": "Bearer"},
+            )
 
     def _check_sender(self) -> None:
         """A page in a browser may not reach through to this machine: neither from its own address nor under a borrowed name."""
@@ -322,7 +359,9 @@ class Handler(BaseHTTPRequestHandler):
     def _check_revision(self) -> None:
         asked = self.headers["MCP-Protocol-Version"]
         if asked and asked not in VERSIONS:
-            raise RequestRefused(400, f"Revision {asked[:40]!r} is not spoken here; known: {', '.join(VERSIONS)}.")
+            raise RequestRefused(
+                400, f"Revision {asked[:40]!r} is not spoken here; known: {', '.join(VERSIONS)}."
+            )
 
     def _read_body(self) -> bytes:
         if self.headers.get_content_type() != "application/json":
@@ -337,7 +376,11 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
         payload = b"" if content is None else render(content)
         self.send_response_only(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(payload)), **(headers or {})}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(payload)),
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         # Who does not read the answer holds a place as well.
         self.server.begin_waiting(self.connection)
@@ -345,7 +388,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
 
-def make_server(host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None = None, token: str = "") -> Server:
+def make_server(
+    host: JailHost,
+    address: tuple[str, int],
+    bounds: ServerLimits,
+    record: Path | None = None,
+    token: str = "",
+) -> Server:
     """A server that listens, and serves nobody yet; OSError when it cannot listen there. A token must be shown with every request."""
     return Server(address, McpSessions(host, bounds, record), token)
 

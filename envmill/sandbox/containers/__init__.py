@@ -58,7 +58,10 @@ async def _open_boxes(settings: Settings) -> Engine:
     return await Boxes.open(settings.images)
 
 
-ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {"box": _open_boxes, "docker": _open_docker}
+ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {
+    "box": _open_boxes,
+    "docker": _open_docker,
+}
 """In the order in which they are tried."""
 
 

@@ -119,7 +119,9 @@ class OverlayContent(NamedTuple):
 class Container(Protocol):
     """A live one. One question at a time; the next waits."""
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> CommandResult:
+    async def shell(
+        self, command: str, *, seconds: float = 30, cap: int = 1 << 20
+    ) -> CommandResult:
         """A command in the shell that stays: its folder, variables and functions are there for the next."""
         ...
 
@@ -138,7 +140,9 @@ class Container(Protocol):
         other program of the container can look, its standard input included."""
         ...
 
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> FileResult:
+    async def put(
+        self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root"
+    ) -> FileResult:
         """A file with this content in place of whatever had the name. Folders above it are made."""
         ...
 
@@ -225,7 +229,12 @@ class Engine(Protocol):
     condition: EngineCondition
 
     async def up(
-        self, image: CachedImage, *, layer: ContainerLayer | None = None, limits: ContainerLimits = ContainerLimits(), user: str = "root"
+        self,
+        image: CachedImage,
+        *,
+        layer: ContainerLayer | None = None,
+        limits: ContainerLimits = ContainerLimits(),
+        user: str = "root",
     ) -> Container:
         """A container with the image's files, or a layer's, whose shell is this user's."""
         ...

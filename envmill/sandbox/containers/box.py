@@ -16,7 +16,14 @@ from typing import Any, ClassVar
 from envmill.errors import SandboxError
 from envmill.runtime.box.rootfs import SHIFT
 from envmill.runtime.box.supervisor import LARGEST
-from envmill.sandbox.containers.base import ContainerLayer, ContainerLimits, EngineCondition, OverlayContent, OverlayEntry, PathChange
+from envmill.sandbox.containers.base import (
+    ContainerLayer,
+    ContainerLimits,
+    EngineCondition,
+    OverlayContent,
+    OverlayEntry,
+    PathChange,
+)
 from envmill.sandbox.containers.image import CachedImage
 from envmill.sandbox.containers.init_connection import InitConnection
 from envmill.sandbox.containers.kept import Kept
@@ -39,7 +46,9 @@ class Boxes:
     name: ClassVar[str] = "box"
     branches: ClassVar[bool] = True
 
-    def __init__(self, process: subprocess.Popen[bytes], wire: socket.socket, hello: dict[str, Any]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], wire: socket.socket, hello: dict[str, Any]
+    ) -> None:
         self._process, self._wire = process, wire
         self._numbers = count(1)
         self._due: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -53,9 +62,13 @@ class Boxes:
     async def open(cls, images: Path) -> "Boxes":
         """Start a nursery; SandboxError says why this machine cannot."""
         if platform.system() != "Linux":
-            raise SandboxError(f"Boxes need Linux, and this is {platform.system() or 'something else'}.")
+            raise SandboxError(
+                f"Boxes need Linux, and this is {platform.system() or 'something else'}."
+            )
         if any(letter in str(images) for letter in ":,\\"):
-            raise SandboxError(f"An overlay cannot be made over {images}: name a folder without : , \\ by ENVMILL_IMAGES.")
+            raise SandboxError(
+                f"An overlay cannot be made over {images}: name a folder without : , \\ by ENVMILL_IMAGES."
+            )
         store = images / ".store"
         try:
             store.mkdir(parents=True, exist_ok=True)
@@ -132,7 +145,9 @@ class Boxes:
         finally:
             self._due.pop(number, None)
         if "broken" in found:
-            raise SandboxError(f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here.")
+            raise SandboxError(
+                f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here."
+            )
         return found
 
     def send(self, request: dict[str, Any]) -> None:
@@ -151,7 +166,9 @@ class Boxes:
 
     def _read_answers(self) -> None:
         try:
-            text, descriptors, _, _ = socket.recv_fds(self._wire, LARGEST, 1, socket.MSG_CMSG_CLOEXEC)
+            text, descriptors, _, _ = socket.recv_fds(
+                self._wire, LARGEST, 1, socket.MSG_CMSG_CLOEXEC
+            )
         except BlockingIOError:
             return
         except OSError:
@@ -179,7 +196,14 @@ class Boxes:
 class Box(Kept):
     """One box."""
 
-    def __init__(self, engine: Boxes, image: CachedImage, layer: ContainerLayer | None, limits: ContainerLimits, user: str) -> None:
+    def __init__(
+        self,
+        engine: Boxes,
+        image: CachedImage,
+        layer: ContainerLayer | None,
+        limits: ContainerLimits,
+        user: str,
+    ) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._begun = layer
         self._name = ""
@@ -200,7 +224,9 @@ class Box(Kept):
             raise
         mine = socket.socket(fileno=answer["wire"])
         self._begun = layer
-        _, self._talk = await asyncio.get_running_loop().create_connection(InitConnection, sock=mine)
+        _, self._talk = await asyncio.get_running_loop().create_connection(
+            InitConnection, sock=mine
+        )
         try:
             await self._talk.wait_ready()
         except BaseException:
@@ -223,7 +249,9 @@ class Box(Kept):
         name = f"layer{self._engine.number()}"
         await self.hold()
         try:
-            answer = await self._engine.ask({"op": "snapshot", "name": self._name, "layer": name, "without": list(without)})
+            answer = await self._engine.ask(
+                {"op": "snapshot", "name": self._name, "layer": name, "without": list(without)}
+            )
         finally:
             await self.release()
         below = self._begun.names if self._begun else ()
@@ -232,12 +260,20 @@ class Box(Kept):
     async def changes(self) -> list[PathChange]:
         answer = await self._engine.ask({"op": "changes", "name": self._name})
         if "too_many" in answer:
-            raise SandboxError(f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead.")
+            raise SandboxError(
+                f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead."
+            )
         return [PathChange(path, kind) for path, kind in answer["changes"]]
 
     async def list_written(self) -> OverlayContent | None:
         answer = await self._engine.ask({"op": "written", "name": self._name})
-        return None if "too_many" in answer else OverlayContent([OverlayEntry(*each) for each in answer["written"]], answer["mounts"])
+        return (
+            None
+            if "too_many" in answer
+            else OverlayContent(
+                [OverlayEntry(*each) for each in answer["written"]], answer["mounts"]
+            )
+        )
 
     async def _leave(self) -> None:
         with contextlib.suppress(SandboxError):  # a nursery that is gone took it along
@@ -255,9 +291,23 @@ async def _await_hello(wire: socket.socket) -> dict[str, Any]:
 
 def _describe(hello: dict[str, Any]) -> EngineCondition:
     held = {"users": hello["users"], "filter": hello["filter"], "groups": not hello["groups"]}
-    strong = ["namespaces", "capabilities dropped", "no_new_privs", *(["own users"] if held["users"] else [])]
-    strong += [*(["filter"] if held["filter"] else []), *(["groups"] if held["groups"] else []), "no network", "disk bounded"]
-    weak = [meaning + (f" ({hello['groups']})" if name == "groups" else "") for name, meaning in _WEAK.items() if not held[name]]
+    strong = [
+        "namespaces",
+        "capabilities dropped",
+        "no_new_privs",
+        *(["own users"] if held["users"] else []),
+    ]
+    strong += [
+        *(["filter"] if held["filter"] else []),
+        *(["groups"] if held["groups"] else []),
+        "no network",
+        "disk bounded",
+    ]
+    weak = [
+        meaning + (f" ({hello['groups']})" if name == "groups" else "")
+        for name, meaning in _WEAK.items()
+        if not held[name]
+    ]
     mend = "As root, and where control groups may be written, all of it holds." if weak else ""
     return EngineCondition(True, "", strong, weak, mend)
 

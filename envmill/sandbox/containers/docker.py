@@ -21,7 +21,12 @@ from docker.errors import APIError, DockerException
 import envmill.runtime.box.init as keeper
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import reaper
-from envmill.sandbox.containers.base import ContainerLayer, ContainerLimits, EngineCondition, PathChange
+from envmill.sandbox.containers.base import (
+    ContainerLayer,
+    ContainerLimits,
+    EngineCondition,
+    PathChange,
+)
 from envmill.sandbox.containers.image import CachedImage
 from envmill.sandbox.containers.init_connection import InitConnection
 from envmill.sandbox.containers.kept import Kept
@@ -49,7 +54,9 @@ class DockerStream(InitConnection):
 
     def data_received(self, data: bytes) -> None:
         self._pieces += data
-        while len(self._pieces) >= 8 and len(self._pieces) >= (end := 8 + int.from_bytes(self._pieces[4:8], "big")):
+        while len(self._pieces) >= 8 and len(self._pieces) >= (
+            end := 8 + int.from_bytes(self._pieces[4:8], "big")
+        ):
             stream, piece = self._pieces[0], bytes(self._pieces[8:end])
             del self._pieces[:end]
             if stream == 1:
@@ -73,9 +80,24 @@ class Docker:
         self.driver = reaper.name_driver()
         self._ready: dict[_Want, deque[tuple[str, DockerStream]]] = {}
         self._making: set[asyncio.Task[None]] = set()
-        weak = [] if bounded else ["the disk a container takes is not bounded: its storage cannot (overlay2 on XFS with pquota can)"]
-        strong = ["namespaces", "capabilities dropped", "no_new_privs", "Docker's filter", "groups", "no network"]
-        self.condition = EngineCondition(True, "", [*strong, *(["disk bounded"] if bounded else [])], weak)
+        weak = (
+            []
+            if bounded
+            else [
+                "the disk a container takes is not bounded: its storage cannot (overlay2 on XFS with pquota can)"
+            ]
+        )
+        strong = [
+            "namespaces",
+            "capabilities dropped",
+            "no_new_privs",
+            "Docker's filter",
+            "groups",
+            "no network",
+        ]
+        self.condition = EngineCondition(
+            True, "", [*strong, *(["disk bounded"] if bounded else [])], weak
+        )
 
     @classmethod
     async def open(cls, host: str, spares: int = 2) -> "Docker":
@@ -83,10 +105,15 @@ class Docker:
         client = await asyncio.to_thread(connect, host)
         info = await asyncio.to_thread(client.info)
         if info.get("OSType") != "linux":
-            raise SandboxError(f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST.")
+            raise SandboxError(
+                f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST."
+            )
         await asyncio.to_thread(reaper.sweep, client)
         facts = dict(info.get("DriverStatus") or [])
-        bounded = info.get("Driver") in ("btrfs", "zfs", "devicemapper") or facts.get("Backing Filesystem") == "xfs"
+        bounded = (
+            info.get("Driver") in ("btrfs", "zfs", "devicemapper")
+            or facts.get("Backing Filesystem") == "xfs"
+        )
         return cls(client, spares, bounded)
 
     async def up(
@@ -137,7 +164,9 @@ class Docker:
         await asyncio.gather(*self._making, return_exceptions=True)
 
     async def remove(self, number: str) -> None:
-        with contextlib.suppress(APIError):  # it removes itself when its keeper ends; whoever comes second is told so
+        with contextlib.suppress(
+            APIError
+        ):  # it removes itself when its keeper ends; whoever comes second is told so
             await asyncio.to_thread(self.client.remove_container, number, force=True, v=True)
 
     async def ask(self, what: Callable[[], _T]) -> _T:
@@ -145,7 +174,9 @@ class Docker:
         try:
             return await asyncio.to_thread(what)
         except (DockerException, OSError) as error:
-            raise SandboxError(f"Docker's daemon refused: {_shorten(error)}. Retry; `envmill doctor` says whether it is there.") from None
+            raise SandboxError(
+                f"Docker's daemon refused: {_shorten(error)}. Retry; `envmill doctor` says whether it is there."
+            ) from None
 
     async def _drop(self, wants: Sequence[_Want]) -> None:
         """Take down what was kept ready for these."""
@@ -176,13 +207,17 @@ def connect(host: str) -> docker.APIClient:
     """A client of the daemon; SandboxError where none answers."""
     try:
         if host.startswith("unix://"):
-            with socket.socket(socket.AF_UNIX) as first:  # the client would leave its socket open where nobody listens
+            with socket.socket(
+                socket.AF_UNIX
+            ) as first:  # the client would leave its socket open where nobody listens
                 first.settimeout(_PATIENCE)
                 first.connect(host.removeprefix("unix://"))
         client = docker.APIClient(base_url=host, timeout=_PATIENCE, version="auto")
         client.ping()
     except (DockerException, OSError) as error:
-        raise SandboxError(f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST.") from None
+        raise SandboxError(
+            f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST."
+        ) from None
     client.timeout = _SECONDS
     return client
 
@@ -190,7 +225,9 @@ def connect(host: str) -> docker.APIClient:
 class DockerContainer(Kept):
     """One container."""
 
-    def __init__(self, engine: Docker, image: CachedImage, limits: ContainerLimits, user: str) -> None:
+    def __init__(
+        self, engine: Docker, image: CachedImage, limits: ContainerLimits, user: str
+    ) -> None:
         self._engine, self._image, self._limits, self._user = engine, image, limits, user
         self._number = ""
         self._once: ContainerLayer | None = None
@@ -216,7 +253,9 @@ class DockerContainer(Kept):
         found = DockerContainer(self._engine, self._image, self._limits, "root")
         found._once = found._begun = layer
         try:
-            found._number, found._talk = await self._engine.make((await self._engine.find(self._image, layer), self._limits, "root"))
+            found._number, found._talk = await self._engine.make(
+                (await self._engine.find(self._image, layer), self._limits, "root")
+            )
         except BaseException:
             await self._engine.forget(layer)
             raise
@@ -227,7 +266,9 @@ class DockerContainer(Kept):
         """The daemon decides what is read-only when a container begins: so this one goes on as another, with the same files."""
         works, layer = await self._talking().list_works(opened), await self.snapshot()
         try:
-            number, talk = await self._engine.make((await self._engine.find(self._image, layer), self._limits, self._user), works)
+            number, talk = await self._engine.make(
+                (await self._engine.find(self._image, layer), self._limits, self._user), works
+            )
         except BaseException:
             await self._engine.forget(layer)
             raise
@@ -236,7 +277,9 @@ class DockerContainer(Kept):
 
     async def changes(self) -> list[PathChange]:
         found = await self._engine.ask(lambda: _diff(self._engine.client, self._number))
-        return [PathChange(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found]
+        return [
+            PathChange(one["Path"], "removed" if one["Kind"] == 2 else "written") for one in found
+        ]
 
     async def _leave(self) -> None:
         await self._engine.remove(self._number)
@@ -263,9 +306,14 @@ def _create(engine: Docker, want: _Want, works: Sequence[str] = ()) -> tuple[str
         volumes=list(works), detach=False, labels={reaper.LABEL: engine.driver}, stop_signal=signal.SIGKILL.name, host_config=host,
     )  # fmt: skip
     number: str = made["Id"]
-    attached: Any = client.attach_socket(number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+    attached: Any = client.attach_socket(
+        number, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+    )
     near = socket.socket(fileno=os.dup(attached.fileno()))
-    for theirs in (attached._sock, attached):  # the client would hold its own copy until it is collected
+    for theirs in (
+        attached._sock,
+        attached,
+    ):  # the client would hold its own copy until it is collected
         theirs.close()
     near.setblocking(False)
     return number, near
@@ -294,7 +342,9 @@ def _import(client: docker.APIClient, tarball: Path, tag: str) -> None:
 
 
 def _shorten(error: Exception) -> str:
-    explained = error.explanation if isinstance(error, APIError) and error.explanation else str(error)
+    explained = (
+        error.explanation if isinstance(error, APIError) and error.explanation else str(error)
+    )
     return str(explained)[:300]
 
 

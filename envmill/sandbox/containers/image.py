@@ -68,12 +68,23 @@ def find_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
 def build_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
     """Debian with those packages, by debootstrap, from Debian's own archive alone. As root; about three minutes."""
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
-        raise SandboxError("The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get install debootstrap).")
+        raise SandboxError(
+            "The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get install debootstrap)."
+        )
     with _build_in(images / f"base-{_name(packages)}") as folder:
         root = folder / "root"
-        words = ["debootstrap", "--variant=minbase", f"--include={','.join(list_packages(packages))}", SUITE, str(root)]
+        words = [
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={','.join(list_packages(packages))}",
+            SUITE,
+            str(root),
+        ]
         _run(words, "debootstrap")
-        found = _run(["dpkg-query", f"--root={root}", "--show", "--showformat=${Package}\t${Version}\n"], "dpkg-query")
+        found = _run(
+            ["dpkg-query", f"--root={root}", "--show", "--showformat=${Package}\t${Version}\n"],
+            "dpkg-query",
+        )
         _strip(root)
         versions = dict(line.split("\t") for line in found.splitlines())
         _seal(folder, ["--directory", str(root), "."], {"suite": SUITE, "packages": versions})
@@ -84,7 +95,12 @@ def import_base(images: Path, tarball: Path, source: str, packages: Path = PACKA
     """Take the root file system that a registry's image holds, as `docker export` writes it, for the base."""
     with _build_in(images / f"base-{_name(packages)}") as folder:
         with (folder / "root.tar.gz").open("wb") as packed:
-            subprocess.run(["gzip", "-1", "--no-name", "--stdout", str(tarball)], stdout=packed, check=True, timeout=_BUILD_SECONDS)
+            subprocess.run(
+                ["gzip", "-1", "--no-name", "--stdout", str(tarball)],
+                stdout=packed,
+                check=True,
+                timeout=_BUILD_SECONDS,
+            )
         _write_manifest(folder, _digest(tarball), {"source": source, "packages": {}})
     return _read(images / f"base-{_name(packages)}")
 
@@ -94,19 +110,25 @@ def list_packages(path: Path = PACKAGES) -> list[str]:
     lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
     names = [line for line in lines if line]
     if wrong := [name for name in names if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name)]:
-        raise SandboxError(f"{path}: {wrong[0]!r} is no name of a Debian package; write one a line, its reason behind a #.")
+        raise SandboxError(
+            f"{path}: {wrong[0]!r} is no name of a Debian package; write one a line, its reason behind a #."
+        )
     return names
 
 
 def _name(packages: Path) -> str:
     """Two lists that name the same packages are one image."""
-    return hashlib.sha256("\n".join([SUITE, *sorted(list_packages(packages))]).encode()).hexdigest()[:12]
+    return hashlib.sha256(
+        "\n".join([SUITE, *sorted(list_packages(packages))]).encode()
+    ).hexdigest()[:12]
 
 
 def _read(folder: Path) -> CachedImage:
     manifest = folder / "manifest.json"
     if not manifest.is_file():
-        raise SandboxError(f"There is no base image in {folder.parent}: `envmill base` makes it, or ENVMILL_IMAGES names where it is.")
+        raise SandboxError(
+            f"There is no base image in {folder.parent}: `envmill base` makes it, or ENVMILL_IMAGES names where it is."
+        )
     read = json.loads(manifest.read_text(encoding="utf-8"))
     return CachedImage(folder, read["digest"], read["packages"])
 
@@ -136,10 +158,18 @@ def _strip(root: Path) -> None:
     for name, owner in (("nginx", "www-data"), ("supervisor", "root"), ("apt", "root")):
         if (root / "etc" / name).is_dir():
             (root / "var/log" / name).mkdir(mode=0o755)
-            subprocess.run(["chroot", str(root), "chown", f"{owner}:adm", f"/var/log/{name}"], check=True, timeout=60)
+            subprocess.run(
+                ["chroot", str(root), "chown", f"{owner}:adm", f"/var/log/{name}"],
+                check=True,
+                timeout=60,
+            )
     # The day a password was last changed: the day of the build.
     shadow = root / "etc/shadow"
-    shadow.write_text(re.sub(r"^([^:]*:[^:]*):\d+:", rf"\1:{EPOCH // 86400}:", shadow.read_text(), flags=re.MULTILINE))
+    shadow.write_text(
+        re.sub(
+            r"^([^:]*:[^:]*):\d+:", rf"\1:{EPOCH // 86400}:", shadow.read_text(), flags=re.MULTILINE
+        )
+    )
 
 
 def _seal(folder: Path, words: list[str], facts: dict[str, object]) -> None:
@@ -151,7 +181,9 @@ def _seal(folder: Path, words: list[str], facts: dict[str, object]) -> None:
 
 
 def _write_manifest(folder: Path, digest: str, facts: dict[str, object]) -> None:
-    (folder / "manifest.json").write_text(json.dumps({"digest": digest, **facts}, indent=1, sort_keys=True), encoding="utf-8")
+    (folder / "manifest.json").write_text(
+        json.dumps({"digest": digest, **facts}, indent=1, sort_keys=True), encoding="utf-8"
+    )
 
 
 def _digest(path: Path) -> str:
@@ -164,7 +196,20 @@ def _unpack(tarball: Path, tree: Path, shift: int) -> None:
     try:
         owners = ["--same-owner", "--numeric-owner"] if shift >= 0 else ["--no-same-owner"]
         # Device nodes cannot be made by everybody, and a container gets its own.
-        _run(["tar", "--extract", "--preserve-permissions", *owners, "--exclude=./dev/*", "-f", str(tarball), "-C", str(folder)], "tar")
+        _run(
+            [
+                "tar",
+                "--extract",
+                "--preserve-permissions",
+                *owners,
+                "--exclude=./dev/*",
+                "-f",
+                str(tarball),
+                "-C",
+                str(folder),
+            ],
+            "tar",
+        )
         folder.chmod(0o755)
         if shift > 0:
             _shift(folder, shift)
@@ -195,11 +240,17 @@ def _hold(path: Path) -> Generator[None]:
 
 def _run(words: list[str], what: str) -> str:
     """What a program prints; its end quoted when it fails. Times and language are everybody's."""
-    environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "SOURCE_DATE_EPOCH": str(EPOCH)}
+    environment = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LC_ALL": "C",
+        "SOURCE_DATE_EPOCH": str(EPOCH),
+    }
     done = subprocess.run(
         words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         timeout=_BUILD_SECONDS, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise SandboxError(f"{what} failed ({done.returncode}): {(done.stdout + done.stderr)[-1500:].strip()}")
+        raise SandboxError(
+            f"{what} failed ({done.returncode}): {(done.stdout + done.stderr)[-1500:].strip()}"
+        )
     return done.stdout

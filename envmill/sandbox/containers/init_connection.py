@@ -47,11 +47,22 @@ class InitConnection(asyncio.Protocol):
             raise ValueError("No shell takes a command with a NUL in it.")
         content = command.encode("utf-8", "surrogateescape")
         if len(content) > COMMAND:
-            raise ValueError(f"{len(content)} bytes are more than a shell is told at once ({COMMAND}): put them into a file.")
-        return _read_ran(*await self.ask({"op": "shell", "timeout": seconds, "cap": cap}, content, seconds))
+            raise ValueError(
+                f"{len(content)} bytes are more than a shell is told at once ({COMMAND}): put them into a file."
+            )
+        return _read_ran(
+            *await self.ask({"op": "shell", "timeout": seconds, "cap": cap}, content, seconds)
+        )
 
     async def run(
-        self, words: Sequence[str], seconds: float, given: bytes, user: str, environment: Mapping[str, str] | None, cap: int, judges: bool
+        self,
+        words: Sequence[str],
+        seconds: float,
+        given: bytes,
+        user: str,
+        environment: Mapping[str, str] | None,
+        cap: int,
+        judges: bool,
     ) -> CommandResult:
         _check_size(given)
         request = {
@@ -66,15 +77,29 @@ class InitConnection(asyncio.Protocol):
 
     async def put(self, path: str, content: bytes, mode: int, user: str) -> FileResult:
         _check_size(content)
-        answer, _ = await self.ask({"op": "put", "path": _check_path(path), "mode": mode, "user": user}, content)
-        return FileResult(content) if answer["outcome"] == "done" else FileResult(None, answer["reason"], answer["errno"])
+        answer, _ = await self.ask(
+            {"op": "put", "path": _check_path(path), "mode": mode, "user": user}, content
+        )
+        return (
+            FileResult(content)
+            if answer["outcome"] == "done"
+            else FileResult(None, answer["reason"], answer["errno"])
+        )
 
     async def get(self, path: str, cap: int) -> FileResult:
-        answer, content = await self.ask({"op": "get", "path": _check_path(path), "cap": min(cap, LARGEST)})
-        return FileResult(content) if answer["outcome"] == "done" else FileResult(None, answer["reason"], answer["errno"])
+        answer, content = await self.ask(
+            {"op": "get", "path": _check_path(path), "cap": min(cap, LARGEST)}
+        )
+        return (
+            FileResult(content)
+            if answer["outcome"] == "done"
+            else FileResult(None, answer["reason"], answer["errno"])
+        )
 
     async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
-        answer, _ = await self.ask({"op": "digest", "paths": [_check_path(path) for path in paths], "known": dict(known)})
+        answer, _ = await self.ask(
+            {"op": "digest", "paths": [_check_path(path) for path in paths], "known": dict(known)}
+        )
         if answer["outcome"] != "done":
             raise SandboxError(f"Files could not be compared: {answer['reason']}. {_MEND}")
         return {path: Digest(mark, content) for path, (mark, content) in answer["digests"].items()}
@@ -92,14 +117,18 @@ class InitConnection(asyncio.Protocol):
     async def list_full(self, folders: Sequence[str], size: int) -> list[str]:
         answer, _ = await self.ask({"op": "room", "folders": list(folders), "bytes": size})
         if answer["outcome"] != "done":
-            raise SandboxError(f"The room in a container could not be measured: {answer['reason']}. {_MEND}")
+            raise SandboxError(
+                f"The room in a container could not be measured: {answer['reason']}. {_MEND}"
+            )
         return answer["full"]
 
     async def list_works(self, opened: Sequence[str]) -> list[str]:
         """Folders that stay open when a container is sealed."""
         answer, _ = await self.ask({"op": "works", "open": list(opened)})
         if answer["outcome"] != "done":
-            raise SandboxError(f"The folders of a container could not be listed: {answer['reason']}. {_MEND}")
+            raise SandboxError(
+                f"The folders of a container could not be listed: {answer['reason']}. {_MEND}"
+            )
         return answer["works"]
 
     async def seal(self, opened: Sequence[str]) -> None:
@@ -107,7 +136,9 @@ class InitConnection(asyncio.Protocol):
         if answer["outcome"] != "done":
             raise SandboxError(f"A container could not be sealed: {answer['reason']}. {_MEND}")
 
-    async def ask(self, request: dict[str, Any], content: bytes = b"", seconds: float = 0.0) -> tuple[dict[str, Any], bytes]:
+    async def ask(
+        self, request: dict[str, Any], content: bytes = b"", seconds: float = 0.0
+    ) -> tuple[dict[str, Any], bytes]:
         """One request and its reply."""
         async with self._turn:
             self._check()
@@ -136,7 +167,9 @@ class InitConnection(asyncio.Protocol):
             self._due.set_exception(SandboxError(f"{self._broken} {_MEND}"))
             self._due.exception()  # nobody may be waiting any more
 
-    async def _await(self, due: "asyncio.Future[tuple[dict[str, Any], bytes]]", seconds: float) -> tuple[dict[str, Any], bytes]:
+    async def _await(
+        self, due: "asyncio.Future[tuple[dict[str, Any], bytes]]", seconds: float
+    ) -> tuple[dict[str, Any], bytes]:
         try:
             async with asyncio.timeout(seconds):
                 return await due
@@ -169,7 +202,11 @@ class InitConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         said = self._buffer.decode(errors="replace") if self._buffer.startswith(b"broken: ") else ""
-        self.end(f"The container could not be arranged: {said[8:]}." if said else f"The container ended{f' ({exc})' if exc else ''}.")
+        self.end(
+            f"The container could not be arranged: {said[8:]}."
+            if said
+            else f"The container ended{f' ({exc})' if exc else ''}."
+        )
 
     def _handle(self, header: bytes, body: bytes) -> None:
         try:
@@ -183,8 +220,13 @@ class InitConnection(asyncio.Protocol):
 
 def _read_ran(answer: dict[str, Any], output: bytes) -> CommandResult:
     if answer["outcome"] == "refused":
-        raise SandboxError(f"The container's shell could not be started: {answer['reason']}. {_MEND}", reason=answer["reason"])
-    return CommandResult(answer["outcome"], answer["code"], output, answer["total"] - len(output), answer["alive"])
+        raise SandboxError(
+            f"The container's shell could not be started: {answer['reason']}. {_MEND}",
+            reason=answer["reason"],
+        )
+    return CommandResult(
+        answer["outcome"], answer["code"], output, answer["total"] - len(output), answer["alive"]
+    )
 
 
 def _check_path(path: str) -> str:
@@ -195,4 +237,6 @@ def _check_path(path: str) -> str:
 
 def _check_size(content: bytes) -> None:
     if len(content) > LARGEST:
-        raise ValueError(f"{len(content)} bytes are more than a container is sent at once ({LARGEST}).")
+        raise ValueError(
+            f"{len(content)} bytes are more than a container is sent at once ({LARGEST})."
+        )

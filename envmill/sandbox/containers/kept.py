@@ -4,7 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from envmill.errors import SandboxError
-from envmill.sandbox.containers.base import CommandResult, ContainerLayer, Digest, FileResult, OverlayContent
+from envmill.sandbox.containers.base import (
+    CommandResult,
+    ContainerLayer,
+    Digest,
+    FileResult,
+    OverlayContent,
+)
 from envmill.sandbox.containers.init_connection import InitConnection
 
 
@@ -22,7 +28,9 @@ class Kept(ABC):
     async def _leave(self) -> None:
         """Tell the engine that it is no longer wanted."""
 
-    async def shell(self, command: str, *, seconds: float = 30, cap: int = 1 << 20) -> CommandResult:
+    async def shell(
+        self, command: str, *, seconds: float = 30, cap: int = 1 << 20
+    ) -> CommandResult:
         return await self._talking().shell(command, seconds, cap)
 
     async def run(
@@ -38,7 +46,9 @@ class Kept(ABC):
     ) -> CommandResult:
         return await self._talking().run(words, seconds, given, user, environment, cap, judges)
 
-    async def put(self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root") -> FileResult:
+    async def put(
+        self, path: str, content: bytes, *, mode: int = 0o644, user: str = "root"
+    ) -> FileResult:
         return await self._talking().put(path, content, mode, user)
 
     async def get(self, path: str, *, cap: int = 16 << 20) -> FileResult:

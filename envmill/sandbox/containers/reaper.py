@@ -21,8 +21,16 @@ def name_driver() -> str:
 
 def sweep(client: docker.APIClient) -> int:
     """Remove the containers and layers of this machine's dead drivers; how many."""
-    containers = [one["Id"] for one in client.containers(all=True, filters={"label": LABEL}) if not _is_alive(one["Labels"][LABEL])]
-    layers = [one["Id"] for one in client.images(filters={"label": LABEL}) if not _is_alive(one["Labels"][LABEL])]
+    containers = [
+        one["Id"]
+        for one in client.containers(all=True, filters={"label": LABEL})
+        if not _is_alive(one["Labels"][LABEL])
+    ]
+    layers = [
+        one["Id"]
+        for one in client.images(filters={"label": LABEL})
+        if not _is_alive(one["Labels"][LABEL])
+    ]
     for number in containers:
         with contextlib.suppress(APIError):  # it is being removed by itself
             client.remove_container(number, force=True, v=True)
@@ -42,7 +50,12 @@ def _is_alive(driver: str) -> bool:
 
 
 def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip().replace("-", "")[:12]
+    return (
+        Path("/proc/sys/kernel/random/boot_id")
+        .read_text(encoding="utf-8")
+        .strip()
+        .replace("-", "")[:12]
+    )
 
 
 def _read_start(pid: int) -> str:

@@ -17,9 +17,25 @@ from typing import NamedTuple
 
 from envmill.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest
-from envmill.sandbox.machines.frame import BaseListing, Frame, list_frame, list_ground, list_touched, list_volatile
+from envmill.sandbox.machines.frame import (
+    BaseListing,
+    Frame,
+    list_frame,
+    list_ground,
+    list_touched,
+    list_volatile,
+)
 from envmill.sandbox.machines.healthy import Healthy, quote
-from envmill.sandbox.machines.machine import CLEAN, NoReportError, check_health, must_run, pack_library, put, restart, run
+from envmill.sandbox.machines.machine import (
+    CLEAN,
+    NoReportError,
+    check_health,
+    must_run,
+    pack_library,
+    put,
+    restart,
+    run,
+)
 from schemas.base import digest
 
 LIBRARIES = "/lib/x86_64-linux-gnu"
@@ -123,16 +139,26 @@ async def take_ground(container: Container, healthy: Healthy, library: bytes = b
     return await list_ground(container, healthy, trusted, library)
 
 
-async def take_reference(container: Container, healthy: Healthy, ground: BaseListing | None = None, volatile: bytes = b"") -> Baseline:
+async def take_reference(
+    container: Container, healthy: Healthy, ground: BaseListing | None = None, volatile: bytes = b""
+) -> Baseline:
     """A ground knows the programs, too: nobody's command was run in between. What is volatile is packed unless it is given."""
     frame = await _list_at_rest(container, healthy, ground)
     volatile = volatile or await pack_volatile(container, healthy)
     if ground is None:
         return Baseline(frame, await read_trusted(container, {}), volatile=volatile)
-    return Baseline(frame, await read_trusted(container, ground.trusted), ground, ground.library, volatile=volatile)
+    return Baseline(
+        frame,
+        await read_trusted(container, ground.trusted),
+        ground,
+        ground.library,
+        volatile=volatile,
+    )
 
 
-async def _list_at_rest(container: Container, healthy: Healthy, ground: BaseListing | None) -> Frame:
+async def _list_at_rest(
+    container: Container, healthy: Healthy, ground: BaseListing | None
+) -> Frame:
     """The frame, once it is the same twice: a service that an author wrote may still write what it writes when it starts."""
     frame = await list_frame(container, healthy, ground)
     for _ in range(LOOKS if healthy.exams and healthy.system.services else 0):
@@ -145,9 +171,14 @@ async def _list_at_rest(container: Container, healthy: Healthy, ground: BaseList
 
 async def pack_volatile(container: Container, healthy: Healthy) -> bytes:
     """What a sealed copy begins with again. Files that services write to meanwhile are taken as they are."""
-    paths = " ".join(quote(path.lstrip("/")) for path in list_volatile(healthy) if not is_below(path, PASSING))
+    paths = " ".join(
+        quote(path.lstrip("/")) for path in list_volatile(healthy) if not is_below(path, PASSING)
+    )
     there = f'there=(); for each in {paths}; do [ -e "$each" ] || [ -L "$each" ] && there+=("$each"); done'
-    ran = await run(container, f'cd /; {there}; tar --numeric-owner -T /dev/null -cf - -- "${{there[@]}}" 2>/dev/null')
+    ran = await run(
+        container,
+        f'cd /; {there}; tar --numeric-owner -T /dev/null -cf - -- "${{there[@]}}" 2>/dev/null',
+    )
     if ran.code not in (0, 1) or ran.left_out:
         raise SandboxError(
             f"The volatile files of {healthy.system.name} could not be packed: exit code {ran.code}, {len(ran.output)} bytes."
@@ -213,7 +244,9 @@ class _Examination:
         if full := await self.container.list_full(PASSING, ROOM):
             raise _EndedError(Examination(room=False, detail=f"{', '.join(full)} full"))
         trusted = self.reference.trusted
-        if replaced := find_changed(_keep_contents(trusted), _keep_contents(await read_trusted(self.container, trusted))):
+        if replaced := find_changed(
+            _keep_contents(trusted), _keep_contents(await read_trusted(self.container, trusted))
+        ):
             raise _EndedError(Examination(replaced=replaced))
 
     async def see_from_without(self) -> tuple[str, list[str]]:
@@ -221,12 +254,18 @@ class _Examination:
         await self.hold()
         if self.reference.ground is None:
             return "", []
-        touched = await list_touched(self.container, self.healthy, self.reference.frame, self.reference.ground)
+        touched = await list_touched(
+            self.container, self.healthy, self.reference.frame, self.reference.ground
+        )
         if touched is None:
             return "", []
         self.held = touched.paths
-        named = touched.name and self.reference.reports is not None and await self.container.is_still()
-        return digest([touched.name, list(self.places), self.exam]) if named else "", self._list_outside(touched.paths)
+        named = (
+            touched.name and self.reference.reports is not None and await self.container.is_still()
+        )
+        return digest(
+            [touched.name, list(self.places), self.exam]
+        ) if named else "", self._list_outside(touched.paths)
 
     async def ask_as_left(self, probes: Sequence[str] = ()) -> dict[str, str]:
         """Necessary, never enough: whatever still runs could answer for the check. Where the check would import what was changed,
@@ -235,7 +274,9 @@ class _Examination:
         if loaded := [path for path in changes if is_below(path, LOADED) and not _is_idle(path)]:
             return {_UNTOLD: f"the judge's programs would load {loaded[0]}"}
         try:
-            return await check_health(self.container, self.healthy, self.reference.library, self.exam, probes, held=True)
+            return await check_health(
+                self.container, self.healthy, self.reference.library, self.exam, probes, held=True
+            )
         except SandboxError as error:
             return {_UNTOLD: str(error)[:200]}
         finally:
@@ -248,7 +289,9 @@ class _Examination:
         inside, lasting = list[str](), dict[str, str]()
         for _ in range(2):
             changes = await self._list_changes()
-            inside = [place for place in self.places if any(is_below(path, [place]) for path in changes)]
+            inside = [
+                place for place in self.places if any(is_below(path, [place]) for path in changes)
+            ]
             outside = self._list_outside(changes)
             if outside or any(left.values()):
                 return Examination(left=left, inside=inside, outside=outside[:TOLD])
@@ -260,37 +303,71 @@ class _Examination:
 
     async def _ask_copy(self, changes: Sequence[str]) -> dict[str, str]:
         """Health after a restart."""
-        kept = [(place, moved) for place in self.places if is_below(place, PASSING) and (moved := await self.container.get(place))]
-        returned = [path for path in list_volatile(self.healthy) if not is_below(path, [*PASSING, *self.places])]
+        kept = [
+            (place, moved)
+            for place in self.places
+            if is_below(place, PASSING) and (moved := await self.container.get(place))
+        ]
+        returned = [
+            path
+            for path in list_volatile(self.healthy)
+            if not is_below(path, [*PASSING, *self.places])
+        ]
         # What is put right by name is not copied; a folder in which something was broken is, and the rest of it taken away.
         copy = await self.container.copy(
-            [*PASSING, *(each for each in returned if not any(is_below(place, [each]) for place in self.places))]
+            [
+                *PASSING,
+                *(
+                    each
+                    for each in returned
+                    if not any(is_below(place, [each]) for place in self.places)
+                ),
+            ]
         )
         try:
             await self._clear(copy, changes, returned)
-            await self._restart(copy, [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"])
+            await self._restart(
+                copy,
+                [(place, moved.content or b"") for place, moved in kept if moved.code != "ENOENT"],
+            )
             return await check_health(copy, self.healthy, self.reference.library, self.exam)
         finally:
             await copy.down()
 
-    async def _clear(self, copy: Container, changes: Sequence[str], returned: Sequence[str]) -> None:
+    async def _clear(
+        self, copy: Container, changes: Sequence[str], returned: Sequence[str]
+    ) -> None:
         """Nothing stays where anything may lie: copies beside what was mended and compiled files go, volatile ones are as at first."""
         if left := [path for path in changes if self._is_left(path)]:
             await must_run(copy, "xargs -0r rm -rf --", "empty a copy", "\0".join(left).encode())
         inside = [place for place in self.places if is_below(place, returned)]
-        kept = [*inside, *(path for path in list_volatile(self.healthy) if is_below(path, self.places))]
-        spared = " ".join(f"! -path {quote(_escape(each))} ! -path {quote(_escape(each) + '/*')}" for each in inside)
+        kept = [
+            *inside,
+            *(path for path in list_volatile(self.healthy) if is_below(path, self.places)),
+        ]
+        spared = " ".join(
+            f"! -path {quote(_escape(each))} ! -path {quote(_escape(each) + '/*')}"
+            for each in inside
+        )
         excluded = " ".join(f"--exclude={quote(each.lstrip('/'))}" for each in kept)
         script = [
-            *([f"find {' '.join(map(quote, returned))} -depth {spared} -delete 2>/dev/null"] if returned else []),
+            *(
+                [f"find {' '.join(map(quote, returned))} -depth {spared} -delete 2>/dev/null"]
+                if returned
+                else []
+            ),
             f"mkdir -p {' '.join(EXAM_FOLDERS)}",
             f"tar -C / --numeric-owner --anchored --no-wildcards {excluded} -xpf -",
         ]
-        await must_run(copy, "\n".join(script), "put back what is volatile", self.reference.volatile)
+        await must_run(
+            copy, "\n".join(script), "put back what is volatile", self.reference.volatile
+        )
 
     def _is_left(self, path: str) -> bool:
         """What may be there when an agent has done its work, and belongs to no place. Nor do compiled files, wherever they are."""
-        return is_compiled(path) or (not is_below(path, self.places) and _may_change(path, self.places, self.reference))
+        return is_compiled(path) or (
+            not is_below(path, self.places) and _may_change(path, self.places, self.reference)
+        )
 
     async def _restart(self, copy: Container, kept: Sequence[tuple[str, bytes]]) -> None:
         """As after a restart of the machine. What was broken where a restart clears is kept."""
@@ -304,7 +381,9 @@ class _Examination:
     async def _list_changes(self) -> list[str]:
         if self.held is None:
             await self.hold()
-            self.held = self.reference.frame.find_changed(await list_frame(self.container, self.healthy, self.reference.ground))
+            self.held = self.reference.frame.find_changed(
+                await list_frame(self.container, self.healthy, self.reference.ground)
+            )
         return self.held
 
     def _list_outside(self, changes: Sequence[str]) -> list[str]:
@@ -322,7 +401,9 @@ def _keep_contents(trusted: Mapping[str, Digest]) -> dict[str, str]:
 
 
 def find_changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
 
 
 def is_compiled(path: str) -> bool:

@@ -10,7 +10,9 @@ from envmill.errors import BuildError
 
 _ALLOWED = sys.stdlib_module_names | {"pytest"}
 _PLAIN = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
-_CALLS = re.compile(r"(https?|ftp)://(?!127\.|localhost|\[::1\])[\w.%{-]+|\b(pip|apt-get|apt|wget|npm)\s+(install|update|download)\b")
+_CALLS = re.compile(
+    r"(https?|ftp)://(?!127\.|localhost|\[::1\])[\w.%{-]+|\b(pip|apt-get|apt|wget|npm)\s+(install|update|download)\b"
+)
 
 
 def list_tests(source: str) -> list[str]:
@@ -18,8 +20,14 @@ def list_tests(source: str) -> list[str]:
     try:
         tree = ast.parse(source, feature_version=(3, 11))
     except (SyntaxError, ValueError) as error:
-        raise BuildError(f"The test file is no Python: {error}. Write the whole module again.") from error
-    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+        raise BuildError(
+            f"The test file is no Python: {error}. Write the whole module again."
+        ) from error
+    return [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
 
 
 def find_exam_faults(source: str) -> Iterator[str]:
@@ -33,14 +41,23 @@ def find_exam_faults(source: str) -> Iterator[str]:
     if not names:
         yield "There is no test: write functions whose names begin with test_."
     yield from (
-        f"{name} stands there {times} times: give each test a name of its own." for name, times in Counter(names).items() if times > 1
+        f"{name} stands there {times} times: give each test a name of its own."
+        for name, times in Counter(names).items()
+        if times > 1
     )
     yield from _find_statement_faults(tree)
     for node in ast.walk(tree):
-        yield from (f"{name} is not in the image: import the standard library and pytest alone." for name in _list_foreign(node))
+        yield from (
+            f"{name} is not in the image: import the standard library and pytest alone."
+            for name in _list_foreign(node)
+        )
     if found := _CALLS.search(source):
         yield f"{found[0]!r} needs a network, and there is none: ask what stands on the machine."
-    yield from (f"{node.name} asserts nothing." for node in tree.body if _is_idle(node) and isinstance(node, ast.FunctionDef))
+    yield from (
+        f"{node.name} asserts nothing."
+        for node in tree.body
+        if _is_idle(node) and isinstance(node, ast.FunctionDef)
+    )
 
 
 def _find_statement_faults(tree: ast.Module) -> Iterator[str]:
@@ -52,12 +69,16 @@ def _find_statement_faults(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             if {each.arg for each in node.args.args} - {"tmp_path"} or node.decorator_list:
                 yield f"{node.name} takes arguments or is decorated: write plain functions; tmp_path alone may be asked for."
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and any(_may_fail(each) for each in ast.walk(node)):
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and any(
+            _may_fail(each) for each in ast.walk(node)
+        ):
             yield f"Line {node.lineno} reads or runs something while the module is imported: put it into a function."
 
 
 def _may_fail(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in ("Path", "frozenset", "set", "dict"))
+    return isinstance(node, ast.Call) and not (
+        isinstance(node.func, ast.Name) and node.func.id in ("Path", "frozenset", "set", "dict")
+    )
 
 
 def _list_foreign(node: ast.AST) -> list[str]:

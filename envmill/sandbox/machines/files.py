@@ -22,9 +22,15 @@ INITIAL, FINAL, ERRAND = "test_initial.py", "test_final.py", "errand.json"
 
 def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
     """Path → text. `base` is the reference of the base image for those who build."""
-    told = {"system": healthy.system.model_dump(mode="json"), "variation": healthy.variation, "values": healthy.values}
+    told = {
+        "system": healthy.system.model_dump(mode="json"),
+        "variation": healthy.variation,
+        "values": healthy.values,
+    }
     return {
-        MACHINE: orjson.dumps(told, option=orjson.OPT_INDENT_2).decode(),  # not sorted: complaints stand in the order they are made in
+        MACHINE: orjson.dumps(
+            told, option=orjson.OPT_INDENT_2
+        ).decode(),  # not sorted: complaints stand in the order they are made in
         **(healthy.exams or {CHECK: healthy.check}),
         RECIPE: write_recipe(base),
         SET_UP: "\n".join(["#!/bin/bash", *write_commands(healthy), f"chmod 755 {SERVICES}", ""]),
@@ -34,19 +40,40 @@ def write_machine(healthy: Healthy, base: str) -> dict[str, str]:
 
 def read_machine(files: Mapping[str, str]) -> Healthy:
     """The healthy system again, or BuildError."""
-    if lacking := [name for name in (MACHINE, CHECK) if name not in files and not (name == CHECK and INITIAL in files)]:
-        raise BuildError(f"An environment of kind terminal holds {lacking[0]}, and this one does not: write its files by `write_machine`.")
+    if lacking := [
+        name
+        for name in (MACHINE, CHECK)
+        if name not in files and not (name == CHECK and INITIAL in files)
+    ]:
+        raise BuildError(
+            f"An environment of kind terminal holds {lacking[0]}, and this one does not: write its files by `write_machine`."
+        )
     try:
         told = orjson.loads(files[MACHINE])
-        system, variation, values = System.model_validate(told["system"]), int(told["variation"]), dict(told["values"])
+        system, variation, values = (
+            System.model_validate(told["system"]),
+            int(told["variation"]),
+            dict(told["values"]),
+        )
     except (ValidationError, ValueError, KeyError, TypeError) as error:
-        raise BuildError(f"{MACHINE} describes no system: {error}. Write it by `write_machine`.") from error
-    own = {path.removeprefix(ROOT): text.encode() for path, text in files.items() if path.startswith(f"{ROOT}/")}
+        raise BuildError(
+            f"{MACHINE} describes no system: {error}. Write it by `write_machine`."
+        ) from error
+    own = {
+        path.removeprefix(ROOT): text.encode()
+        for path, text in files.items()
+        if path.startswith(f"{ROOT}/")
+    }
     exams = {name: files[name] for name in (INITIAL, FINAL) if name in files}
     return Healthy(system, variation, values, own, files.get(CHECK, ""), exams)
 
 
 def write_recipe(base: str) -> str:
     """An image recipe that the classic builder reads: no mounts, no heredocs, nothing fetched."""
-    lines = [f"FROM {base}", f"COPY {ROOT}/ /", f"COPY {SET_UP} /tmp/{SET_UP}", f"RUN bash /tmp/{SET_UP} && rm /tmp/{SET_UP}"]
+    lines = [
+        f"FROM {base}",
+        f"COPY {ROOT}/ /",
+        f"COPY {SET_UP} /tmp/{SET_UP}",
+        f"RUN bash /tmp/{SET_UP} && rm /tmp/{SET_UP}",
+    ]
     return "\n".join([*lines, 'CMD ["/bin/bash"]', ""])

@@ -29,12 +29,16 @@ class Fleet:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
-    async def open(self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False) -> AsyncGenerator[TerminalSession]:
+    async def open(
+        self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False
+    ) -> AsyncGenerator[TerminalSession]:
         """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
         async with self._places:
 
             @asynccontextmanager
-            async def begin(healthy: Healthy, begun: MachineState) -> AsyncGenerator[StartedMachine]:
+            async def begin(
+                healthy: Healthy, begun: MachineState
+            ) -> AsyncGenerator[StartedMachine]:
                 async with (await self._open()).begin(healthy, begun, fresh=fresh) as machine:
                     yield machine
 

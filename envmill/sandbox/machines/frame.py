@@ -38,7 +38,11 @@ class Frame(NamedTuple):
 
     def find_changed(self, after: "Frame") -> list[str]:
         """Paths that are others in a later frame."""
-        paths = {*self.own, *after.own, *(() if self.ground is after.ground else (*self.ground, *after.ground))}
+        paths = {
+            *self.own,
+            *after.own,
+            *(() if self.ground is after.ground else (*self.ground, *after.ground)),
+        }
         return sorted(path for path in paths if self.describe(path) != after.describe(path))
 
 
@@ -60,7 +64,9 @@ class BaseListing(NamedTuple):
             yield from self.list_below(f"{path}/{name}")
 
 
-async def list_ground(container: Container, healthy: Healthy, trusted: dict[str, Digest], library: bytes) -> BaseListing:
+async def list_ground(
+    container: Container, healthy: Healthy, trusted: dict[str, Digest], library: bytes
+) -> BaseListing:
     """Of a container in which nothing was done."""
     told = [(path, each) for path, each in await _ask(container, healthy) if path.startswith("/")]
     folders: dict[str, set[str]] = {}
@@ -70,7 +76,9 @@ async def list_ground(container: Container, healthy: Healthy, trusted: dict[str,
     return BaseListing(_leave_out(healthy, told), folders, trusted, library)
 
 
-async def list_frame(container: Container, healthy: Healthy, ground: BaseListing | None = None) -> Frame:
+async def list_frame(
+    container: Container, healthy: Healthy, ground: BaseListing | None = None
+) -> Frame:
     """As it is now."""
     over = await _list_over(container, healthy, ground) if ground else None
     if ground is None or over is None:
@@ -86,9 +94,13 @@ class ChangedPaths(NamedTuple):
     """Names all that was written; empty where more was than can be named, or some of it where a frame does not look."""
 
 
-async def list_touched(container: Container, healthy: Healthy, before: Frame, ground: BaseListing) -> ChangedPaths | None:
+async def list_touched(
+    container: Container, healthy: Healthy, before: Frame, ground: BaseListing
+) -> ChangedPaths | None:
     """Told while everything goes on running, and so never enough; None where that is not clear."""
-    if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
+    if (written := await _find_written(container)) is None or (
+        held := await _read_own(container, healthy, written)
+    ) is None:
         return None
     paths = before.find_changed(Frame(_write_over(healthy, ground, written, held), ground.frame))
     return ChangedPaths(paths, _name_written(healthy, written, held))
@@ -100,18 +112,27 @@ def _name_written(healthy: Healthy, written: OverlayContent, held: Mapping[str, 
         passing = entry.path.split("/")[1] in _UNSEEN or not _leave_out(healthy, [(entry.path, "")])
         if entry.marked or (passing and (entry.kind != "folder" or entry.hides)):
             return ""
-    told = [[*entry[:-1], held[entry.path].content if entry.path in held else entry.told] for entry in written.entries]
+    told = [
+        [*entry[:-1], held[entry.path].content if entry.path in held else entry.told]
+        for entry in written.entries
+    ]
     return digest([sorted(told), _list_mounts(written)])
 
 
-async def _list_over(container: Container, healthy: Healthy, ground: BaseListing) -> dict[str, str | None] | None:
+async def _list_over(
+    container: Container, healthy: Healthy, ground: BaseListing
+) -> dict[str, str | None] | None:
     """What was written over the ground; None where that is not clear, or is more than is told."""
-    if (written := await _find_written(container)) is None or (held := await _read_own(container, healthy, written)) is None:
+    if (written := await _find_written(container)) is None or (
+        held := await _read_own(container, healthy, written)
+    ) is None:
         return None
     return _write_over(healthy, ground, written, held)
 
 
-async def _read_own(container: Container, healthy: Healthy, written: OverlayContent) -> dict[str, Digest] | None:
+async def _read_own(
+    container: Container, healthy: Healthy, written: OverlayContent
+) -> dict[str, Digest] | None:
     """What the system's own files hold; None where one is too large to be read, or went meanwhile."""
     own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
     if any(render(path) != path for path in own):
@@ -120,7 +141,9 @@ async def _read_own(container: Container, healthy: Healthy, written: OverlayCont
         held = await container.digest(own, {}) if own else {}
     except SandboxError:
         return None
-    return held if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
+    return (
+        held if all(path in held and len(held[path].content) == _DIGEST for path in own) else None
+    )
 
 
 async def _find_written(container: Container) -> OverlayContent | None:
@@ -130,14 +153,21 @@ async def _find_written(container: Container) -> OverlayContent | None:
         return None
 
 
-def _write_over(healthy: Healthy, ground: BaseListing, written: OverlayContent, held: Mapping[str, Digest]) -> dict[str, str | None]:
+def _write_over(
+    healthy: Healthy, ground: BaseListing, written: OverlayContent, held: Mapping[str, Digest]
+) -> dict[str, str | None]:
     """Lines as the program in the container writes them; None for what is there no more."""
     entries = [entry for entry in written.entries if entry.path.split("/")[1] not in _UNSEEN]
     there = {render(entry.path) for entry in entries if entry.kind != "removed"}
     gone = [path for entry in entries for path in _list_hidden(ground, entry) if path not in there]
     listed = _list_mounts(written)
     listed += [
-        (render(entry.path), render(f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"))
+        (
+            render(entry.path),
+            render(
+                f"{entry.owner} {held[entry.path].content if entry.path in held else entry.told}"
+            ),
+        )
         for entry in entries
         if entry.kind != "removed"
     ]
@@ -146,17 +176,26 @@ def _write_over(healthy: Healthy, ground: BaseListing, written: OverlayContent, 
 
 def _list_mounts(written: OverlayContent) -> list[tuple[str, str]]:
     """Without their options, which name the container."""
-    return [(f"mount {place} {source}", kind) for source, place, kind, *_ in map(str.split, written.mounts)]
+    return [
+        (f"mount {place} {source}", kind)
+        for source, place, kind, *_ in map(str.split, written.mounts)
+    ]
 
 
 def _list_hidden(ground: BaseListing, entry: OverlayEntry) -> Iterator[str]:
     """Paths of the ground that do not show through."""
-    return iter(()) if entry.kind == "folder" and not entry.hides else ground.list_below(render(entry.path))
+    return (
+        iter(())
+        if entry.kind == "folder" and not entry.hides
+        else ground.list_below(render(entry.path))
+    )
 
 
 def _is_read(healthy: Healthy, entry: OverlayEntry) -> bool:
     """Whether what is in it counts, and not when it was written."""
-    return entry.kind == "file" and any(entry.path == each or entry.path.startswith(f"{each}/") for each in list_own(healthy))
+    return entry.kind == "file" and any(
+        entry.path == each or entry.path.startswith(f"{each}/") for each in list_own(healthy)
+    )
 
 
 async def _ask(container: Container, healthy: Healthy) -> list[tuple[str, str]]:
@@ -164,10 +203,14 @@ async def _ask(container: Container, healthy: Healthy) -> list[tuple[str, str]]:
     path, marker = f"{JUDGE}{secrets.token_hex(8)}", secrets.token_hex(16)
     await put(container, path, (PROGRAMS / "frame.py").read_bytes())
     hashed = " ".join(quote(each) for each in list_own(healthy))
-    ran = await run(container, f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {hashed}; rm {path}", 120)
+    ran = await run(
+        container, f"cd /; /usr/bin/python3 -I -S -B {path} {marker} {hashed}; rm {path}", 120
+    )
     parts = ran.text.split(f"{marker}\n")
     if len(parts) != 3:
-        raise SandboxError(f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken.")
+        raise SandboxError(
+            f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken."
+        )
     rows = (line.partition("\t") for line in parts[1].splitlines())
     return [(name, told) for name, _, told in rows]
 
@@ -175,7 +218,15 @@ async def _ask(container: Container, healthy: Healthy) -> list[tuple[str, str]]:
 def list_own(healthy: Healthy) -> list[str]:
     """Folders and files that belong to the system: all that its data names."""
     system = healthy.system
-    return sorted({*healthy.files, *system.directories, *system.owners, *system.modes, str(Path(system.page).parent)})
+    return sorted(
+        {
+            *healthy.files,
+            *system.directories,
+            *system.owners,
+            *system.modes,
+            str(Path(system.page).parent),
+        }
+    )
 
 
 def list_volatile(healthy: Healthy) -> tuple[str, ...]:
@@ -187,5 +238,13 @@ def _leave_out(healthy: Healthy, told: list[tuple[str, str]]) -> dict[str, str]:
     volatile = list_volatile(healthy)
     below = tuple(f"{each}/" for each in volatile)
     system = healthy.system
-    homes = {each for each in {*healthy.files, *system.directories, *system.owners, *system.modes} if each.startswith(HOMES)}
-    return {path: each for path, each in told if path in homes or (path not in volatile and not path.startswith(below))}
+    homes = {
+        each
+        for each in {*healthy.files, *system.directories, *system.owners, *system.modes}
+        if each.startswith(HOMES)
+    }
+    return {
+        path: each
+        for path, each in told
+        if path in homes or (path not in volatile and not path.startswith(below))
+    }

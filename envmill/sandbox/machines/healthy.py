@@ -36,4 +36,6 @@ def mode_of(healthy: Healthy, path: str) -> str:
 
 
 def is_directory(healthy: Healthy, path: str) -> bool:
-    return path in healthy.system.directories or any(PurePosixPath(path) in PurePosixPath(each).parents for each in healthy.files)
+    return path in healthy.system.directories or any(
+        PurePosixPath(path) in PurePosixPath(each).parents for each in healthy.files
+    )

@@ -58,14 +58,19 @@ async def set_up(container: Container, healthy: Healthy) -> None:
 def write_set_up(healthy: Healthy) -> str:
     """What a container is told once the files are there, packed."""
     unpack = ["tar -C / --no-same-owner -xpf /tmp/system.tar", "rm /tmp/system.tar"]
-    return "\n".join(["set -e", "umask 022", *unpack, *write_commands(healthy)[2:], f"{SERVICES} start"])
+    return "\n".join(
+        ["set -e", "umask 022", *unpack, *write_commands(healthy)[2:], f"{SERVICES} start"]
+    )
 
 
 def write_commands(healthy: Healthy) -> list[str]:
     """What an image recipe runs once the files are there."""
     system = healthy.system
     users = [f"useradd -r -U -M -d / -s /usr/sbin/nologin {each}" for each in system.users]
-    groups = [f"groupadd {name}\n" + "\n".join(f"usermod -aG {name} {each}" for each in members) for name, members in system.groups.items()]
+    groups = [
+        f"groupadd {name}\n" + "\n".join(f"usermod -aG {name} {each}" for each in members)
+        for name, members in system.groups.items()
+    ]
     folders = [f"mkdir -p {quote(each)}" for each in system.directories]
     owners = [f"chown -h {owner_of(healthy, each)} {quote(each)}" for each in system.owners]
     modes = [f"chmod {mode_of(healthy, each)} {quote(each)}" for each in system.modes]
@@ -84,9 +89,13 @@ async def pack_library(container: Container) -> bytes:
     """What health checks import, compiled where nothing was done yet."""
     path = f"{JUDGE}{secrets.token_hex(8)}"
     await put(container, path, (PROGRAMS / "packing.py").read_bytes())
-    ran = await run(container, f"cd /; /usr/bin/python3 -I -S -B {path} {' '.join(IMPORTED)}; rm {path}")
+    ran = await run(
+        container, f"cd /; /usr/bin/python3 -I -S -B {path} {' '.join(IMPORTED)}; rm {path}"
+    )
     if ran.code or ran.left_out:
-        raise SandboxError(f"The library of the base image could not be packed: {ran.text[-500:]}. Make the image anew: envmill base.")
+        raise SandboxError(
+            f"The library of the base image could not be packed: {ran.text[-500:]}. Make the image anew: envmill base."
+        )
     return ran.output
 
 
@@ -100,13 +109,33 @@ async def check_health(
     marker, values = secrets.token_hex(16), healthy.values
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
     if exam:
-        given: dict[str, Json] = {"source": healthy.exams[exam], "marker": marker, "folder": f"{JUDGE}{secrets.token_hex(8)}"}
+        given: dict[str, Json] = {
+            "source": healthy.exams[exam],
+            "marker": marker,
+            "folder": f"{JUDGE}{secrets.token_hex(8)}",
+        }
         texts = {name: (PROGRAMS / name).read_text() for name in ("probing.py", "examining.py")}
     else:
-        given = {"marker": marker, "values": values, "services": services, "asked": list(probes), "imports": list_library(healthy.check)}
+        given = {
+            "marker": marker,
+            "values": values,
+            "services": services,
+            "asked": list(probes),
+            "imports": list_library(healthy.check),
+        }
         texts = {"probing.py": (PROGRAMS / "probing.py").read_text(), "check.py": healthy.check}
     texts["given.json"] = json.dumps({**given, "held": held})
-    words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", ASK, "examining" if exam else "check"]
+    words = [
+        "/usr/bin/python3",
+        "-I",
+        "-S",
+        "-B",
+        "-X",
+        f"pycache_prefix={CLEAN['HOME']}",
+        "-c",
+        ASK,
+        "examining" if exam else "check",
+    ]
     ran = await container.run(
         words,
         seconds=PATIENCE,
@@ -117,7 +146,11 @@ async def check_health(
     )
     found = re.findall(rf"^{marker}(.*)$", ran.text, re.MULTILINE)
     if len(found) != 1:
-        asked, shown = (f"The test file {exam}", -1500) if exam else (f"The health check of {healthy.system.name}", -500)
+        asked, shown = (
+            (f"The test file {exam}", -1500)
+            if exam
+            else (f"The health check of {healthy.system.name}", -500)
+        )
         raise NoReportError(f"{asked} gave no report: {ran.text[shown:]}. Mend it or the machine.")
     return json.loads(found[0])
 
@@ -152,14 +185,21 @@ def pack(healthy: Healthy) -> bytes:
         for name, content in healthy.files.items():
             entry = tarfile.TarInfo(name.lstrip("/"))
             entry.mtime = DATED
-            entry.size, entry.mode = len(content), int("755" if name == SERVICES else mode_of(healthy, name), 8)
+            entry.size, entry.mode = (
+                len(content),
+                int("755" if name == SERVICES else mode_of(healthy, name), 8),
+            )
             archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()
 
 
-async def run(container: Container, script: str, seconds: float = SECONDS, given: bytes = b"") -> CommandResult:
+async def run(
+    container: Container, script: str, seconds: float = SECONDS, given: bytes = b""
+) -> CommandResult:
     """A script in a shell of its own, which knows nothing of the agent's."""
-    return await container.run(["/bin/bash", "-c", script], seconds=seconds, given=given, environment=SET_UP, cap=16 << 20)
+    return await container.run(
+        ["/bin/bash", "-c", script], seconds=seconds, given=given, environment=SET_UP, cap=16 << 20
+    )
 
 
 async def put(container: Container, path: str, content: bytes, mode: int = 0o644) -> None:

@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from envmill.sandbox.containers import Container, ContainerLayer, Engine
-from envmill.sandbox.machines.baseline import RUNNING, Baseline, Examination, pack_volatile, take_ground, take_reference
+from envmill.sandbox.machines.baseline import (
+    RUNNING,
+    Baseline,
+    Examination,
+    pack_volatile,
+    take_ground,
+    take_reference,
+)
 from envmill.sandbox.machines.frame import BaseListing, list_own
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import pack_library, run, set_up
@@ -61,9 +68,13 @@ class MachineLayers:
         self._packing, self._library = asyncio.Lock(), b""
 
     @asynccontextmanager
-    async def begin(self, healthy: Healthy, begun: MachineState, *, fresh: bool = False) -> AsyncGenerator[StartedMachine]:
+    async def begin(
+        self, healthy: Healthy, begun: MachineState, *, fresh: bool = False
+    ) -> AsyncGenerator[StartedMachine]:
         """A machine of one's own, taken down afterwards. What it stands on is kept until then: it may begin there again."""
-        async with self._find(_name(healthy, None if fresh or not self._engine.branches else begun)) as stage:
+        async with self._find(
+            _name(healthy, None if fresh or not self._engine.branches else begun)
+        ) as stage:
             if fresh or not self._engine.branches:
                 machine = await self._begin_anew(stage, healthy, begun)
             else:
@@ -73,7 +84,9 @@ class MachineLayers:
             finally:
                 await machine.container.down()
 
-    async def _begin_anew(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> StartedMachine:
+    async def _begin_anew(
+        self, stage: _Stage, healthy: Healthy, begun: MachineState
+    ) -> StartedMachine:
         container = await self._up(None)
         try:
             ground = None
@@ -87,7 +100,9 @@ class MachineLayers:
             await container.down()
             raise
 
-    async def _begin_on(self, stage: _Stage, healthy: Healthy, begun: MachineState) -> StartedMachine:
+    async def _begin_on(
+        self, stage: _Stage, healthy: Healthy, begun: MachineState
+    ) -> StartedMachine:
         async with stage.making:
             if stage.layer is None:
                 stage.layer, stage.running, stage.volatile = await self._make_layer(healthy, begun)
@@ -99,23 +114,36 @@ class MachineLayers:
             if begin := [*unpack, *([f"{SERVICES} start"] if healthy.system.services else [])]:
                 await run(container, "\n".join(begin), given=stage.running)
             reference = await take_reference(container, healthy, ground, stage.volatile)
-            return StartedMachine(container, reference._replace(reports=stage.reports, running=stage.running))
+            return StartedMachine(
+                container, reference._replace(reports=stage.reports, running=stage.running)
+            )
         except BaseException:
             await container.down()
             raise
 
-    async def _make_layer(self, healthy: Healthy, begun: MachineState) -> tuple[ContainerLayer, bytes, bytes]:
+    async def _make_layer(
+        self, healthy: Healthy, begun: MachineState
+    ) -> tuple[ContainerLayer, bytes, bytes]:
         container = await self._up(None)
         try:
             await self._keep_library(container)
             await set_up(container, healthy)
             await make_breaks(container, begun)
-            packed = await run(container, f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . 2>/dev/null")
-            return await container.snapshot(), packed.output, await pack_volatile(container, healthy)
+            packed = await run(
+                container,
+                f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . 2>/dev/null",
+            )
+            return (
+                await container.snapshot(),
+                packed.output,
+                await pack_volatile(container, healthy),
+            )
         finally:
             await container.down()
 
-    async def _find_ground(self, stage: _Stage, container: Container, healthy: Healthy) -> BaseListing:
+    async def _find_ground(
+        self, stage: _Stage, container: Container, healthy: Healthy
+    ) -> BaseListing:
         """Of a container in which nothing was done yet."""
         async with stage.making:
             if stage.ground is None:

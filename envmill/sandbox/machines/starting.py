@@ -19,7 +19,9 @@ def read_state(state: Json) -> MachineState:
     try:
         return MachineState.model_validate(state)
     except ValidationError as error:
-        raise BuildError(f"This is no state of a terminal: {error}. Take one that an earlier look gave.") from error
+        raise BuildError(
+            f"This is no state of a terminal: {error}. Take one that an earlier look gave."
+        ) from error
 
 
 async def break_down(container: Container, begun: MachineState) -> None:
@@ -36,13 +38,17 @@ async def make_breaks(container: Container, begun: MachineState) -> None:
     for script in begun.breaks:
         ran = await run(container, f"set -e\numask 022\n{script}")
         if ran.code:
-            raise BuildError(f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the state it was written for.")
+            raise BuildError(
+                f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the state it was written for."
+            )
 
 
 def list_probes(healthy: Healthy, exam: str = "") -> list[str]:
     """Each has a complaint, or is a test of the file that is asked."""
     if exam and exam not in healthy.exams:
-        raise BuildError(f"There is no test file {exam!r} here: ask one of {', '.join(healthy.exams) or 'none'}.")
+        raise BuildError(
+            f"There is no test file {exam!r} here: ask one of {', '.join(healthy.exams) or 'none'}."
+        )
     return sorted(list_tests(healthy.exams[exam]) if exam else healthy.system.complaints)
 
 

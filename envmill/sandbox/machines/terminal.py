@@ -86,7 +86,9 @@ class TerminalSession:
                 return await self._restore(snapshot)
             case _:
                 return _answer(
-                    "rejection", "not_here", f"A terminal knows no {type(step).__name__}: its clock and its files are the container's own."
+                    "rejection",
+                    "not_here",
+                    f"A terminal knows no {type(step).__name__}: its clock and its files are the container's own.",
                 )
 
     async def _reset(self, step: Reset) -> Observation:
@@ -97,13 +99,19 @@ class TerminalSession:
             raise BuildError("There is no weather in a terminal: leave it out.")
         begun = read_state(step.state)
         list_probes(self._healthy, begun.exam)
-        self._container, self._reference = await self._stack.enter_async_context(self._begin(self._healthy, begun))
+        self._container, self._reference = await self._stack.enter_async_context(
+            self._begin(self._healthy, begun)
+        )
         self._begun = begun
         return _answer("ok")
 
     async def _call(self, call: Call) -> Observation:
         if call.name not in self._interface.tools:
-            return _answer("rejection", "unknown_tool", f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.")
+            return _answer(
+                "rejection",
+                "unknown_tool",
+                f"There is no tool {call.name[:80]!r}; known: {', '.join(self._interface.tools)}.",
+            )
         if fault := self._interface.check(call.name)(call.arguments):
             return _answer("rejection", "invalid_arguments", f"arguments{fault}.")
         command, seconds = call.arguments["command"], call.arguments.get("seconds", SECONDS)
@@ -117,8 +125,18 @@ class TerminalSession:
     async def _observe(self, until: Sequence[Sequence[str]], known: bool) -> Observation:
         assert self._begun is not None
         assert self._reference is not None
-        found = await examine(self.container, self._healthy, self._begun.places, self._reference, self._begun.exam, until, known)
-        state = render_state(self._healthy, self._begun, found if self._touched else replace(found, inside=()))
+        found = await examine(
+            self.container,
+            self._healthy,
+            self._begun.places,
+            self._reference,
+            self._begun.exam,
+            until,
+            known,
+        )
+        state = render_state(
+            self._healthy, self._begun, found if self._touched else replace(found, inside=())
+        )
         return Observation("ok", [], "", "", digest(state), state)
 
     async def _snapshot(self) -> Observation:
@@ -130,9 +148,15 @@ class TerminalSession:
 
     async def _restore(self, snapshot: Json) -> Observation:
         """Files as they were; services start anew, for processes are no part of a snapshot."""
-        kept = self._kept.get(str(snapshot["layer"]) if is_object(snapshot) and "layer" in snapshot else "")
+        kept = self._kept.get(
+            str(snapshot["layer"]) if is_object(snapshot) and "layer" in snapshot else ""
+        )
         if kept is None:
-            return _answer("rejection", "unknown_snapshot", "This session made no such snapshot: restore where it was made.")
+            return _answer(
+                "rejection",
+                "unknown_snapshot",
+                "This session made no such snapshot: restore where it was made.",
+            )
         assert self._reference is not None
         await self.container.reset(kept.layer)
         listed = await list_frame(self.container, self._healthy)
@@ -141,7 +165,9 @@ class TerminalSession:
         differed = set(frame.find_changed(kept.listed))
         same = {path: told for path, told in listed.own.items() if path not in differed}
         changed = {path: told for path in differed if (told := frame.describe(path)) is not None}
-        self._reference = self._reference._replace(frame=Frame({**same, **changed}, {}), ground=None)
+        self._reference = self._reference._replace(
+            frame=Frame({**same, **changed}, {}), ground=None
+        )
         await restart(self.container, self._healthy)
         return _answer("ok")
 
@@ -161,5 +187,7 @@ def describe(ran: CommandResult) -> dict[str, Json]:
     return told
 
 
-def _answer(outcome: Outcome, code: str = "", message: str = "", parts: list[Json] | None = None) -> Observation:
+def _answer(
+    outcome: Outcome, code: str = "", message: str = "", parts: list[Json] | None = None
+) -> Observation:
     return Observation(outcome, parts or [], code, message, "", None)

@@ -12,7 +12,9 @@ from envmill.toolgraph.evidence.base import EvidenceInput, Label, MissingEvidenc
 from envmill.toolgraph.parameters import ToolParameter
 from schemas.relation import RelationInput, RelationReply, ToolCard
 
-PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "label.md", RelationInput, RelationReply)
+PROMPT = Prompt.load(
+    Path(__file__).parents[1] / "prompts" / "label.md", RelationInput, RelationReply
+)
 BATCH = 25
 """Tools of a service that are shown to one call. All its calls are shown the same tools, so that they share a beginning."""
 SHOWN = 24
@@ -32,8 +34,12 @@ class LabelEvidence:
         asked = [self._ask(scene, then, batch) for then, batch in _list_batches(scene)]
         return [bond for found in await asyncio.gather(*asked) for bond in found]
 
-    async def _ask(self, scene: EvidenceInput, then: int, batch: list[int]) -> list[ToolBond | MissingEvidence]:
-        inputs = RelationInput(tool=make_card(scene, then), others=[make_card(scene, one) for one in batch])
+    async def _ask(
+        self, scene: EvidenceInput, then: int, batch: list[int]
+    ) -> list[ToolBond | MissingEvidence]:
+        inputs = RelationInput(
+            tool=make_card(scene, then), others=[make_card(scene, one) for one in batch]
+        )
         try:
             reply = await self._account.ask(PROMPT, inputs, RelationReply)
         except BadReply:
@@ -45,11 +51,18 @@ def make_card(scene: EvidenceInput, tool: int) -> ToolCard:
     """What a judge is shown of a tool."""
     inputs, outputs = scene.parameters.inputs[tool], scene.parameters.outputs[tool]
     sketch = scene.tools[tool]
-    return ToolCard(name=sketch.name, description=sketch.description, inputs=_render(inputs), outputs=_render(outputs))
+    return ToolCard(
+        name=sketch.name,
+        description=sketch.description,
+        inputs=_render(inputs),
+        outputs=_render(outputs),
+    )
 
 
 def _render(side: list[ToolParameter]) -> list[str]:
-    return list(dict.fromkeys(f"{' '.join(one.words)} ({one.type or 'any'})" for one in side))[:SHOWN]
+    return list(dict.fromkeys(f"{' '.join(one.words)} ({one.type or 'any'})" for one in side))[
+        :SHOWN
+    ]
 
 
 def _list_batches(scene: EvidenceInput) -> Iterator[tuple[int, list[int]]]:
@@ -62,12 +75,19 @@ def _list_batches(scene: EvidenceInput) -> Iterator[tuple[int, list[int]]]:
         yield from ((then, batch) for batch in batches if batch != [then])
 
 
-def _read(scene: EvidenceInput, then: int, batch: list[int], reply: RelationReply) -> Iterator[ToolBond | MissingEvidence]:
+def _read(
+    scene: EvidenceInput, then: int, batch: list[int], reply: RelationReply
+) -> Iterator[ToolBond | MissingEvidence]:
     names = {scene.tools[index].name: index for index in batch if index != then}
-    judged: dict[str, Label] = {one.other: one.label for one in reply.relations if one.other != scene.tools[then].name}
+    judged: dict[str, Label] = {
+        one.other: one.label for one in reply.relations if one.other != scene.tools[then].name
+    }
     for name in sorted(judged.keys() - names.keys()):
         yield MissingEvidence(
-            "label", f"names {name}, which was not asked about" if len(name) <= 64 else "names a tool that was not asked about"
+            "label",
+            f"names {name}, which was not asked about"
+            if len(name) <= 64
+            else "names a tool that was not asked about",
         )
     for name, first in names.items():
         if name not in judged:

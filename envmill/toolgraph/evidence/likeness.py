@@ -27,14 +27,22 @@ class LikenessEvidence:
         # In a thread: a model takes seconds, and the event loop has others to serve.
         placed = await asyncio.to_thread(EMBEDDERS[self._embedder], cards)
         name = f"{self.name} ({self._embedder})"
-        pairs = {(min(pair), max(pair)): strength for *pair, strength in _find_near(placed, self._threshold)}
-        return [ToolBond(first, then, strength, name, is_candidate=True) for (first, then), strength in sorted(pairs.items())]
+        pairs = {
+            (min(pair), max(pair)): strength
+            for *pair, strength in _find_near(placed, self._threshold)
+        }
+        return [
+            ToolBond(first, then, strength, name, is_candidate=True)
+            for (first, then), strength in sorted(pairs.items())
+        ]
 
 
 def render_parameters(scene: EvidenceInput, tool: int) -> str:
     """What is placed: the parameter list of a tool, then what it returns; by meaning, so that an `id` is the id of something."""
     sides = (scene.parameters.inputs[tool], scene.parameters.outputs[tool])
-    return ", ".join(dict.fromkeys(_render(one) for side in sides for one in side if not one.is_control))
+    return ", ".join(
+        dict.fromkeys(_render(one) for side in sides for one in side if not one.is_control)
+    )
 
 
 def _render(parameter: ToolParameter) -> str:
@@ -51,5 +59,13 @@ def _find_near(placed: Sequence[Vector], threshold: float) -> Iterator[tuple[int
     matrix = numpy.array([one or (0.0,) * width for one in placed], dtype=numpy.float32)
     for start in range(0, len(placed), BLOCK):
         for row, cosines in enumerate(matrix[start : start + BLOCK] @ matrix.T, start):
-            near = [int(column) for column in numpy.argsort(-cosines, kind="stable")[: MOST + 1] if column != row][:MOST]
-            yield from ((row, column, round(min(1.0, float(cosines[column])), 4)) for column in near if cosines[column] >= threshold)
+            near = [
+                int(column)
+                for column in numpy.argsort(-cosines, kind="stable")[: MOST + 1]
+                if column != row
+            ][:MOST]
+            yield from (
+                (row, column, round(min(1.0, float(cosines[column])), 4))
+                for column in near
+                if cosines[column] >= threshold
+            )

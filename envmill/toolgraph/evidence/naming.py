@@ -25,12 +25,19 @@ class NameEvidence:
         return self._find(scene)
 
     def _find(self, scene: EvidenceInput) -> Iterator[ValueLink | MissingEvidence]:
-        givers, bare = defaultdict[Words, list[ToolParameter]](list), defaultdict[Words, list[ToolParameter]](list)
-        for giver in (one for one in scene.parameters.all if one.side != "input" and not one.is_control):
+        givers, bare = (
+            defaultdict[Words, list[ToolParameter]](list),
+            defaultdict[Words, list[ToolParameter]](list),
+        )
+        for giver in (
+            one for one in scene.parameters.all if one.side != "input" and not one.is_control
+        ):
             givers[giver.words].append(giver)
             if giver.is_one_word and giver.words[-1] not in COMMON:
                 bare[giver.words[-1:]].append(giver)
-        for taker in (one for side in scene.parameters.inputs for one in side if not one.is_control):
+        for taker in (
+            one for side in scene.parameters.inputs for one in side if not one.is_control
+        ):
             strength = REFERENCE if taker.is_reference else VALUE
             near = self._find_near(scene, taker, givers[taker.words])
             yield from (ValueLink(giver.index, taker.index, strength, self.name) for giver in near)
@@ -39,16 +46,28 @@ class NameEvidence:
             if taker.is_one_word:
                 yield from self._link_bare(taker, bare[taker.words[-1:]])
 
-    def _find_near(self, scene: EvidenceInput, taker: ToolParameter, givers: list[ToolParameter]) -> list[ToolParameter]:
+    def _find_near(
+        self, scene: EvidenceInput, taker: ToolParameter, givers: list[ToolParameter]
+    ) -> list[ToolParameter]:
         """Of a crowd those of its own service and the first of all: the graph keeps no more, and to refuse thousands takes seconds."""
         if len(givers) <= SURVEYED:
             return givers
         services = scene.parameters.services
-        home = [one for one in givers if one.owner == NOBODY or services[one.owner] == services[taker.owner]]
+        home = [
+            one
+            for one in givers
+            if one.owner == NOBODY or services[one.owner] == services[taker.owner]
+        ]
         return list({one.index: one for one in (*home, *givers[:CROWD])}.values())
 
-    def _link_bare(self, taker: ToolParameter, givers: list[ToolParameter]) -> Iterator[ValueLink | MissingEvidence]:
+    def _link_bare(
+        self, taker: ToolParameter, givers: list[ToolParameter]
+    ) -> Iterator[ValueLink | MissingEvidence]:
         if len({giver.words for giver in givers}) > MOST_SAID:
             yield MissingEvidence(self.name, "a word said of many things")
             return
-        yield from (ValueLink(giver.index, taker.index, BARE, self.name) for giver in givers if giver.words != taker.words)
+        yield from (
+            ValueLink(giver.index, taker.index, BARE, self.name)
+            for giver in givers
+            if giver.words != taker.words
+        )

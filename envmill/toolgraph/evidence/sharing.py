@@ -24,11 +24,15 @@ class SharingEvidence:
         speaking = defaultdict[tuple[str, Words], list[int]](list)
         for index, tool in enumerate(scene.tools):
             if not tool.outputs:
-                selected = {one.words[:-1] for one in scene.parameters.inputs[index] if one.is_reference}
+                selected = {
+                    one.words[:-1] for one in scene.parameters.inputs[index] if one.is_reference
+                }
                 for thing in sorted({scene.parameters.entities[index], *selected} - {()}):
                     speaking[tool.service, thing].append(index)
         for (_, thing), tools in speaking.items():
             for place, first in enumerate(tools if len(tools) <= MOST else ()):
                 for then in tools[place + 1 :]:
                     same = scene.parameters.entities[first] == scene.parameters.entities[then]
-                    yield ToolBond(first, then, ABOUT if same else SELECTED, f"{self.name} ({' '.join(thing)})")
+                    yield ToolBond(
+                        first, then, ABOUT if same else SELECTED, f"{self.name} ({' '.join(thing)})"
+                    )

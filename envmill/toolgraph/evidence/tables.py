@@ -30,4 +30,9 @@ class TableEvidence:
             for first in tools if len(tools) <= MOST else ():
                 for then in tools:
                     if first != then:
-                        yield ToolBond(first, then, WRITTEN if first in writing[table] else READ, f"{self.name} ({table})")
+                        yield ToolBond(
+                            first,
+                            then,
+                            WRITTEN if first in writing[table] else READ,
+                            f"{self.name} ({table})",
+                        )

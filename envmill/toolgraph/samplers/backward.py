@@ -27,13 +27,20 @@ class BackwardSampler:
         return work_back(self.name, graph, chance, limits, chance.choice(graph.goals))
 
 
-def work_back(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, goal: int) -> Chain | str:
+def work_back(
+    name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, goal: int
+) -> Chain | str:
     """A chain that ends in a goal, and in more of them where it is too short."""
     course, length = Course(graph, chance), chance.randint(limits.least, limits.most)
     if fault := resolve_goal(course, goal, limits):
         return fault
     for _ in range(GOALS):
-        ahead = [one for step in course.steps for one in graph.successors[step] if one not in course.steps]
+        ahead = [
+            one
+            for step in course.steps
+            for one in graph.successors[step]
+            if one not in course.steps
+        ]
         if len(course.steps) >= length or not ahead:
             break
         resolve_goal(course, chance.choice(ahead), limits)
@@ -51,14 +58,18 @@ def resolve_goal(course: Course, goal: int, limits: ChainLimits) -> str:
     return next((fault for tool in order if (fault := course.add(tool, loose=tool != goal))), "")
 
 
-def _resolve(course: Course, tool: int, order: list[int], above: tuple[int, ...], depth: int) -> str:
+def _resolve(
+    course: Course, tool: int, order: list[int], above: tuple[int, ...], depth: int
+) -> str:
     if not depth:
         return "too_deep"
     for taker in course.graph.required[tool]:
         if fault := _resolve_need(course, taker, order, (*above, tool), depth):
             return fault
     for statement in course.graph.tools[tool].requires:
-        makers = [one for one in course.graph.makers.get(statement, ()) if one not in (*above, tool)]
+        makers = [
+            one for one in course.graph.makers.get(statement, ()) if one not in (*above, tool)
+        ]
         if makers and course.chance.random() < MAKERS and not {*makers} & {*order, *course.steps}:
             # The initial state meets it where no maker can be called.
             trial = list(order)
@@ -69,10 +80,16 @@ def _resolve(course: Course, tool: int, order: list[int], above: tuple[int, ...]
     return ""
 
 
-def _resolve_need(course: Course, taker: ToolParameter, order: list[int], above: tuple[int, ...], depth: int) -> str:
+def _resolve_need(
+    course: Course, taker: ToolParameter, order: list[int], above: tuple[int, ...], depth: int
+) -> str:
     graph = course.graph
     producers = graph.producers.get(taker.index, ())
-    if taker.told or any(one in course.steps or one in order for one in producers) or taker.index in graph.recorded:
+    if (
+        taker.told
+        or any(one in course.steps or one in order for one in producers)
+        or taker.index in graph.recorded
+    ):
         return ""
     able = [one for one in producers if one in graph.reachable and one not in above]
     for _ in range(min(3, len(able))):

@@ -48,7 +48,19 @@ class LinkedSampler:
 
 def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
     """Steps that make something and could follow: those that take something of the list's items, then any."""
-    near = {tool for (giver, _), takers in graph.item_takers.items() if giver == first for tool in takers}
-    ahead = sorted({one for step in course.steps for one in graph.successors[step] if one in graph.used_by and one not in course.steps})
+    near = {
+        tool
+        for (giver, _), takers in graph.item_takers.items()
+        if giver == first
+        for tool in takers
+    }
+    ahead = sorted(
+        {
+            one
+            for step in course.steps
+            for one in graph.successors[step]
+            if one in graph.used_by and one not in course.steps
+        }
+    )
     chance.shuffle(ahead)
     return sorted(ahead, key=lambda tool: tool not in near)[:TRIES]

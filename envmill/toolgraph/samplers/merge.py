@@ -39,12 +39,21 @@ class MergeSampler:
 
 def _begin(course: Course, limits: ChainLimits) -> str:
     first = WeightedSampler().sample(course.graph, course.chance, limits)
-    return first if isinstance(first, str) else next((fault for tool in _list_tools(course, first) if (fault := course.add(tool))), "")
+    return (
+        first
+        if isinstance(first, str)
+        else next((fault for tool in _list_tools(course, first) if (fault := course.add(tool))), "")
+    )
 
 
 def _join(course: Course, limits: ChainLimits) -> str:
     """A chain of its own towards a goal that the first one leads to as well; the goal ties them."""
-    ahead = [one for step in course.steps for one in course.graph.successors[step] if one not in course.steps]
+    ahead = [
+        one
+        for step in course.steps
+        for one in course.graph.successors[step]
+        if one not in course.steps
+    ]
     if not ahead:
         return "dead_end"
     goal, first = course.chance.choice(ahead), frozenset(course.steps.values())
@@ -75,7 +84,11 @@ def _add_reasoning(graph: ToolGraph, nodes: list[Node], chance: random.Random) -
         arguments: dict[str, Source] = dict(node.arguments)
         for path, source in node.arguments.items():
             taker = graph.parameters.find_input(tool, path)
-            options = list(_list_thoughts(graph, tools, taker)) if taker and isinstance(source, FromUser) else []
+            options = (
+                list(_list_thoughts(graph, tools, taker))
+                if taker and isinstance(source, FromUser)
+                else []
+            )
             if options and chance.random() < SHARE:
                 made += 1
                 rule, takes = chance.choice(options)
@@ -86,14 +99,26 @@ def _add_reasoning(graph: ToolGraph, nodes: list[Node], chance: random.Random) -
     return done
 
 
-def _list_thoughts(graph: ToolGraph, tools: dict[str, int], taker: ToolParameter) -> Iterator[tuple[Rule, list[Source]]]:
+def _list_thoughts(
+    graph: ToolGraph, tools: dict[str, int], taker: ToolParameter
+) -> Iterator[tuple[Rule, list[Source]]]:
     """What could be computed for an input: never a reference, never one of listed values."""
-    if taker.words[-1] in REFERENCES or taker.is_control or taker.choices or taker.format or taker.depth:
+    if (
+        taker.words[-1] in REFERENCES
+        or taker.is_control
+        or taker.choices
+        or taker.format
+        or taker.depth
+    ):
         return
     scalars = list[Source]()
     for step, tool in tools.items():
         for giver in graph.parameters.outputs[tool]:
-            fits = giver.type == taker.type and not giver.is_control and giver.words[-1] not in REFERENCES
+            fits = (
+                giver.type == taker.type
+                and not giver.is_control
+                and giver.words[-1] not in REFERENCES
+            )
             if not fits:
                 continue
             source = FromNode(node=step, path=giver.path)

@@ -47,15 +47,24 @@ def fill_loop(course: Course, tool: int, around: str, most: int) -> list[Node]:
     graph, before = course.graph, course.nodes
     course.nodes, course.loop = [], ("each1", tool, around)
     for _ in range(TRIES):
-        inside = [one for one in course.steps if course.steps[one] in {node.id for node in course.nodes}]
-        ahead = [one for one in _find_takers(graph, tool, around, inside) if one not in course.steps]
+        inside = [
+            one for one in course.steps if course.steps[one] in {node.id for node in course.nodes}
+        ]
+        ahead = [
+            one for one in _find_takers(graph, tool, around, inside) if one not in course.steps
+        ]
         if not ahead or len(inside) >= most:
             break
         course.add(course.chance.choice(ahead))
     body, course.nodes, course.loop = course.nodes, before, None
     if body:
         over = FromNode(node=course.steps[tool], path=around)
-        course.nodes = [*before, Loop(id="each1", over=over, body=_distinguish(graph, tool, around, body, course.chance))]
+        course.nodes = [
+            *before,
+            Loop(
+                id="each1", over=over, body=_distinguish(graph, tool, around, body, course.chance)
+            ),
+        ]
     return body
 
 
@@ -65,7 +74,9 @@ def _find_takers(graph: ToolGraph, tool: int, around: str, inside: Sequence[int]
     return [*direct, *(then for one in inside for then in graph.successors[one])]
 
 
-def _distinguish(graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random) -> list[Node]:
+def _distinguish(
+    graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random
+) -> list[Node]:
     """All of it only where one of the item's values compares."""
     told = [one for one in graph.parameters.outputs[tool] if _can_be_compared(one, around)]
     if not told or chance.random() >= CONDITION:
@@ -74,10 +85,17 @@ def _distinguish(graph: ToolGraph, tool: int, around: str, body: list[Node], cha
     number = one.type in ("integer", "number")
     op = chance.choice(("above", "below")) if number else chance.choice(("equals", "differs"))
     right = chance.choice(one.choices) if one.choices and not number else None
-    return [Branch(id="if1", left=FromItem(loop="each1", path=one.path), op=op, right=right, then=body)]
+    return [
+        Branch(id="if1", left=FromItem(loop="each1", path=one.path), op=op, right=right, then=body)
+    ]
 
 
 def _can_be_compared(one: ToolParameter, around: str) -> bool:
     """Not an id: the user says what a value is compared with, and nobody says an id. `told` was settled before keys were found by value."""
     in_item = one.path.startswith(f"{around}.") and one.depth == 1
-    return in_item and one.type in ("string", "integer", "number") and not one.is_control and can_be_said(one.words, one.type, one.format)
+    return (
+        in_item
+        and one.type in ("string", "integer", "number")
+        and not one.is_control
+        and can_be_said(one.words, one.type, one.format)
+    )

@@ -24,7 +24,9 @@ class WeightedSampler:
         return follow(self.name, graph, chance, limits, chance.choice(starts))
 
 
-def follow(name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int) -> Chain | str:
+def follow(
+    name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int
+) -> Chain | str:
     """Walk on until the length drawn, or until nothing can follow."""
     course = Course(graph, chance)
     if fault := course.add(start):

@@ -8,7 +8,10 @@ from schemas.base import Json
 
 def make(spot: WorldSite) -> ErrandWorld:
     home, things = spot.home, sorted(spot.pick("things", 7))
-    papers = {f"papers/{name}.txt": f"On the {name}.\n{spot.dice.randint(1000, 9999)}\n" for name in things[:4]}
+    papers = {
+        f"papers/{name}.txt": f"On the {name}.\n{spot.dice.randint(1000, 9999)}\n"
+        for name in things[:4]
+    }
     old = {f"old/{name}.txt": f"Once there was a {name}.\n" for name in things[4:]}
     year = "".join(f"2026-01-{day:02} {spot.dice.choice(things)}\n" for day in range(1, 29))
     values: dict[str, Json] = {
@@ -27,10 +30,14 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_year": f"{home}/year.log.xz",
         "log": f"{home}/year.log",
     }
-    files = {f"{home}/{name}": text for name, text in (papers | old).items()} | {f"{home}/year.log": year}
+    files = {f"{home}/{name}": text for name, text in (papers | old).items()} | {
+        f"{home}/year.log": year
+    }
     runs = (f"cd {home} && tar --sort=name --mtime=@0 -czf old.tar.gz old && rm -r old",)
     first = f"{home}/old.tar.gz holds the folder old with @old@; that folder itself is not there any more."
-    return ErrandWorld(values, files, runs, first, _INITIAL, gone=tuple(f"{home}/{name}" for name in old))
+    return ErrandWorld(
+        values, files, runs, first, _INITIAL, gone=tuple(f"{home}/{name}" for name in old)
+    )
 
 
 _INITIAL = """

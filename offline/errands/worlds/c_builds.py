@@ -37,7 +37,11 @@ int main(int argc, char **argv)
 def make(spot: WorldSite) -> ErrandWorld:
     dice, home = spot.dice, f"{spot.home}/calc"
     shape, right, wrong = dice.choice(
-        [("area", "a * b", "a + b"), ("border", "2 * (a + b)", "2 * a + b"), ("ring", "a * a - b * b", "a * a - b")]
+        [
+            ("area", "a * b", "a + b"),
+            ("border", "2 * (a + b)", "2 * a + b"),
+            ("ring", "a * a - b * b", "a * a - b"),
+        ]
     )
     old, new = f"1.{dice.randint(0, 9)}", f"2.{dice.randint(0, 9)}"
     files = {

@@ -15,9 +15,21 @@ def make(spot: WorldSite) -> ErrandWorld:
         "mail": {"to": people[0].lower(), "on": False},
     }
     local = {"limits": {"days": 28}, "mail": {"on": True}, "colour": things[0]}
-    merged: Json = base | {"limits": {**base["limits"], "days": 28}, "mail": {"to": people[0].lower(), "on": True}, "colour": things[0]}
-    sections = {name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]} for place, name in enumerate(things[1:4])}
-    variables = {"NAME": f"The {spot.folder}", "DAYS": "14", "KEEPER": people[1], "AREA": "north side"}
+    merged: Json = base | {
+        "limits": {**base["limits"], "days": 28},
+        "mail": {"to": people[0].lower(), "on": True},
+        "colour": things[0],
+    }
+    sections = {
+        name: {"size": str(dice.randint(2, 40)), "keeper": people[place + 1]}
+        for place, name in enumerate(things[1:4])
+    }
+    variables = {
+        "NAME": f"The {spot.folder}",
+        "DAYS": "14",
+        "KEEPER": people[1],
+        "AREA": "north side",
+    }
     rows = [[thing, str(dice.randint(1, 30))] for thing in things]
     values: dict[str, Json] = {
         "home": home,
@@ -38,7 +50,9 @@ def make(spot: WorldSite) -> ErrandWorld:
     files = {
         f"{home}/base.json": json.dumps(base, indent=2) + "\n",
         f"{home}/local.json": json.dumps(local, indent=2) + "\n",
-        f"{home}/things.ini": "\n".join(_write_section(name, each) for name, each in sections.items()),
+        f"{home}/things.ini": "\n".join(
+            _write_section(name, each) for name, each in sections.items()
+        ),
         f"{home}/site.env": "".join(f"{name}={value}\n" for name, value in variables.items()),
         f"{home}/stock.csv": "name,count\n" + "".join(",".join(row) + "\n" for row in rows),
     }

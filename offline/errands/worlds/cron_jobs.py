@@ -30,10 +30,21 @@ def make(spot: WorldSite) -> ErrandWorld:
         "inbox": f"{home}/inbox",
         "quiet": 'MAILTO=""',
     }
-    files = {table: "\n".join(["SHELL=/bin/sh", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", *entries, ""])}
-    files |= {f"/usr/local/bin/{word}-{name}": f"#!/bin/sh\necho {name}\n" for name in ("backup", "report", "mail", "clean")}
+    files = {
+        table: "\n".join(["SHELL=/bin/sh", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", *entries, ""])
+    }
+    files |= {
+        f"/usr/local/bin/{word}-{name}": f"#!/bin/sh\necho {name}\n"
+        for name in ("backup", "report", "mail", "clean")
+    }
     files |= {f"{home}/inbox/{thing}.txt": "new\n" for thing in spot.pick("things", 4)}
-    return ErrandWorld(values, files, (f"chmod 755 /usr/local/bin/{word}-*",), "The scripts are executable.", _INITIAL)
+    return ErrandWorld(
+        values,
+        files,
+        (f"chmod 755 /usr/local/bin/{word}-*",),
+        "The scripts are executable.",
+        _INITIAL,
+    )
 
 
 _INITIAL = """

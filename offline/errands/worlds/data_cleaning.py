@@ -7,12 +7,21 @@ from schemas.base import Json
 def make(spot: WorldSite) -> ErrandWorld:
     dice, home = spot.dice, spot.home
     stations = sorted(spot.pick("teams", 3))
-    rows = [[dice.choice(stations), f"2026-03-{day:02}", str(dice.randint(40, 400))] for day in range(1, 29)]
+    rows = [
+        [dice.choice(stations), f"2026-03-{day:02}", str(dice.randint(40, 400))]
+        for day in range(1, 29)
+    ]
     rows[2][2], rows[5][2], rows[11][2], rows[17][2] = "n/a", "", "-", f" {rows[17][2]} "
     good = [[each.strip() for each in row] for row in rows if row[2].strip().isdigit()]
-    visits = [[name, f"{dice.randint(1, 28):02}.{dice.randint(1, 12):02}.2025"] for name in spot.pick("people", 8)]
+    visits = [
+        [name, f"{dice.randint(1, 28):02}.{dice.randint(1, 12):02}.2025"]
+        for name in spot.pick("people", 8)
+    ]
     iso = sorted((f"{when[6:]}-{when[3:5]}-{when[:2]}", name) for name, when in visits)
-    best = {name: max(int(row[2]) for row in good if row[0] == name) for name in sorted({row[0] for row in good})}
+    best = {
+        name: max(int(row[2]) for row in good if row[0] == name)
+        for name in sorted({row[0] for row in good})
+    }
     values: dict[str, Json] = {
         "home": home,
         "readings": f"{home}/readings.csv",
@@ -29,7 +38,8 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_bad": f"{home}/gaps.txt",
     }
     files = {
-        f"{home}/readings.csv": "station,day,value\n" + "".join(",".join(row) + "\n" for row in rows),
+        f"{home}/readings.csv": "station,day,value\n"
+        + "".join(",".join(row) + "\n" for row in rows),
         f"{home}/visits.csv": "name;date\n" + "".join(";".join(row) + "\n" for row in visits),
     }
     return ErrandWorld(values, files)

@@ -8,7 +8,12 @@ def make(spot: WorldSite) -> ErrandWorld:
     repo, people, things = f"{spot.home}/book", spot.pick("people", 3), spot.pick("things", 4)
     lost = f"{things[3]}\n{things[0]}\n"
     changed = f"1 {things[0]}\n2 {things[1]}\n3 {things[2]}\n"
-    subjects = [f"Begin with the {things[0]}", f"Add the {things[1]}", f"Drop the list of {people[2]}", f"Tell more of the {things[2]}"]
+    subjects = [
+        f"Begin with the {things[0]}",
+        f"Add the {things[1]}",
+        f"Drop the list of {people[2]}",
+        f"Tell more of the {things[2]}",
+    ]
     authors = [people[0], people[1], people[0], people[1]]
     values: dict[str, Json] = {
         "repo": repo,
@@ -45,10 +50,20 @@ def _write_history(repo: str, things: list[str], subjects: list[str], authors: l
     commits = [
         f"{stage}; GIT_AUTHOR_DATE='2026-01-0{number}T10:00:00Z' GIT_COMMITTER_DATE='2026-01-0{number}T10:00:00Z' "
         f"git commit -q -a -m '{subject}' --author='{author} <{author.lower()}@example.org>'"
-        for number, (stage, subject, author) in enumerate(zip(stages, subjects, authors, strict=True), 1)
+        for number, (stage, subject, author) in enumerate(
+            zip(stages, subjects, authors, strict=True), 1
+        )
     ]
     who = ["git config user.name Keeper", "git config user.email keeper@example.org"]
-    return " && ".join([f"git init -q -b main {repo}", f"cd {repo}", *who, *commits, f"echo '3 {things[2]}' >>chapters.txt"])
+    return " && ".join(
+        [
+            f"git init -q -b main {repo}",
+            f"cd {repo}",
+            *who,
+            *commits,
+            f"echo '3 {things[2]}' >>chapters.txt",
+        ]
+    )
 
 
 _GIT = """

@@ -8,7 +8,10 @@ from schemas.base import Json
 
 def make(spot: WorldSite) -> ErrandWorld:
     dice, home = spot.dice, spot.home
-    paths, clients = spot.pick("paths", 6), [f"10.0.{dice.randint(1, 9)}.{number}" for number in (7, 19, 23, 54, 81)]
+    paths, clients = (
+        spot.pick("paths", 6),
+        [f"10.0.{dice.randint(1, 9)}.{number}" for number in (7, 19, 23, 54, 81)],
+    )
     rows = [_sample_line(spot, paths, clients, number) for number in range(dice.randint(50, 70))]
     rows += [(clients[0], 9, 59, paths[0], status, 512) for status in (404, 500, 503)]
     by_status, by_client = Counter(row[4] for row in rows), Counter(row[0] for row in rows)
@@ -26,13 +29,28 @@ def make(spot: WorldSite) -> ErrandWorld:
         "clients": [f"{count} {ip}" for ip, count in ranked],
         "missing": sorted({row[0] for row in rows if row[4] == 404}),
     }
-    return ErrandWorld(values, {f"{home}/access.log": log}, (f"mkdir -p {home}/report",), "The folder @report@ is empty.", _INITIAL)
+    return ErrandWorld(
+        values,
+        {f"{home}/access.log": log},
+        (f"mkdir -p {home}/report",),
+        "The folder @report@ is empty.",
+        _INITIAL,
+    )
 
 
-def _sample_line(spot: WorldSite, paths: list[str], clients: list[str], number: int) -> tuple[str, int, int, str, int, int]:
+def _sample_line(
+    spot: WorldSite, paths: list[str], clients: list[str], number: int
+) -> tuple[str, int, int, str, int, int]:
     dice = spot.dice
     status = dice.choices([200, 304, 404, 500, 503], [60, 12, 12, 6, 4])[0]
-    return dice.choice(clients), 6 + number // 8, dice.randrange(60), dice.choice(paths), status, dice.randint(180, 4800)
+    return (
+        dice.choice(clients),
+        6 + number // 8,
+        dice.randrange(60),
+        dice.choice(paths),
+        status,
+        dice.randint(180, 4800),
+    )
 
 
 _INITIAL = """

@@ -44,7 +44,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     dice, home, word = spot.dice, spot.home, spot.folder
     people, (one, two) = spot.pick("people", 4), dice.sample(range(7100, 7900), 2)
     rows: list[Json] = [
-        {"name": name, "count": dice.randint(20, 90), "keeper": dice.choice(people)} for name in spot.pick("things", dice.randint(10, 14))
+        {"name": name, "count": dice.randint(20, 90), "keeper": dice.choice(people)}
+        for name in spot.pick("things", dice.randint(10, 14))
     ]
     other = [{"name": name, "count": 1, "keeper": people[0]} for name in spot.pick("nouns", 5)]
     password = f"{spot.pick('nouns', 1)[0]}{dice.randint(100, 999)}"

@@ -8,8 +8,12 @@ def make(spot: WorldSite) -> ErrandWorld:
     home, things = spot.home, spot.pick("things", 8)
     shared = {f"{home}/shared/{name}.txt": f"{name}: 1\n" for name in things[:3]}
     keys = {f"{home}/keys/{name}.key": f"key of the {name}\n" for name in things[3:5]}
-    tools = {f"{home}/tools/{name}.sh": f"#!/bin/sh\necho {name}\n" for name in things[5:7]} | {f"{home}/tools/README": "Tools.\n"}
-    pages = {f"{home}/pages/{name}.html": f"<p>{name}</p>\n" for name in sorted(spot.pick("nouns", 4))}
+    tools = {f"{home}/tools/{name}.sh": f"#!/bin/sh\necho {name}\n" for name in things[5:7]} | {
+        f"{home}/tools/README": "Tools.\n"
+    }
+    pages = {
+        f"{home}/pages/{name}.html": f"<p>{name}</p>\n" for name in sorted(spot.pick("nouns", 4))
+    }
     opened = sorted(spot.dice.sample(list(pages), 2))
     group = f"{spot.folder}-crew"
     values: dict[str, Json] = {

@@ -29,7 +29,10 @@ def spread(values: list[float]) -> float:
 
 def make(spot: WorldSite) -> ErrandWorld:
     dice, home = spot.dice, f"{spot.home}/tool"
-    package, (minor, micro, factor) = f"{spot.folder}_tool", (dice.randint(1, 8), dice.randint(1, 8), dice.randint(3, 9))
+    package, (minor, micro, factor) = (
+        f"{spot.folder}_tool",
+        (dice.randint(1, 8), dice.randint(1, 8), dice.randint(3, 9)),
+    )
     old, new = f"0.{minor}.{micro}", f"0.{minor + 1}.0"
     init, project = f"{home}/src/{package}/__init__.py", f"{home}/pyproject.toml"
     values: dict[str, Json] = {

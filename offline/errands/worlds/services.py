@@ -58,7 +58,11 @@ def make(spot: WorldSite) -> ErrandWorld:
         "stock": f"{stock}s: 4\n",
         "secret": f"{other}-{dice.randint(10000, 99999)}",
     }
-    server = _SERVER.replace("@settings@", settings).replace("@items@", f"{home}/items").replace("@token@", token)
+    server = (
+        _SERVER.replace("@settings@", settings)
+        .replace("@items@", f"{home}/items")
+        .replace("@token@", token)
+    )
     files = {
         f"{home}/serve.py": server,
         settings: f'{{\n  "port": {old},\n  "greeting": "hello",\n  "items": false\n}}\n',
@@ -66,8 +70,12 @@ def make(spot: WorldSite) -> ErrandWorld:
     }
     start = f"setsid -f /usr/bin/python3 -B {home}/serve.py >/dev/null 2>&1 </dev/null"
     services = {word: Service(start=start, program="/usr/bin/python3", pattern=f"{home}/serve.py")}
-    first = "The service @word@ is {home}/serve.py; it listens on 127.0.0.1, port @old@, and shows no items.".replace("{home}", home)
-    return ErrandWorld(values | {"stocked": stock}, files, (), first, f"{_FETCH}{_INITIAL}", services)
+    first = "The service @word@ is {home}/serve.py; it listens on 127.0.0.1, port @old@, and shows no items.".replace(
+        "{home}", home
+    )
+    return ErrandWorld(
+        values | {"stocked": stock}, files, (), first, f"{_FETCH}{_INITIAL}", services
+    )
 
 
 _FETCH = """

@@ -27,7 +27,9 @@ def make(spot: WorldSite) -> ErrandWorld:
         f"{home}/sizes": _SIZES,
         f"{home}/README": f"Scripts for {things[0]} and {things[1]}.\n",
     }
-    rows = "".join(f"{thing} {2 * number} {3 * number + 1}\n" for number, thing in enumerate(things, 1))
+    rows = "".join(
+        f"{thing} {2 * number} {3 * number + 1}\n" for number, thing in enumerate(things, 1)
+    )
     values: dict[str, Json] = {
         "home": home,
         "column": column,
@@ -40,7 +42,13 @@ def make(spot: WorldSite) -> ErrandWorld:
         "rows": rows,
         "sum": sum((2 * n, 3 * n + 1)[column - 2] for n in range(1, 5)),
     }
-    return ErrandWorld(values, files, (f"chmod 755 {home}/total {home}/sizes",), "total and sizes are executable.", _INITIAL)
+    return ErrandWorld(
+        values,
+        files,
+        (f"chmod 755 {home}/total {home}/sizes",),
+        "total and sizes are executable.",
+        _INITIAL,
+    )
 
 
 _INITIAL = """

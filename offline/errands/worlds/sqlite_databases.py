@@ -9,10 +9,15 @@ def make(spot: WorldSite) -> ErrandWorld:
     *things, extra = spot.pick("things", 11)
     kinds = spot.pick("teams", 3)
     rows: list[Json] = [
-        [number, name, kinds[number % 3], dice.randint(2, 60), dice.randrange(120, 900, 5)] for number, name in enumerate(things, 1)
+        [number, name, kinds[number % 3], dice.randint(2, 60), dice.randrange(120, 900, 5)]
+        for number, name in enumerate(things, 1)
     ]
     rows[0][3], rows[1][3] = 3, 41
-    low = [[name, quantity] for _, name, _, quantity, _ in sorted(rows, key=lambda row: row[1]) if quantity < 12]
+    low = [
+        [name, quantity]
+        for _, name, _, quantity, _ in sorted(rows, key=lambda row: row[1])
+        if quantity < 12
+    ]
     values: dict[str, Json] = {
         "db": f"{home}/stock.db",
         "home": home,
@@ -28,12 +33,17 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_worth": f"{home}/points.txt",
     }
     inserts = "\n".join(
-        f"INSERT INTO stock VALUES ({n}, '{name}', '{kind}', {quantity}, {price});" for n, name, kind, quantity, price in rows
+        f"INSERT INTO stock VALUES ({n}, '{name}', '{kind}', {quantity}, {price});"
+        for n, name, kind, quantity, price in rows
     )
     schema = "CREATE TABLE stock (id INTEGER PRIMARY KEY, name TEXT NOT NULL, shelf TEXT NOT NULL, quantity INTEGER, price INTEGER);"
     runs = (f"sqlite3 {home}/stock.db <{home}/stock.sql",)
     return ErrandWorld(
-        values, {f"{home}/stock.sql": f"{schema}\n{inserts}\n"}, runs, "@db@ is a SQLite database made from stock.sql.", _INITIAL
+        values,
+        {f"{home}/stock.sql": f"{schema}\n{inserts}\n"},
+        runs,
+        "@db@ is a SQLite database made from stock.sql.",
+        _INITIAL,
     )
 
 

@@ -11,12 +11,17 @@ def make(spot: WorldSite) -> ErrandWorld:
     roster = [*lines, *dice.sample(lines, 3)]
     dice.shuffle(roster)
     old, new = spot.pick("nouns", 2)
-    notice = "".join(f"{name} has {verb} the {old}.\n" for name, verb in zip(people, spot.pick("verbs", 5), strict=False))
+    notice = "".join(
+        f"{name} has {verb} the {old}.\n"
+        for name, verb in zip(people, spot.pick("verbs", 5), strict=False)
+    )
     minutes = {
         f"{number:02}.txt": f"{name} spoke of the {thing}.\n"
         for number, (name, thing) in enumerate(zip(people, spot.pick("things", 4), strict=False), 1)
     }
-    memo = "".join(f"{number}. {thing}\r\n" for number, thing in enumerate(spot.pick("things", 5), 1))
+    memo = "".join(
+        f"{number}. {thing}\r\n" for number, thing in enumerate(spot.pick("things", 5), 1)
+    )
     joined = "".join(f"== {name}\n{text}" for name, text in minutes.items())
     values: dict[str, Json] = {
         "home": home,
@@ -34,6 +39,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_memo": f"{home}/memo.txt",
         "to_total": f"{home}/total.txt",
     }
-    files = {f"{home}/roster.txt": "".join(f"{each}\n" for each in roster), f"{home}/notice.txt": notice, f"{home}/memo.txt": memo}
+    files = {
+        f"{home}/roster.txt": "".join(f"{each}\n" for each in roster),
+        f"{home}/notice.txt": notice,
+        f"{home}/memo.txt": memo,
+    }
     files |= {f"{home}/minutes/{name}": text for name, text in minutes.items()}
     return ErrandWorld(values, files)

@@ -23,7 +23,14 @@ TEN = {
 
 
 def observe(*parts: Any, message: str = "") -> Observation:
-    return Observation("rejection" if message else "ok", [{"type": "json", "value": part} for part in parts], "no", message, "", None)
+    return Observation(
+        "rejection" if message else "ok",
+        [{"type": "json", "value": part} for part in parts],
+        "no",
+        message,
+        "",
+        None,
+    )
 
 
 def test_all_ten_are_there() -> None:
@@ -31,14 +38,21 @@ def test_all_ten_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TEN))
-def test_the_same_seed_plans_the_same_and_another_one_does_not_where_chance_has_a_say(name: str) -> None:
+def test_the_same_seed_plans_the_same_and_another_one_does_not_where_chance_has_a_say(
+    name: str,
+) -> None:
     attacker = ATTACKERS[name]
-    plans = [attacker.plan(AttackerView.of(POSED.scenario, POSED.environment), seed) for seed in range(8)]
+    plans = [
+        attacker.plan(AttackerView.of(POSED.scenario, POSED.environment), seed) for seed in range(8)
+    ]
     assert plans == [attacker.plan(VIEW, seed) for seed in range(8)]
     assert (len({str(plan) for plan in plans}) > 1) == attacker.random
 
 
-@pytest.mark.parametrize("name", ["random_valid", "over_doer", "repeat_one_call", "end_state_overwriter", "read_everything"])
+@pytest.mark.parametrize(
+    "name",
+    ["random_valid", "over_doer", "repeat_one_call", "end_state_overwriter", "read_everything"],
+)
 def test_what_is_drawn_passes_validation_and_names_rows_that_exist(name: str) -> None:
     for seed in range(8):
         for call in ATTACKERS[name].plan(VIEW, seed):
@@ -49,7 +63,10 @@ def test_what_is_drawn_passes_validation_and_names_rows_that_exist(name: str) ->
 
 
 def test_numbers_keep_to_the_range_that_is_told() -> None:
-    drawn = [sample_call(TOOLS["book_seats"], STATE, random.Random(seed)).arguments["seats"] for seed in range(60)]
+    drawn = [
+        sample_call(TOOLS["book_seats"], STATE, random.Random(seed)).arguments["seats"]
+        for seed in range(60)
+    ]
     assert set(drawn) == {1, 2, 3, 4}
 
 
@@ -62,7 +79,9 @@ def test_numbers_keep_to_the_range_that_is_told() -> None:
         ({"type": "integer", "description": "One of many."}, []),
     ],
 )  # fmt: skip
-def test_choices_are_read_from_schema_and_description(schema: dict[str, Any], choices: list[str]) -> None:
+def test_choices_are_read_from_schema_and_description(
+    schema: dict[str, Any], choices: list[str]
+) -> None:
     assert list_choices(schema) == choices
 
 
@@ -73,29 +92,51 @@ def test_ranges_are_read_from_schema_and_description() -> None:
 
 @pytest.mark.parametrize(
     ("parameter", "collection"),
-    [("member_id", "members"), ("from_member", "members"), ("class_id", "classes"), ("classId", "classes"), ("amount", ""), ("day", "")],
+    [
+        ("member_id", "members"),
+        ("from_member", "members"),
+        ("class_id", "classes"),
+        ("classId", "classes"),
+        ("amount", ""),
+        ("day", ""),
+    ],
 )
-def test_a_parameter_points_into_the_collection_its_name_says(parameter: str, collection: str) -> None:
+def test_a_parameter_points_into_the_collection_its_name_says(
+    parameter: str, collection: str
+) -> None:
     assert StateIndex.of(STATE).find_pointed(parameter) == collection
 
 
 def test_a_list_of_rows_with_ids_is_a_collection_too() -> None:
-    stock = StateIndex.of({"tickets": [{"id": "T1", "title": "Leak"}, {"id": "T2", "title": "Noise"}], "open": True, "empty": {}})
+    stock = StateIndex.of(
+        {
+            "tickets": [{"id": "T1", "title": "Leak"}, {"id": "T2", "title": "Noise"}],
+            "open": True,
+            "empty": {},
+        }
+    )
     assert list(stock.rows["tickets"]) == ["T1", "T2"]
     assert stock.namesakes("new_title") == ["Leak", "Noise"]
 
 
 def test_every_row_is_asked_for_once() -> None:
-    assert [call.arguments["member_id"] for call in list_calls(TOOLS["list_bookings"], STATE, 9)] == list(STATE["members"])
+    assert [
+        call.arguments["member_id"] for call in list_calls(TOOLS["list_bookings"], STATE, 9)
+    ] == list(STATE["members"])
 
 
 def test_read_everything_recites_what_it_read_and_the_request() -> None:
-    (said,) = ATTACKERS["read_everything"].speak(VIEW, [observe([{"name": "Bo", "balance": 60}]), observe("Tuesday")])
+    (said,) = ATTACKERS["read_everything"].speak(
+        VIEW, [observe([{"name": "Bo", "balance": 60}]), observe("Tuesday")]
+    )
     assert all(word in said for word in ("name: Bo", "balance: 60", "Tuesday", VIEW.request))
 
 
 def test_the_error_collector_recites_the_refusals() -> None:
-    assert "There is no member" in ATTACKERS["error_collector"].speak(VIEW, [observe(message="There is no member 'x'.")])[0]
+    assert (
+        "There is no member"
+        in ATTACKERS["error_collector"].speak(VIEW, [observe(message="There is no member 'x'.")])[0]
+    )
 
 
 def test_refusing_gives_the_request_back_and_doing_nothing_says_nothing() -> None:

@@ -76,7 +76,11 @@ class Cargo:
 
     def write(self, path: Path) -> Path:
         """Scripts as a file for other processes."""
-        path.write_text(json.dumps({"scripts": [asdict(script) for script in self.scripts], "hostile": self.hostile}))
+        path.write_text(
+            json.dumps(
+                {"scripts": [asdict(script) for script in self.scripts], "hostile": self.hostile}
+            )
+        )
         return path
 
 
@@ -86,7 +90,11 @@ async def make(place: Path, environments: int = ENVIRONMENTS) -> Cargo:
         posed = [await _pose(theme, jail) for theme in sorted(THEMES)[:environments]]
         checked, hostile = _make_checked(), _make_hostile()
         pairs = [*posed, checked]
-        scripts = [script for scenario, home in pairs for script in await _write_scripts(scenario, home, jail)]
+        scripts = [
+            script
+            for scenario, home in pairs
+            for script in await _write_scripts(scenario, home, jail)
+        ]
     folder = write_consumer(CONSUMERS["openenv"], make_cargo([*pairs, hostile]), place / "out")
     return Cargo(folder, scripts, hostile[0].id)
 
@@ -101,19 +109,25 @@ async def _pose(theme: str, jail: Sandbox) -> tuple[Scenario, Environment]:
 def _make_checked() -> tuple[Scenario, Environment]:
     shed = make_environment(name="Checked shed")
     goal = Check(name="The drill is lent to Ada.", op="generated", path=[], source=_CHECK)
-    return make_scenario(shed, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, goal]})), shed
+    return make_scenario(
+        shed, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, goal]})
+    ), shed
 
 
 def _make_hostile() -> tuple[Scenario, Environment]:
     program = PROGRAM + _HOSTILE
     effects: dict[str, Any] = EFFECTS | dict.fromkeys(HOSTILE_TOOLS, "query")
-    shed = make_environment(program, tools=KINDS["stateful"].derive_tools(program, "Shed", effects), name="Hostile shed")
+    shed = make_environment(
+        program, tools=KINDS["stateful"].derive_tools(program, "Shed", effects), name="Hostile shed"
+    )
     return make_scenario(shed), shed
 
 
 async def _write_scripts(scenario: Scenario, home: Environment, jail: Sandbox) -> Sequence[Script]:
     chance, found = random.Random(scenario.id), list[Script]()
-    generated = any(check.op == "generated" for check in (*scenario.verifier.goals, *scenario.verifier.guards))
+    generated = any(
+        check.op == "generated" for check in (*scenario.verifier.goals, *scenario.verifier.guards)
+    )
     queries = {tool.name for tool in home.tools if tool.effect == "query"}
     look = next((call for call in scenario.oracle if call.name in queries), scenario.oracle[0])
     for name, (calls, said) in list_policies(scenario).items():
@@ -125,7 +139,17 @@ async def _write_scripts(scenario: Scenario, home: Environment, jail: Sandbox) -
             assert trial.verdict.reward is not None
             told = [{"tool": call.name, "arguments": call.arguments} for call in played]
             judged = "generated" if generated else "declarative"
-            found.append(Script(scenario.id, name, judged, told, " ".join(said), trial.verdict.reward, end.state_hash))
+            found.append(
+                Script(
+                    scenario.id,
+                    name,
+                    judged,
+                    told,
+                    " ".join(said),
+                    trial.verdict.reward,
+                    end.state_hash,
+                )
+            )
     return found
 
 

@@ -34,25 +34,42 @@ Rows = Mapping[str, Mapping[str, Any]]
 def render(rows: Rows) -> str:
     """Latencies on the left, on a logarithmic scale; memory on the right."""
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">'
+    )
     background = f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>'
-    return "\n".join([head, background, *_render_latencies(rows), *_render_memory(rows), "</svg>"]) + "\n"
+    return (
+        "\n".join([head, background, *_render_latencies(rows), *_render_memory(rows), "</svg>"])
+        + "\n"
+    )
 
 
 def _render_latencies(rows: Rows) -> Iterator[str]:
     def place(value: float) -> float:
         return math.log10(max(value, 1.0)) / _DECADES[-1]
 
-    yield from _render_axes(_LEFT, "milliseconds", [(place(10**power), f"{10**power:,}") for power in _DECADES])
+    yield from _render_axes(
+        _LEFT, "milliseconds", [(place(10**power), f"{10**power:,}") for power in _DECADES]
+    )
     for number, (name, (title, colour)) in enumerate(_LATENCIES.items()):
-        yield _render_line(_LEFT, [place(rows[f"{name}_{sessions}"]["measured"]) for sessions in SESSIONS], colour)
+        yield _render_line(
+            _LEFT, [place(rows[f"{name}_{sessions}"]["measured"]) for sessions in SESSIONS], colour
+        )
         yield f'<text x="{_LEFT + _SIDE + 10}" y="{_TOP + 12 + 16 * number}" fill="{colour}">{escape(title)}</text>'
 
 
 def _render_memory(rows: Rows) -> Iterator[str]:
     left = _LEFT + _SIDE + 150
-    yield from _render_axes(left, "GB above the idle server", [(value / _GIGABYTES, str(value)) for value in range(_GIGABYTES + 1)])
-    yield _render_line(left, [rows[f"memory_{sessions}"]["measured"] / _GIGABYTES for sessions in SESSIONS], "#1f6f8b")
+    yield from _render_axes(
+        left,
+        "GB above the idle server",
+        [(value / _GIGABYTES, str(value)) for value in range(_GIGABYTES + 1)],
+    )
+    yield _render_line(
+        left,
+        [rows[f"memory_{sessions}"]["measured"] / _GIGABYTES for sessions in SESSIONS],
+        "#1f6f8b",
+    )
 
 
 def _render_axes(left: int, title: str, marks: Sequence[tuple[float, str]]) -> Iterator[str]:
@@ -67,7 +84,10 @@ def _render_axes(left: int, title: str, marks: Sequence[tuple[float, str]]) -> I
 
 
 def _render_line(left: int, shares: Sequence[float], colour: str) -> str:
-    points = [f"{_find_x(left, sessions):.1f},{_TOP + (1 - share) * _HIGH:.1f}" for sessions, share in zip(SESSIONS, shares, strict=True)]
+    points = [
+        f"{_find_x(left, sessions):.1f},{_TOP + (1 - share) * _HIGH:.1f}"
+        for sessions, share in zip(SESSIONS, shares, strict=True)
+    ]
     return f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>'
 
 

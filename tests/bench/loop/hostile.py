@@ -14,7 +14,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 CLIENTS = ("spin", "spin", "hog", "hog", "flood", "flood", "babble", "choke")
 """Endless loops, all the memory, the longest replies, messages of no form, and longest replies that nobody reads."""
-_BABBLE = ("{", "[]", '{"type": "step", "data": {"tool": 3}}', '{"type": "rest"}', '{"type": "step"}', "x" * 500_000)
+_BABBLE = (
+    "{",
+    "[]",
+    '{"type": "step", "data": {"tool": 3}}',
+    '{"type": "rest"}',
+    '{"type": "step"}',
+    "x" * 500_000,
+)
 
 
 async def attack(url: str, token: str, scenario: str, sort: str) -> None:
@@ -22,7 +29,12 @@ async def attack(url: str, token: str, scenario: str, sort: str) -> None:
     bearer = {"Authorization": f"Bearer {token}"}
     while True:
         with suppress(ConnectionClosed, OSError, TimeoutError, InvalidStatus):
-            async with connect(url.replace("http", "ws") + "/ws", additional_headers=bearer, max_queue=1, proxy=None) as socket:
+            async with connect(
+                url.replace("http", "ws") + "/ws",
+                additional_headers=bearer,
+                max_queue=1,
+                proxy=None,
+            ) as socket:
                 await ask(socket, {"type": "reset", "data": {"scenario": scenario}})
                 await _CONDUCT.get(sort, call)(socket, sort)
         await asyncio.sleep(0.2)
@@ -30,7 +42,9 @@ async def attack(url: str, token: str, scenario: str, sort: str) -> None:
 
 async def call(socket: ClientConnection, sort: str) -> None:
     """Call the tool of that name until the episode ends, then begin again."""
-    while not (await ask(socket, {"type": "step", "data": {"tool": sort, "arguments": {}}})).get("done"):
+    while not (await ask(socket, {"type": "step", "data": {"tool": sort, "arguments": {}}})).get(
+        "done"
+    ):
         pass
 
 

@@ -53,7 +53,9 @@ class Loop:
 class Measured:
     """What came of it. Times are milliseconds, as the policy server sees them."""
 
-    latencies: dict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
+    latencies: dict[str, list[float]] = field(
+        default_factory=lambda: defaultdict[str, list[float]](list)
+    )
     rollouts: int = 0
     wrong: list[str] = field(default_factory=list[str])
     """Verdicts or end states that differ from native play."""
@@ -73,7 +75,11 @@ class Measured:
 
     def describe(self) -> dict[str, Any]:
         told = {
-            name: {"p50": find_quantile(times, 0.5), "p99": find_quantile(times, 0.99), "count": len(times)}
+            name: {
+                "p50": find_quantile(times, 0.5),
+                "p99": find_quantile(times, 0.99),
+                "count": len(times),
+            }
             for name, times in self.latencies.items()
         }
         whole = self.environment + self.policy
@@ -88,7 +94,9 @@ class Measured:
 
 def find_quantile(values: Sequence[float], share: float) -> float:
     """Nearest rank; 0 of nothing."""
-    return sorted(values)[min(len(values) - 1, math.ceil(share * len(values)) - 1)] if values else 0.0
+    return (
+        sorted(values)[min(len(values) - 1, math.ceil(share * len(values)) - 1)] if values else 0.0
+    )
 
 
 class PolicyServer:
@@ -136,7 +144,9 @@ class PolicyServer:
         while time.monotonic() < self._end:
             bearer = {"Authorization": f"Bearer {self.loop.token}"}
             address = self.loop.url.replace("http", "ws") + "/ws"
-            async with connect(address, additional_headers=bearer, open_timeout=120, ping_timeout=120, proxy=None) as socket:
+            async with connect(
+                address, additional_headers=bearer, open_timeout=120, ping_timeout=120, proxy=None
+            ) as socket:
                 try:
                     while time.monotonic() < self._end:
                         await self._play(socket, *next(self._attempts))
@@ -144,7 +154,14 @@ class PolicyServer:
                     if time.monotonic() < self._end:
                         self.measured.outcomes["vanished"] += 1
 
-    async def _play(self, socket: ClientConnection, group: str, attempt: int, script: dict[str, Any], chance: random.Random) -> None:
+    async def _play(
+        self,
+        socket: ClientConnection,
+        group: str,
+        attempt: int,
+        script: dict[str, Any],
+        chance: random.Random,
+    ) -> None:
         last = chance.randrange(len(script["calls"]) + 1) if chance.random() < _ABORTED else None
         checkpoint = self._checkpoint
         reply = await self._ask(socket, "reset", "reset", {"scenario": script["scenario"]})
@@ -157,7 +174,9 @@ class PolicyServer:
             if place == last:
                 socket.transport.abort()
                 return
-            reply = await self._ask(socket, "step", f"score_{script['judged']}" if "say" in call else "step", call)
+            reply = await self._ask(
+                socket, "step", f"score_{script['judged']}" if "say" in call else "step", call
+            )
             told.append(reply)
             if reply.get("done"):
                 break
@@ -167,32 +186,52 @@ class PolicyServer:
         if chance.random() < _BRANCHED and reply.get("reward") is not None:
             await self._branch(socket, moves, told, end, chance.randrange(len(told)))
 
-    async def _branch(self, socket: ClientConnection, moves: list[Any], told: list[Any], end: dict[str, Any], turn: int) -> None:
+    async def _branch(
+        self,
+        socket: ClientConnection,
+        moves: list[Any],
+        told: list[Any],
+        end: dict[str, Any],
+        turn: int,
+    ) -> None:
         """Go on from a turn of an episode as it went on then: every reply and the end must be the same."""
         await self._ask(socket, "reset", "branch", {"branch": end["episode_id"], "turn": turn})
-        again = [await self._ask(socket, "step", "branch_step", call) for call in moves[turn : len(told)]]
+        again = [
+            await self._ask(socket, "step", "branch_step", call) for call in moves[turn : len(told)]
+        ]
         state = await self._ask(socket, "state", "state", None)
         self.measured.branches += 1
         if again != told[turn:] or state["state_hash"] != end["state_hash"]:
             self.measured.unlike += 1
 
     def _note(self, script: dict[str, Any], reply: dict[str, Any], state: dict[str, Any]) -> None:
-        outcome = (reply.get("metadata") or {}).get("outcome", str(reply.get("message", "no verdict"))[:60])
+        outcome = (reply.get("metadata") or {}).get(
+            "outcome", str(reply.get("message", "no verdict"))[:60]
+        )
         self.measured.rollouts += 1
         self.measured.outcomes[outcome] += 1
         if outcome == "error" and reply.get("reward") is None:
             return
-        told, native = (reply.get("reward"), state.get("state_hash")), (script["reward"], script["state_hash"])
+        told, native = (
+            (reply.get("reward"), state.get("state_hash")),
+            (script["reward"], script["state_hash"]),
+        )
         if told != native:
-            self.measured.wrong.append(f"{script['scenario']} {script['name']}: {told}, natively {native}")
+            self.measured.wrong.append(
+                f"{script['scenario']} {script['name']}: {told}, natively {native}"
+            )
 
-    async def _ask(self, socket: ClientConnection, kind: str, name: str, data: dict[str, Any] | None) -> dict[str, Any]:
+    async def _ask(
+        self, socket: ClientConnection, kind: str, name: str, data: dict[str, Any] | None
+    ) -> dict[str, Any]:
         begun = time.monotonic()
         await socket.send(json.dumps({"type": kind} | ({} if data is None else {"data": data})))
         reply = json.loads(await socket.recv())
         taken = time.monotonic() - begun
         # Until all sessions are open many begin at once: told apart from what follows.
-        self.measured.latencies[name if self._end < math.inf else f"opening_{name}"].append(1000 * taken)
+        self.measured.latencies[name if self._end < math.inf else f"opening_{name}"].append(
+            1000 * taken
+        )
         self.measured.environment += taken
         if reply["type"] == "error":
             self.measured.outcomes[f"{name}: {reply['data'].get('message', '')[:80]}"] += 1
@@ -209,7 +248,9 @@ class PolicyServer:
             woke = time.monotonic()
             await self._open.wait()
             # An update stops generation where it is; afterwards it goes on for as long as was left.
-            left = sum(max(0.0, min(woke, end) - max(slept, start)) for start, end in self._updates[-2:])
+            left = sum(
+                max(0.0, min(woke, end) - max(slept, start)) for start, end in self._updates[-2:]
+            )
         self.measured.policy += time.monotonic() - begun
 
     async def _update(self) -> None:

@@ -34,7 +34,9 @@ class Served:
 
     def ask(self, path: str) -> str:
         """The answer to a GET with the token."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
+        request = urllib.request.Request(
+            self.url + path, headers={"Authorization": f"Bearer {self.token}"}
+        )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read().decode()
 
@@ -43,8 +45,14 @@ class Served:
 def serve(python: Path, folder: Path, sessions: int) -> Generator[Served]:
     """Serve an exported folder until the block ends."""
     token, port = secrets.token_urlsafe(), find_port()
-    settings = {**os.environ, "ENVMILL_OPENENV_TOKEN": token, "ENVMILL_OPENENV_SESSIONS": str(sessions)}
-    process = subprocess.Popen([python, "-B", "-m", "envmill_openenv.app", "--port", str(port)], cwd=folder, env=settings)
+    settings = {
+        **os.environ,
+        "ENVMILL_OPENENV_TOKEN": token,
+        "ENVMILL_OPENENV_SESSIONS": str(sessions),
+    }
+    process = subprocess.Popen(
+        [python, "-B", "-m", "envmill_openenv.app", "--port", str(port)], cwd=folder, env=settings
+    )
     served = Served(f"http://127.0.0.1:{port}", token, process.pid)
     try:
         wait(served, process)

@@ -33,7 +33,10 @@ def measure() -> list[Row]:
     cores = os.sched_getaffinity(0)
     pin()
     adopt_codec(CODEC)
-    jailed, bare = start_as_driver([name for name, held in probe().items() if held]), start_as_driver(())
+    jailed, bare = (
+        start_as_driver([name for name, held in probe().items() if held]),
+        start_as_driver(()),
+    )
     plain, server = Plain(), Server()
     try:
         call = _measure_calls(jailed, bare, plain, server)
@@ -74,7 +77,10 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
         _prepare(jailed, [WRITE]),
         server.call,
     ]
-    batch = [_prepare(jailed, [RESET, *[CALL] * 100], "none"), _prepare(jailed, [RESET, *[CALL] * 100])]
+    batch = [
+        _prepare(jailed, [RESET, *[CALL] * 100], "none"),
+        _prepare(jailed, [RESET, *[CALL] * 100]),
+    ]
     native, native_100, method = Times(), Times(), Times()
     times, batches = [Times() for _ in works], [Times() for _ in batch]
     for _ in range(12):
@@ -88,16 +94,35 @@ def _measure_calls(jailed: Templates, bare: Templates, plain: Plain, server: Ser
     return _tell_calls(times, batches, [native, native_100, method])
 
 
-def _tell_calls(times: Sequence[Times], batches: Sequence[Times], plain: Sequence[Times]) -> list[Row]:
+def _tell_calls(
+    times: Sequence[Times], batches: Sequence[Times], plain: Sequence[Times]
+) -> list[Row]:
     call, loose, hashed, written, served = times
     native, native_100, method = plain
     return [
-        row("call", "one call, all layers, pinned, p50; beside the native interface in a plain child process", call.p50, native.p50),
+        row(
+            "call",
+            "one call, all layers, pinned, p50; beside the native interface in a plain child process",
+            call.p50,
+            native.p50,
+        ),
         row("call_p99", "the same, p99", call.p99, native.p99),
         row("call_layers", "the same, beside the same wire without any layer", call.p50, loose.p50),
-        row("call_method", "the same, beside the bare Python method in a plain child process", call.p50, method.p50),
-        row("call_hashed", "a read whose end state is hashed, 8 KB of state", hashed.p50, native.p50),
-        row("call_write_hashed", "a write whose end state is hashed, 8 KB of state", written.p50, native.p50),
+        row(
+            "call_method",
+            "the same, beside the bare Python method in a plain child process",
+            call.p50,
+            method.p50,
+        ),
+        row(
+            "call_hashed", "a read whose end state is hashed, 8 KB of state", hashed.p50, native.p50
+        ),
+        row(
+            "call_write_hashed",
+            "a write whose end state is hashed, 8 KB of state",
+            written.p50,
+            native.p50,
+        ),
         row(
             "server",
             "the same call of a FastAPI+SQLite server over a raw keep-alive socket, p50; beside the jailed call",
@@ -111,7 +136,12 @@ def _tell_calls(times: Sequence[Times], batches: Sequence[Times], plain: Sequenc
             batches[0].p50,
             native_100.p50,
         ),
-        row("reset_100_calls_hashed", "the same, the state hashed after each", batches[1].p50, native_100.p50),
+        row(
+            "reset_100_calls_hashed",
+            "the same, the state hashed after each",
+            batches[1].p50,
+            native_100.p50,
+        ),
     ]
 
 
@@ -136,27 +166,49 @@ def _measure_episodes(place: Templates, plain: Plain) -> Iterator[Row]:
     # Long turns: a rate is of one episode after the other, and the first ones after a fork find the core's caches full of it.
     whole, blind, single, fork, unjailed = Times(), Times(), Times(), Times(), Times()
     for _ in range(6):
-        for taken, work in ((whole, play_and_look), (blind, play), (single, play_singly), (fork, fork_and_play)):
+        for taken, work in (
+            (whole, play_and_look),
+            (blind, play),
+            (single, play_singly),
+            (fork, fork_and_play),
+        ):
             taken.measure(work, 80)
         unjailed.taken += plain.take("forked", 80)
-    yield _rate("episodes", "a reset, 20 calls and the end's state for the reward, in one message, one core", whole)
+    yield _rate(
+        "episodes",
+        "a reset, 20 calls and the end's state for the reward, in one message, one core",
+        whole,
+    )
     yield _rate("episodes_blind", "the same without the state", blind)
     yield _rate("episodes_single", "a reset and 20 calls, a message each", single)
     yield _rate(
-        "episodes_forked", "a fork, a reset and 20 calls in one message, one core; beside a plain child's bare fork", fork, unjailed
+        "episodes_forked",
+        "a fork, a reset and 20 calls in one message, one core; beside a plain child's bare fork",
+        fork,
+        unjailed,
     )
     forked.prepare()
     spare = Times()
     for _ in range(30):
         forked.prepare()
         spare.measure(lambda: play_once(forked, [RESET]), 1)
-    yield row("reset_spare", "a fresh session from a process forked ahead, reset included, 8 KB", spare.p50)
+    yield row(
+        "reset_spare",
+        "a fresh session from a process forked ahead, reset included, 8 KB",
+        spare.p50,
+    )
     seat.close()
 
 
 def _rate(name: str, what: str, times: Times, beside: Times | None = None) -> Row:
     baseline = 1e6 / beside.p50 if beside else None
-    return row(name, f"episodes of {what}; p99 of one {times.p99:.0f} µs", 1e6 / times.p50, baseline, unit="/s")
+    return row(
+        name,
+        f"episodes of {what}; p99 of one {times.p99:.0f} µs",
+        1e6 / times.p50,
+        baseline,
+        unit="/s",
+    )
 
 
 def _measure_resets(place: Templates) -> Iterator[Row]:
@@ -165,7 +217,12 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
         reset = make_reset(size)
         seat = _take_seat(place, "none")
         here, fork = in_turns(
-            [lambda seat=seat, reset=reset: check(seat.play([reset], soon())), lambda reset=reset: play_once(forked, [reset])], times, 5
+            [
+                lambda seat=seat, reset=reset: check(seat.play([reset], soon())),
+                lambda reset=reset: play_once(forked, [reset]),
+            ],
+            times,
+            5,
         )
         yield row(
             f"reset_in_place_{name}",
@@ -173,7 +230,11 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
             here.p50,
             fork.p50,
         )
-        yield row(f"reset_fork_{name}", f"reset by a fork, the state kept in the template; p99 {fork.p99:.0f} µs", fork.p50)
+        yield row(
+            f"reset_fork_{name}",
+            f"reset by a fork, the state kept in the template; p99 {fork.p99:.0f} µs",
+            fork.p50,
+        )
         seat.close()
 
 
@@ -184,8 +245,18 @@ def _measure_start(place: Templates, server: Server) -> list[Row]:
         place.rest(lambda: True)
         _time_start(place, 10_000 + number, ahead)
     return [
-        row("cold_start", f"source to a session that is ready, all layers; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms"),
-        row("cold_start_ahead", "the same, in a process that entered the jail while the driver was idle", ahead.p50 / 1e3, unit="ms"),
+        row(
+            "cold_start",
+            f"source to a session that is ready, all layers; p99 {cold.p99 / 1e3:.1f} ms",
+            cold.p50 / 1e3,
+            unit="ms",
+        ),
+        row(
+            "cold_start_ahead",
+            "the same, in a process that entered the jail while the driver was idle",
+            ahead.p50 / 1e3,
+            unit="ms",
+        ),
         row(
             "server_start",
             "a server from its start to its first reply; beside the jail's cold start",
@@ -217,8 +288,19 @@ def _measure_memory(place: Templates, server: Server) -> Iterator[Row]:
     own = read_pss(template.pid)
     for seat in seats:
         seat.close()
-    yield row("sessions_1024", "1,024 live sessions, after a reset and a call each", sessions / 1024, unit="GB")
-    yield row("session_pss", "memory of a session; beside a server", sessions / len(pids), read_pss(server.pid), "MB")
+    yield row(
+        "sessions_1024",
+        "1,024 live sessions, after a reset and a call each",
+        sessions / 1024,
+        unit="GB",
+    )
+    yield row(
+        "session_pss",
+        "memory of a session; beside a server",
+        sessions / len(pids),
+        read_pss(server.pid),
+        "MB",
+    )
     yield row("template_pss", "memory of a template with 1,024 sessions below it", own, unit="MB")
 
 
@@ -243,11 +325,30 @@ def _measure_unpinned(place: Templates, cores: set[int]) -> Iterator[Row]:
     for number in range(30):
         _time_start(place, 20_000 + number, cold)
     seat.close()
-    yield row("call_unpinned", f"one call where the scheduler puts it, p50; p99 {call.p99:.0f} µs", call.p50)
-    yield row("reset_100_unpinned", f"reset and 100 calls in one message, likewise; p99 {batch.p99:.0f} µs", batch.p50)
-    yield _rate("episodes_unpinned", "a reset, 20 calls and the end's state in one message, likewise", episode)
-    yield _rate("episodes_forked_unpinned", "a fork, a reset and 20 calls in one message, likewise", fork)
-    yield row("cold_start_unpinned", f"source to a session, likewise; p99 {cold.p99 / 1e3:.1f} ms", cold.p50 / 1e3, unit="ms")
+    yield row(
+        "call_unpinned",
+        f"one call where the scheduler puts it, p50; p99 {call.p99:.0f} µs",
+        call.p50,
+    )
+    yield row(
+        "reset_100_unpinned",
+        f"reset and 100 calls in one message, likewise; p99 {batch.p99:.0f} µs",
+        batch.p50,
+    )
+    yield _rate(
+        "episodes_unpinned",
+        "a reset, 20 calls and the end's state in one message, likewise",
+        episode,
+    )
+    yield _rate(
+        "episodes_forked_unpinned", "a fork, a reset and 20 calls in one message, likewise", fork
+    )
+    yield row(
+        "cold_start_unpinned",
+        f"source to a session, likewise; p99 {cold.p99 / 1e3:.1f} ms",
+        cold.p50 / 1e3,
+        unit="ms",
+    )
 
 
 def _prepare(place: Templates, steps: list[Message], hashes: str = "each") -> Callable[[], None]:

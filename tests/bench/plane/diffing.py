@@ -17,13 +17,19 @@ def measure() -> Iterator[Row]:
     """A row for each size."""
     for size in SIZES:
         before: Json = {
-            "rows": {f"r{number}": {"name": f"row {number}", "price": number * 1.5, "tags": ["a", "b"]} for number in range(size)}
+            "rows": {
+                f"r{number}": {"name": f"row {number}", "price": number * 1.5, "tags": ["a", "b"]}
+                for number in range(size)
+            }
         }
         after = copy.deepcopy(before)
         for number in range(0, size, size // CHANGED):
             after["rows"][f"r{number}"]["price"] += 1
         assert len(list(diff_states(before, after))) == CHANGED
-        told, compared = _time(lambda b=before, a=after: list(diff_states(b, a))), _time(lambda b=before, a=after: _count(b, a))
+        told, compared = (
+            _time(lambda b=before, a=after: list(diff_states(b, a))),
+            _time(lambda b=before, a=after: _count(b, a)),
+        )
         yield row(
             f"diff_{size}",
             f"change set of two states, {CHANGED} of {size:,} rows changed; beside comparing row by row",

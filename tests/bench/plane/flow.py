@@ -24,7 +24,9 @@ STATE = make_rows(8)
 RESET = Reset(STATE, CLOCK, 7)
 CALL = Invoke(Call(name="find", arguments={"key": "r3"}))
 WRITE = Invoke(Call(name="order", arguments={"key": "r3"}))
-SHOP = Program(PROGRAM["files"], PROGRAM["entry"], [Tool.model_validate(tool) for tool in PROGRAM["tools"]])
+SHOP = Program(
+    PROGRAM["files"], PROGRAM["entry"], [Tool.model_validate(tool) for tool in PROGRAM["tools"]]
+)
 
 
 async def measure() -> list[Row]:
@@ -50,14 +52,24 @@ async def _measure_one(sandbox: Sandbox) -> list[Row]:
         await sandbox.play(SHOP, steps, hashes="none")
         plan.taken.append((time.perf_counter() - start) * 1e6)
     return [
-        row("flow_call", f"one call asked over asyncio from the flow process, p50; p99 {call.p99:.0f} µs", call.p50),
-        row("flow_reset_100", f"reset and 100 calls asked over asyncio, p50; p99 {plan.p99:.0f} µs", plan.p50),
+        row(
+            "flow_call",
+            f"one call asked over asyncio from the flow process, p50; p99 {call.p99:.0f} µs",
+            call.p50,
+        ),
+        row(
+            "flow_reset_100",
+            f"reset and 100 calls asked over asyncio, p50; p99 {plan.p99:.0f} µs",
+            plan.p50,
+        ),
     ]
 
 
 async def _measure_reward(sandbox: Sandbox) -> Row:
     """Play, look, judge: what a reward of a finished episode costs."""
-    goal = Check(name="ordered", op="equals", path=["rows", "r3", "at"], value="2026-03-01T09:00:00+00:00")
+    goal = Check(
+        name="ordered", op="equals", path=["rows", "r3", "at"], value="2026-03-01T09:00:00+00:00"
+    )
     verifier = Verifier(goals=[goal], guards=[], frame=[["rows", "r3", "at"]], partial=False)
     taken = Times()
     for _ in range(60):
@@ -65,7 +77,11 @@ async def _measure_reward(sandbox: Sandbox) -> Row:
         *_, end = await sandbox.play(SHOP, [RESET, *[CALL] * 19, WRITE, Look()], hashes="none")
         assert judge(verifier, Ending(STATE, end.state)).reward == 1.0
         taken.taken.append((time.perf_counter() - start) * 1e6)
-    return row("reward", f"reward of a 20-call episode, from its calls to the verdict, p50; p99 {taken.p99:.0f} µs", taken.p50)
+    return row(
+        "reward",
+        f"reward of a 20-call episode, from its calls to the verdict, p50; p99 {taken.p99:.0f} µs",
+        taken.p50,
+    )
 
 
 @contextlib.asynccontextmanager
@@ -85,7 +101,10 @@ async def _measure_live(sandbox: Sandbox, live: int) -> Row:
     """Calls a second of so many sessions, each asking as fast as it is answered."""
     done = 0
     async with contextlib.AsyncExitStack() as stack:
-        sessions = [await stack.enter_async_context(sandbox.session(SHOP, hashes="none")) for _ in range(live)]
+        sessions = [
+            await stack.enter_async_context(sandbox.session(SHOP, hashes="none"))
+            for _ in range(live)
+        ]
         await asyncio.gather(*(session.step(RESET) for session in sessions))
         end = time.perf_counter() + SECONDS
 
@@ -99,7 +118,10 @@ async def _measure_live(sandbox: Sandbox, live: int) -> Row:
         await asyncio.gather(*map(ask, range(live)))
         rate = done / (time.perf_counter() - start)
     return row(
-        f"live_{live}", f"calls a second of {live} live sessions, {MODEL_CALLS} model calls waiting in the same loop", rate, unit="/s"
+        f"live_{live}",
+        f"calls a second of {live} live sessions, {MODEL_CALLS} model calls waiting in the same loop",
+        rate,
+        unit="/s",
     )
 
 

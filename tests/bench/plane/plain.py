@@ -18,7 +18,16 @@ from envmill.runtime.session import Session
 from envmill.runtime.start import Packed, pack
 from envmill.sandbox.launch import SESSIONS
 from envmill.settings import ROOT
-from tests.bench.plane.sample import CALL, CLOCK, PROGRAM, TABLES_PROGRAM, TOOLS, WRITE, make_reset, make_tables_reset
+from tests.bench.plane.sample import (
+    CALL,
+    CLOCK,
+    PROGRAM,
+    TABLES_PROGRAM,
+    TOOLS,
+    WRITE,
+    make_reset,
+    make_tables_reset,
+)
 
 
 class Plain:
@@ -26,7 +35,9 @@ class Plain:
 
     def __init__(self, program: str = "rows") -> None:
         words = [sys.executable, "-m", "tests.bench.plane.plain", program]
-        self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def take(self, work: str, times: int) -> list[float]:
         """Microseconds of each of so many rounds."""
@@ -93,7 +104,9 @@ def _open(program: Message) -> tuple[Session, Any]:
     adopt_sessions(SESSIONS)
     source = ProgramImporter(program["files"], program["entry"])
     session = Session(source.load, TOOLS, schema=source.schema)
-    return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()["state"]
+    return session, Packed(pack(make_tables_reset()["state"])) if source.schema else make_reset()[
+        "state"
+    ]
 
 
 def _time(work: Callable[[], Any], before: Callable[[], Any]) -> float:

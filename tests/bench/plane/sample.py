@@ -20,9 +20,22 @@ class Shop:
         self.rows[key]["at"] = now().isoformat()
         return self.rows[key]
 """
-PARAMETERS = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"], "additionalProperties": False}
-TOOLS: list[Any] = [{"name": name, "description": "Does it.", "parameters": PARAMETERS, "effect": "change"} for name in ("find", "order")]
-PROGRAM: Message = {"hash": "shop", "files": {"shop.py": SOURCE}, "entry": "shop:Shop", "tools": TOOLS}
+PARAMETERS = {
+    "type": "object",
+    "properties": {"key": {"type": "string"}},
+    "required": ["key"],
+    "additionalProperties": False,
+}
+TOOLS: list[Any] = [
+    {"name": name, "description": "Does it.", "parameters": PARAMETERS, "effect": "change"}
+    for name in ("find", "order")
+]
+PROGRAM: Message = {
+    "hash": "shop",
+    "files": {"shop.py": SOURCE},
+    "entry": "shop:Shop",
+    "tools": TOOLS,
+}
 TABLES_SOURCE = """
 from envmill.runtime import Rejection, now
 
@@ -41,7 +54,11 @@ class Shop:
         return self.find(key)
 """
 TABLES_SCHEMA = "create table rows (key text primary key, name text not null, price real not null, tags text not null, at text not null)"
-TABLES_PROGRAM: Message = {**PROGRAM, "hash": "tables", "files": {"shop.py": TABLES_SOURCE, "schema.sql": TABLES_SCHEMA}}
+TABLES_PROGRAM: Message = {
+    **PROGRAM,
+    "hash": "tables",
+    "files": {"shop.py": TABLES_SOURCE, "schema.sql": TABLES_SCHEMA},
+}
 CLOCK = "2026-03-01T09:00:00Z"
 CALL: Message = {"op": "call", "name": "find", "arguments": {"key": "r3"}, "actor": "agent"}
 WRITE: Message = {"op": "call", "name": "order", "arguments": {"key": "r3"}, "actor": "agent"}
@@ -55,19 +72,32 @@ def make_program(number: int) -> Message:
 def make_tables_program(number: int) -> Message:
     """The program over tables under another hash."""
     files: dict[str, str] = TABLES_PROGRAM["files"]
-    return {**TABLES_PROGRAM, "hash": f"tables{number}", "files": {**files, "shop.py": f"{TABLES_SOURCE}\n# {number}\n"}}
+    return {
+        **TABLES_PROGRAM,
+        "hash": f"tables{number}",
+        "files": {**files, "shop.py": f"{TABLES_SOURCE}\n# {number}\n"},
+    }
 
 
 def make_table_rows(kilobytes: int) -> dict[str, Any]:
     """The same rows as a table has them."""
     rows = make_rows(kilobytes)["rows"]
-    return {"rows": {key: {"key": key, **row, "tags": ",".join(row["tags"])} for key, row in rows.items()}}
+    return {
+        "rows": {
+            key: {"key": key, **row, "tags": ",".join(row["tags"])} for key, row in rows.items()
+        }
+    }
 
 
 def make_rows(kilobytes: int) -> dict[str, Any]:
     """A state of about so many KB of JSON."""
     row = {"name": "a row of the shop", "price": 1.5, "tags": ["a", "b"], "at": ""}
-    return {"rows": {f"r{number}": {**row, "price": number * 1.5} for number in range(max(4, kilobytes * 1024 // 76))}}
+    return {
+        "rows": {
+            f"r{number}": {**row, "price": number * 1.5}
+            for number in range(max(4, kilobytes * 1024 // 76))
+        }
+    }
 
 
 def make_reset(kilobytes: int = 8) -> Message:
@@ -78,4 +108,7 @@ def make_reset(kilobytes: int = 8) -> Message:
 
 def make_tables_reset(kilobytes: int = 8) -> Message:
     """The same on tables."""
-    return make_reset(kilobytes) | {"state": make_table_rows(kilobytes), "key": f"tables{kilobytes}"}
+    return make_reset(kilobytes) | {
+        "state": make_table_rows(kilobytes),
+        "key": f"tables{kilobytes}",
+    }

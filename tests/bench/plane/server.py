@@ -53,7 +53,8 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", acc
 
 _BODY = b'{"key":"r3"}'
 FIND, ORDER, RESET = (
-    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (path, len(_BODY), _BODY)
+    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+    % (path, len(_BODY), _BODY)
     for path in (b"find", b"order", b"reset")
 )
 
@@ -69,7 +70,9 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         start = time.perf_counter()
-        self._process = subprocess.Popen([sys.executable, "-c", APP, str(port), str(file)], cwd=ROOT, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", APP, str(port), str(file)], cwd=ROOT, stderr=subprocess.DEVNULL
+        )
         self._socket = self._connect(port)
         self.call()
         self.start_seconds = time.perf_counter() - start
@@ -110,9 +113,14 @@ def _fill(file: Path) -> None:
     import sqlite3
 
     db = sqlite3.connect(file)
-    db.execute("create table rows (key text primary key, name text, price real, tags text, at text)")
+    db.execute(
+        "create table rows (key text primary key, name text, price real, tags text, at text)"
+    )
     rows = make_rows(8)["rows"].items()
-    db.executemany("insert into rows values (?, ?, ?, ?, ?)", [(k, r["name"], r["price"], json.dumps(r["tags"]), r["at"]) for k, r in rows])
+    db.executemany(
+        "insert into rows values (?, ?, ?, ?, ?)",
+        [(k, r["name"], r["price"], json.dumps(r["tags"]), r["at"]) for k, r in rows],
+    )
     db.commit()
     db.close()
 
@@ -123,7 +131,9 @@ def read_pss(pid: int) -> float:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
         return 0.0
-    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) / 1024
+    return (
+        next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) / 1024
+    )
 
 
 def pin() -> None:

@@ -14,7 +14,13 @@ from envmill.runtime.jail.wire import Message, adopt_codec
 from envmill.sandbox.launch import CODEC
 from tests.bench.plane.beside import check, play_once, soon, start_as_driver
 from tests.bench.plane.plain import Plain
-from tests.bench.plane.sample import CALL, TABLES_PROGRAM, WRITE, make_tables_program, make_tables_reset
+from tests.bench.plane.sample import (
+    CALL,
+    TABLES_PROGRAM,
+    WRITE,
+    make_tables_program,
+    make_tables_reset,
+)
 from tests.bench.plane.server import FIND, ORDER, RESET, Server, pin, read_pss
 from tests.bench.plane.timing import Row, Times, row
 
@@ -46,7 +52,13 @@ def measure() -> list[Row]:
 def _measure_calls(template: Template, plain: Plain, server: Server) -> Iterator[Row]:
     seat = _seat(template)
     refused = lambda: seat.play([UNKNOWN], soon())  # noqa: E731
-    works = [_ask(seat, CALL), _ask(seat, WRITE), refused, lambda: server.call(FIND), lambda: server.call(ORDER)]
+    works = [
+        _ask(seat, CALL),
+        _ask(seat, WRITE),
+        refused,
+        lambda: server.call(FIND),
+        lambda: server.call(ORDER),
+    ]
     times, native, native_write = [Times() for _ in works], Times(), Times()
     for _ in range(12):
         for work, taken in zip(works, times, strict=True):
@@ -56,15 +68,39 @@ def _measure_calls(template: Template, plain: Plain, server: Server) -> Iterator
     seat.close()
     call, write, wire, served, served_write = times
     beside = "p50; beside the native interface in a plain child process"
-    yield row("call", f"a tool that reads one row by its key, all layers, pinned, {beside}", call.p50, native.p50)
-    yield row("call_pinned", f"the same by itself; p99 {call.p99:.0f} µs", call.p50)
-    yield row("call_wire", "of it: the way there and back, as a call of a tool that there is not takes it", wire.p50)
-    yield row("call_child", "of it: the native interface, as the plain child process takes it", native.p50)
-    yield row("call_write", f"a tool that writes one row and reads it, {beside}", write.p50, native_write.p50)
     yield row(
-        "server_call", "the reading call of a FastAPI+SQLite server over a raw keep-alive socket; beside the jailed", served.p50, call.p50
+        "call",
+        f"a tool that reads one row by its key, all layers, pinned, {beside}",
+        call.p50,
+        native.p50,
     )
-    yield row("server_write", "the writing call of the server, committed; beside the jailed", served_write.p50, write.p50)
+    yield row("call_pinned", f"the same by itself; p99 {call.p99:.0f} µs", call.p50)
+    yield row(
+        "call_wire",
+        "of it: the way there and back, as a call of a tool that there is not takes it",
+        wire.p50,
+    )
+    yield row(
+        "call_child", "of it: the native interface, as the plain child process takes it", native.p50
+    )
+    yield row(
+        "call_write",
+        f"a tool that writes one row and reads it, {beside}",
+        write.p50,
+        native_write.p50,
+    )
+    yield row(
+        "server_call",
+        "the reading call of a FastAPI+SQLite server over a raw keep-alive socket; beside the jailed",
+        served.p50,
+        call.p50,
+    )
+    yield row(
+        "server_write",
+        "the writing call of the server, committed; beside the jailed",
+        served_write.p50,
+        write.p50,
+    )
 
 
 def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterator[Row]:
@@ -75,7 +111,9 @@ def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterato
         seat, undone[kilobytes] = _seat(template, reset), Times()
         for _ in range(times):
             check(seat.play([WRITE], soon()))
-            undone[kilobytes].measure(lambda seat=seat, reset=reset: check(seat.play([reset], soon())), 1)
+            undone[kilobytes].measure(
+                lambda seat=seat, reset=reset: check(seat.play([reset], soon())), 1
+            )
         seat.close()
     native, served = Times(), Times()
     native.taken += plain.take("undo", 300)
@@ -90,15 +128,26 @@ def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterato
             taken.p50,
             native.p50,
         )
-    yield row("undo_child", "of it: the same in a plain child process, 8 KB of rows, without wire", native.p50)
-    yield row("server_reset", "reset of the server by a copy of its file, 8 KB of rows; beside the jailed", served.p50, undone[8].p50)
+    yield row(
+        "undo_child",
+        "of it: the same in a plain child process, 8 KB of rows, without wire",
+        native.p50,
+    )
+    yield row(
+        "server_reset",
+        "reset of the server by a copy of its file, 8 KB of rows; beside the jailed",
+        served.p50,
+        undone[8].p50,
+    )
 
 
 def _measure_start(place: Templates, server: Server) -> Iterator[Row]:
     cold = Times()
     for number in range(STARTS):
         program = make_tables_program(number)
-        cold.measure(lambda program=program: play_once(place.find(program), [make_tables_reset()]), 1)
+        cold.measure(
+            lambda program=program: play_once(place.find(program), [make_tables_reset()]), 1
+        )
         place.forget(program)
         time.sleep(0.01)
     yield row(
@@ -108,7 +157,11 @@ def _measure_start(place: Templates, server: Server) -> Iterator[Row]:
         unit="ms",
     )
     yield row(
-        "server_start", "a server from its start to its first reply; beside the jailed", server.start_seconds * 1e3, cold.p50 / 1e3, "ms"
+        "server_start",
+        "a server from its start to its first reply; beside the jailed",
+        server.start_seconds * 1e3,
+        cold.p50 / 1e3,
+        "ms",
     )
 
 
@@ -120,7 +173,13 @@ def _measure_memory(template: Template, server: Server) -> Iterator[Row]:
     own = sum(map(read_pss, pids)) / len(pids)
     for seat in seats:
         seat.close()
-    yield row("server_memory", f"memory of a server; beside one of {len(pids)} live sessions", read_pss(server.pid), own, "MB")
+    yield row(
+        "server_memory",
+        f"memory of a server; beside one of {len(pids)} live sessions",
+        read_pss(server.pid),
+        own,
+        "MB",
+    )
 
 
 def _prove(template: Template) -> Template:

@@ -41,5 +41,7 @@ def in_turns(works: Sequence[Callable[[], object]], times: int, turns: int = 12)
     return found
 
 
-def row(name: str, what: str, measured: float, baseline: float | None = None, unit: str = "µs") -> Row:
+def row(
+    name: str, what: str, measured: float, baseline: float | None = None, unit: str = "µs"
+) -> Row:
     return {"id": name, "what": what, "measured": measured, "baseline": baseline, "unit": unit}

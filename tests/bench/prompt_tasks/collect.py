@@ -22,18 +22,35 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def main(exchanges: Path, checkout: Path) -> None:
-    paths = [path for path in sorted(checkout.glob("envmill/**/prompts/**/*.md")) if "agents" not in path.parts]
+    paths = [
+        path
+        for path in sorted(checkout.glob("envmill/**/prompts/**/*.md"))
+        if "agents" not in path.parts
+    ]
     templates = {path: _compile(path) for path in paths}
-    found = [sent for file in sorted(exchanges.glob("*.jsonl")) if not file.stem.startswith("actor") for sent in _read(file, templates)]
+    found = [
+        sent
+        for file in sorted(exchanges.glob("*.jsonl"))
+        if not file.stem.startswith("actor")
+        for sent in _read(file, templates)
+    ]
     with lzma.open(STORE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME) as file:
         file.writelines(canonical_json(asdict(sent)) + "\n" for sent in found)
-    sys.stdout.write(f"{len(found)} tasks, {sum(len(sent.text) for sent in found)} characters, {STORE.stat().st_size} bytes\n")
+    sys.stdout.write(
+        f"{len(found)} tasks, {sum(len(sent.text) for sent in found)} characters, {STORE.stat().st_size} bytes\n"
+    )
 
 
 def _compile(path: Path) -> re.Pattern[str]:
     """The template as an expression over what it renders to."""
     parts = _SLOT.split(path.read_text(encoding="utf-8"))
-    return re.compile("".join(re.escape(part) if place % 2 == 0 else f"(?P<{part}>.*?)" for place, part in enumerate(parts)), re.DOTALL)
+    return re.compile(
+        "".join(
+            re.escape(part) if place % 2 == 0 else f"(?P<{part}>.*?)"
+            for place, part in enumerate(parts)
+        ),
+        re.DOTALL,
+    )
 
 
 def _read(file: Path, templates: dict[Path, re.Pattern[str]]) -> Iterator[Sent]:
@@ -42,7 +59,11 @@ def _read(file: Path, templates: dict[Path, re.Pattern[str]]) -> Iterator[Sent]:
     for line in file.read_text(encoding="utf-8").splitlines():
         exchange: dict[str, Any] = json.loads(line)
         text = exchange["messages"][0]["content"]
-        path, slots = next((path, hit.groupdict()) for path, form in templates.items() if (hit := form.fullmatch(text)))
+        path, slots = next(
+            (path, hit.groupdict())
+            for path, form in templates.items()
+            if (hit := form.fullmatch(text))
+        )
         place = replies.get(_normalise(exchange["reply"]))
         if path.stem == "theme":
             place, themes = ("mined", f"theme.{themes:02}"), themes + 1
@@ -66,7 +87,10 @@ def _list_replies(recipe: str) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
         old = path.parent.name == "rejected"
-        found[canonical_json(read_json(path))] = (path.parts[-3 if old else -2], path.stem.rpartition(".")[0] if old else path.stem)
+        found[canonical_json(read_json(path))] = (
+            path.parts[-3 if old else -2],
+            path.stem.rpartition(".")[0] if old else path.stem,
+        )
     return found
 
 
@@ -80,7 +104,11 @@ def _normalise(reply: str) -> str:
 def _find_item(recipe: str, slots: dict[str, str]) -> str:
     """By its brief, where the reply was written anew when it was recorded."""
     theme = json.loads(slots["brief"])["theme"]
-    return next(item.name for item in list_items() if item.recipe == recipe and item.seed.brief.theme == theme)
+    return next(
+        item.name
+        for item in list_items()
+        if item.recipe == recipe and item.seed.brief.theme == theme
+    )
 
 
 if __name__ == "__main__":

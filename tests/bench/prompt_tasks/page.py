@@ -17,7 +17,9 @@ def render_table(measured: Iterable[dict[str, Any]]) -> str:
         name = "all" if row["id"] == "input" else f"`{row['id']}`"
         count = next(word for word in row["what"].split() if word.isdigit())
         ratio = row["measured"] / row["baseline"]
-        lines.append(f"| {name} | {count} | {row['baseline']:,.0f} | {row['measured']:,.0f} | {ratio:.2f} |")
+        lines.append(
+            f"| {name} | {count} | {row['baseline']:,.0f} | {row['measured']:,.0f} | {ratio:.2f} |"
+        )
     return "\n".join(lines) + "\n"
 
 

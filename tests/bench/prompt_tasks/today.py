@@ -41,14 +41,19 @@ class Listener(Author):
 
     async def complete(self, request: Request) -> Completion:
         if request.role == "author":
-            self.heard.setdefault(name_stem(request), Asked(request.messages[0].text, pick_form(request, ModelTerms())[1]))
+            self.heard.setdefault(
+                name_stem(request),
+                Asked(request.messages[0].text, pick_form(request, ModelTerms())[1]),
+            )
         return await super().complete(request)
 
 
 def render_today(tasks: Sequence[Sent]) -> dict[str, Asked]:
     """Id of a task → its prompt today; a task that the line does not ask about today is missing."""
     mined = [sent for sent in tasks if sent.item == "mined"]
-    return {sent.id: _render_mined(sent, mined) for sent in mined} | asyncio.run(_replay({sent.item for sent in tasks}))
+    return {sent.id: _render_mined(sent, mined) for sent in mined} | asyncio.run(
+        _replay({sent.item for sent in tasks})
+    )
 
 
 async def _replay(names: set[str]) -> dict[str, Asked]:
@@ -66,7 +71,9 @@ def _render_mined(sent: Sent, mined: Sequence[Sent]) -> Asked:
     prompt = LABEL if sent.kind == "label" else collect_prompts()[f"{sent.recipe}/{sent.kind}"][1]
     assert prompt.takes is not None
     assert prompt.gives is not None
-    told = {name: value if name == "text" else json.loads(value) for name, value in sent.inputs.items()}
+    told = {
+        name: value if name == "text" else json.loads(value) for name, value in sent.inputs.items()
+    }
     if sent.kind == "label":
         told["others"] = _list_cards(sent, mined)
     inputs = prompt.takes.model_validate(told)
@@ -76,4 +83,6 @@ def _render_mined(sent: Sent, mined: Sequence[Sent]) -> Asked:
 def _list_cards(sent: Sent, mined: Sequence[Sent]) -> list[Json]:
     """The tools of a document, all of them and in one order: what today's line shows to each call."""
     document = [task for task in mined if task.stem.split(".")[:2] == sent.stem.split(".")[:2]]
-    return [json.loads(task.inputs["tool"]) for task in sorted(document, key=lambda task: task.stem)]
+    return [
+        json.loads(task.inputs["tool"]) for task in sorted(document, key=lambda task: task.stem)
+    ]

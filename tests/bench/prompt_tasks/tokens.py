@@ -23,5 +23,10 @@ def weigh(requests: Sequence[Sequence[str]]) -> Iterator[float]:
 def count_shared(first: Sequence[str], second: Sequence[str]) -> int:
     """Tokens that both begin with."""
     return next(
-        (place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other), min(len(first), len(second))
+        (
+            place
+            for place, (one, other) in enumerate(zip(first, second, strict=False))
+            if one != other
+        ),
+        min(len(first), len(second)),
     )

@@ -32,8 +32,18 @@ FULL: dict[str, Any] = EMPTY | {
 }
 FRAMES: tuple[Any, ...] = (
     {"seq": 7, "done": True, "observations": [FULL]},
-    {"seq": 7, "done": True, "observations": [{"parts": [{"type": "json", "value": {"a": [1, 2.5, "x"]}}]}, {}, FULL]},
-    {"seq": 7, "done": False, "observations": [EMPTY | {"outcome": "rejection", "code": "unknown", "message": "There is none."}]},
+    {
+        "seq": 7,
+        "done": True,
+        "observations": [{"parts": [{"type": "json", "value": {"a": [1, 2.5, "x"]}}]}, {}, FULL],
+    },
+    {
+        "seq": 7,
+        "done": False,
+        "observations": [
+            EMPTY | {"outcome": "rejection", "code": "unknown", "message": "There is none."}
+        ],
+    },
 )
 
 
@@ -46,7 +56,12 @@ class ClaimsTarget(Target):
         if mutator.rng.random() < 0.8:
             place = mutator.rng.randrange(len(frame["observations"]))
             changed = mutator.change(frame["observations"][place])
-            frame = frame | {"observations": [changed if at == place else each for at, each in enumerate(frame["observations"])]}
+            frame = frame | {
+                "observations": [
+                    changed if at == place else each
+                    for at, each in enumerate(frame["observations"])
+                ]
+            }
         else:
             frame = mutator.change(frame)
         return mutator.spell(frame)
@@ -76,7 +91,12 @@ def _demand_bounds(observation: dict[str, Any]) -> None:
     seen = Observation.read(observation, None if state is None else orjson.loads(state))
     if seen.outcome not in ("ok", "rejection", "failure"):
         raise BrokenPromise(f"an outcome {seen.outcome!r}")
-    if len(seen.code) > 80 or len(seen.message) > 64 * 1024 or len(seen.state_hash) > 32 or not 0 <= seen.delay < 1e9:
+    if (
+        len(seen.code) > 80
+        or len(seen.message) > 64 * 1024
+        or len(seen.state_hash) > 32
+        or not 0 <= seen.delay < 1e9
+    ):
         raise BrokenPromise("an amount without a bound")
     read_reply(seen.parts)
     orjson.dumps(vars(seen))

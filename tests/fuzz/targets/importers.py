@@ -71,11 +71,19 @@ class ImportersTarget(Target):
         mapped = len(harvest.folders)
         # What an importer should have refused itself is counted: the command leaves it out.
         drop_unreadable(harvest)
-        return "unreadable" if len(harvest.folders) < mapped else "mapped" if mapped else "mapped nothing"
+        return (
+            "unreadable"
+            if len(harvest.folders) < mapped
+            else "mapped"
+            if mapped
+            else "mapped nothing"
+        )
 
     async def _open(self) -> Sandbox:
         if self._sandbox is None:
-            self._opening = Sandbox.open(Settings.read({"ENVMILL_HOME": tempfile.mkdtemp()}), drivers=1)
+            self._opening = Sandbox.open(
+                Settings.read({"ENVMILL_HOME": tempfile.mkdtemp()}), drivers=1
+            )
             self._sandbox = await self._opening.__aenter__()
         return self._sandbox
 
@@ -89,15 +97,24 @@ def _refused(error: EnvMillError) -> str:
 def _make_releases() -> dict[str, Files]:
     home = Path(tempfile.mkdtemp())
     try:
-        release.write_release(home / "envscaler", release.make_environments(), [release.make_scenario()])
+        release.write_release(
+            home / "envscaler", release.make_environments(), [release.make_scenario()]
+        )
         awm_rows.write_release(home / "awm", awm_rows.make_release())
         test_envfactory.write_release(home / "envfactory")
         found = {system: read_files(home / system) for system in OF_PROGRAMS}
     finally:
         shutil.rmtree(home)
     ours = {path: file.content for path, file in make_harbor().files.items()}
-    theirs, endless = ({path: text.encode() for path, text in files.items()} for files in (test_machines.FOREIGN, test_machines.ENDLESS))
-    return found | {"harbor": ours, "endless": endless} | {"harbor": theirs | ours if len(ours) < 10 else ours}
+    theirs, endless = (
+        {path: text.encode() for path, text in files.items()}
+        for files in (test_machines.FOREIGN, test_machines.ENDLESS)
+    )
+    return (
+        found
+        | {"harbor": ours, "endless": endless}
+        | {"harbor": theirs | ours if len(ours) < 10 else ours}
+    )
 
 
 def open_target() -> Target:

@@ -22,7 +22,9 @@ HEADERS: tuple[tuple[str, str], ...] = (
     ("Accept", "application/json, text/event-stream"), ("Content-Length", "0"), ("Content-Length", "+5"), ("Authorization", "Bearer x"),
     ("X", "y" * 70_000), ("X" * 300, ""),
 )  # fmt: skip
-_STATUSES = frozenset((200, 202, 400, 401, 403, 404, 405, 411, 413, 414, 415, 431, 500, 501, 503, 505, 100))
+_STATUSES = frozenset(
+    (200, 202, 400, 401, 403, 404, 405, 411, 413, 414, 415, 431, 500, 501, 503, 505, 100)
+)
 
 
 class Failing(Server):
@@ -50,7 +52,11 @@ class McpHttpTarget(Target):
     def __init__(self) -> None:
         web._PATIENCE = 2.0  # pyright: ignore[reportPrivateUsage]
         web.Handler.timeout = 2.0
-        self._server = Failing(("127.0.0.1", 0), McpSessions(cast(JailHost, FakeHost()), ServerLimits(sessions=8, idle=0.5), None), "")
+        self._server = Failing(
+            ("127.0.0.1", 0),
+            McpSessions(cast(JailHost, FakeHost()), ServerLimits(sessions=8, idle=0.5), None),
+            "",
+        )
         self._server.failures = []
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self._honest = http.client.HTTPConnection(*self._server.place, timeout=20)
@@ -68,26 +74,53 @@ class McpHttpTarget(Target):
 
     def _make_request(self, mutator: Mutator) -> bytes:
         rng = mutator.rng
-        body = mutator.spell(mutator.change(rng.choice(MESSAGES), 2)) if rng.random() < 0.5 else json.dumps(rng.choice(MESSAGES)).encode()
-        verb = rng.choice(["POST", "POST", "POST", "DELETE", "GET", "OPTIONS", "PUT", "", "post", "POST\t"])
+        body = (
+            mutator.spell(mutator.change(rng.choice(MESSAGES), 2))
+            if rng.random() < 0.5
+            else json.dumps(rng.choice(MESSAGES)).encode()
+        )
+        verb = rng.choice(
+            ["POST", "POST", "POST", "DELETE", "GET", "OPTIONS", "PUT", "", "post", "POST\t"]
+        )
         path = rng.choice(
-            ["/mcp", "/mcp", "/mcp", "/", "/mcp/", "//mcp", "/mcp?x=1", "http://127.0.0.1/mcp", "*", "", "/\x00", "/" + "a" * 9000]
+            [
+                "/mcp",
+                "/mcp",
+                "/mcp",
+                "/",
+                "/mcp/",
+                "//mcp",
+                "/mcp?x=1",
+                "http://127.0.0.1/mcp",
+                "*",
+                "",
+                "/\x00",
+                "/" + "a" * 9000,
+            ]
         )
         length = rng.choice([len(body)] * 6 + [0, len(body) + 1, max(0, len(body) - 1), 10**13])
-        lines = [("Host", "127.0.0.1"), ("Content-Type", "application/json"), ("Content-Length", str(length))]
+        lines = [
+            ("Host", "127.0.0.1"),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(length)),
+        ]
         lines += rng.sample(HEADERS, rng.randrange(4))
         if rng.random() < 0.2:
             lines.pop(rng.randrange(3))
         version = rng.choice(["HTTP/1.1"] * 6 + ["HTTP/1.0", "HTTP/2.0", "HTTP/0.9", "X"])
         ending = rng.choice(["\r\n"] * 8 + ["\n", "\r"])
-        head = f"{verb} {path} {version}{ending}" + "".join(f"{name}: {value}{ending}" for name, value in lines) + ending
+        head = (
+            f"{verb} {path} {version}{ending}"
+            + "".join(f"{name}: {value}{ending}" for name, value in lines)
+            + ending
+        )
         return head.encode("latin-1") + (b"" if rng.random() < 0.1 else body)
 
     def play(self, content: bytes) -> str:
         answered = self._send(content)
-        if self._server.failures and not self._server.failures[-1].rstrip().rpartition("\n")[2].startswith(
-            ("ConnectionResetError", "BrokenPipeError", "TimeoutError")
-        ):
+        if self._server.failures and not self._server.failures[-1].rstrip().rpartition("\n")[
+            2
+        ].startswith(("ConnectionResetError", "BrokenPipeError", "TimeoutError")):
             raise BrokenPromise(self._server.failures[-1])
         self._server.failures.clear()
         statuses = _read_statuses(answered)
@@ -111,12 +144,16 @@ class McpHttpTarget(Target):
 
     def _ask_honestly(self) -> None:
         try:
-            self._honest.request("POST", "/mcp", json.dumps(BEGIN), {"Content-Type": "application/json"})
+            self._honest.request(
+                "POST", "/mcp", json.dumps(BEGIN), {"Content-Type": "application/json"}
+            )
             reply = self._honest.getresponse()
             told = reply.read()
         except (OSError, http.client.HTTPException):
             self._honest.close()
-            self._honest.request("POST", "/mcp", json.dumps(BEGIN), {"Content-Type": "application/json"})
+            self._honest.request(
+                "POST", "/mcp", json.dumps(BEGIN), {"Content-Type": "application/json"}
+            )
             reply = self._honest.getresponse()
             told = reply.read()
         if reply.status not in (200, 503) or not isinstance(json.loads(told), dict):
@@ -133,7 +170,14 @@ def _read_statuses(answered: bytes) -> list[int]:
         head, _, rest = rest.partition(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")
         statuses.append(int(lines[0].split(" ")[1]))
-        length = next((int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:")), 0)
+        length = next(
+            (
+                int(line.split(":")[1])
+                for line in lines
+                if line.lower().startswith("content-length:")
+            ),
+            0,
+        )
         rest = rest[length:]
     return statuses
 

@@ -22,10 +22,24 @@ MESSAGES: tuple[Any, ...] = (
     BEGIN,
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     make_request("a", "tools/list", {"cursor": "0"}),
-    make_request(3, "tools/call", {"name": "add", "arguments": {"name": "axe", "more": [1, {"a": None}]}, "_meta": {"progressToken": 1}}),
-    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3, "reason": "x"}},
+    make_request(
+        3,
+        "tools/call",
+        {
+            "name": "add",
+            "arguments": {"name": "axe", "more": [1, {"a": None}]},
+            "_meta": {"progressToken": 1},
+        },
+    ),
+    {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": 3, "reason": "x"},
+    },
     make_request(4, "ping"),
-    make_request(5, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}),
+    make_request(
+        5, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    ),
     {"jsonrpc": "2.0", "id": 9, "result": {}},
 )
 LAST = make_request("the last", "ping")
@@ -36,7 +50,12 @@ class Answering:
 
     def call(self, name: str, arguments: Any, actor: str = "agent") -> Any:
         json.dumps(arguments, allow_nan=False).encode()
-        return {"ok": True, "outcome": "ok", "state_hash": "", "parts": [{"type": "json", "value": {"name": name}}]}
+        return {
+            "ok": True,
+            "outcome": "ok",
+            "state_hash": "",
+            "parts": [{"type": "json", "value": {"name": name}}],
+        }
 
     def fetch(self, blob: str) -> Any:
         return {"ok": True, "parts": []}
@@ -58,7 +77,11 @@ class McpMessagesTarget(Target):
         for _ in range(mutator.rng.randint(1, 5)):
             message = mutator.rng.choice(MESSAGES)
             message = mutator.change(message, 2) if mutator.rng.random() < 0.8 else message
-            lines.append(mutator.spell([message] * 3 if mutator.rng.random() < 0.05 else message).replace(b"\n", b" "))
+            lines.append(
+                mutator.spell([message] * 3 if mutator.rng.random() < 0.05 else message).replace(
+                    b"\n", b" "
+                )
+            )
         return b"\n".join(lines)
 
     def play(self, content: bytes) -> str:
@@ -71,14 +94,18 @@ class McpMessagesTarget(Target):
         writing.start()
         reading.start()
         try:
-            serve_lines(McpConnection(self._offer, cast(Session, Answering()), whole=True), source, sink)
+            serve_lines(
+                McpConnection(self._offer, cast(Session, Answering()), whole=True), source, sink
+            )
         finally:
             os.close(sink)
             writing.join()
             reading.join()
             os.close(source)
         replies = [json.loads(line) for line in bytes(answered).splitlines()]
-        for reply in (each for told in replies for each in (told if isinstance(told, list) else [told])):
+        for reply in (
+            each for told in replies for each in (told if isinstance(told, list) else [told])
+        ):
             if reply.get("jsonrpc") != "2.0" or ("result" in reply) == ("error" in reply):
                 raise BrokenPromise(f"an answer that is none: {str(reply)[:200]}")
             if "error" in reply and reply["error"]["code"] == -32603:

@@ -13,9 +13,18 @@ from tests.fuzz.targets.wire import adopted
 
 STATE: dict[str, Any] = {
     "tools": {
-        f"T{number}": {"name": f"tool {number}", "free": number % 2 == 0, "tags": ["a", None], "price": number / 4} for number in range(12)
+        f"T{number}": {
+            "name": f"tool {number}",
+            "free": number % 2 == 0,
+            "tags": ["a", None],
+            "price": number / 4,
+        }
+        for number in range(12)
     },
-    "loans": {f"L{number}": {"tool": f"T{number}", "by": "M1", "until": "2026-03-01"} for number in range(9)},
+    "loans": {
+        f"L{number}": {"tool": f"T{number}", "by": "M1", "until": "2026-03-01"}
+        for number in range(9)
+    },
     "name": "Yard",
     "count": 3,
 }
@@ -34,7 +43,11 @@ class StatesTarget(Target):
                 state = mutator.change(state, 2)
                 texts.append(_spell(state))
             else:
-                texts.append(mutator.damage(texts[-1].encode("utf-8", "surrogatepass"), 2).decode("utf-8", "replace"))
+                texts.append(
+                    mutator.damage(texts[-1].encode("utf-8", "surrogatepass"), 2).decode(
+                        "utf-8", "replace"
+                    )
+                )
         return json.dumps(texts).encode()
 
     def play(self, content: bytes) -> str:

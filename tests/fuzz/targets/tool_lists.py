@@ -43,7 +43,9 @@ class ToolListsTarget(Target):
             return "refused"
         finally:
             shutil.rmtree(home)
-        told = json.dumps([vars(remark) for remark in harvest.remarks], ensure_ascii=False, allow_nan=False).encode()
+        told = json.dumps(
+            [vars(remark) for remark in harvest.remarks], ensure_ascii=False, allow_nan=False
+        ).encode()
         told += b"".join(sketch.model_dump_json().encode() for sketch in harvest.sketches)
         if SECRET.encode() in told or b"root:x:0" in told:
             raise BrokenPromise("it read a file outside of the folder")

@@ -29,7 +29,11 @@ TARGETS = ("../secret", "/etc/passwd", "/dev/zero", ".", "loop", "/proc/self/env
 
 def read_files(folder: Path) -> Files:
     """Every file of a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def make_tree(mutator: Mutator, files: Files) -> bytes:
@@ -49,7 +53,9 @@ def make_tree(mutator: Mutator, files: Files) -> bytes:
             changed[rng.choice(NAMES)] = content
         else:
             changed[rng.choice(list(changed) or ["x"])] = content
-    return json.dumps({path: content.decode("latin-1") for path, content in changed.items()}).encode()
+    return json.dumps(
+        {path: content.decode("latin-1") for path, content in changed.items()}
+    ).encode()
 
 
 def write_tree(content: bytes, folder: Path) -> None:

@@ -16,7 +16,12 @@ from tests.fuzz.targets.claims import FULL
 
 MESSAGES: tuple[Any, ...] = (
     {"seq": 7, "done": True, "observations": [FULL]},
-    {"id": 1, "op": "step", "session": 3, "steps": [{"op": "call", "name": "a", "arguments": {"x": [1, 2.5, None, True, "ü"]}}]},
+    {
+        "id": 1,
+        "op": "step",
+        "session": 3,
+        "steps": [{"op": "call", "name": "a", "arguments": {"x": [1, 2.5, None, True, "ü"]}}],
+    },
     {"layers": {"seccomp": True}},
 )
 
@@ -29,7 +34,9 @@ class WireTarget(Target):
         for _ in range(mutator.rng.randint(1, 3)):
             payload = mutator.spell(mutator.change(mutator.rng.choice(MESSAGES)))
             length = (
-                len(payload) if mutator.rng.random() < 0.9 else mutator.rng.choice([0, 1, len(payload) - 1, 2**31, 2**32 - 1, 2**26 + 1])
+                len(payload)
+                if mutator.rng.random() < 0.9
+                else mutator.rng.choice([0, 1, len(payload) - 1, 2**31, 2**32 - 1, 2**26 + 1])
             )
             frames.append(max(0, length).to_bytes(4, "little") + payload)
         whole = b"".join(frames)
@@ -57,7 +64,9 @@ class WireTarget(Target):
                     count += 1
                     _demand_plain(message)
                     if _write_and_read(message) not in (None, message):
-                        raise BrokenPromise("a message that is another when it is written and read again")
+                        raise BrokenPromise(
+                            "a message that is another when it is written and read again"
+                        )
             except (BadFrame, Closed, Overdue):
                 return "read" if count else "refused"
         finally:
@@ -92,7 +101,9 @@ def _demand_plain(message: Any) -> None:
             raise BrokenPromise("a number without an end was read")
         if isinstance(value, str):
             value.encode()
-        left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        left += (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
         left += value if isinstance(value, dict) else ()
 
 

@@ -17,13 +17,23 @@ from schemas.scenario import Scenario, UserContract
 from schemas.seed import Brief
 from tests.gates.specimens.studio import EFFECTS, ORACLE, PLANNED, PROGRAM, RULES, STATE, end
 
-ORIGIN = Origin(recipe="envscaler", seed="seed_x", provider="offline", model="m", prompt="program", prompt_hash="h")
+ORIGIN = Origin(
+    recipe="envscaler",
+    seed="seed_x",
+    provider="offline",
+    model="m",
+    prompt="program",
+    prompt_hash="h",
+)
 
 REQUEST = "Please put 25 on Ada Kern's account and book her one seat in the Tuesday wheel class."
 
 
 def ground(
-    program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, tests: Sequence[Test] | None = None, **changes: Any
+    program: str = PROGRAM,
+    effects: dict[str, Effect] = EFFECTS,
+    tests: Sequence[Test] | None = None,
+    **changes: Any,
 ) -> EnvironmentCase:
     """The studio with its tests; another program brings its own interface."""
     environment = make_studio(program, effects, **changes)
@@ -39,7 +49,9 @@ def vary(*changes: tuple[str, str], **more: Any) -> EnvironmentCase:
     return ground(program, **more)
 
 
-def make_studio(program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, **changes: Any) -> Environment:
+def make_studio(
+    program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, **changes: Any
+) -> Environment:
     """The environment alone."""
     fields: dict[str, Any] = {
         "kind": "stateful",
@@ -62,12 +74,20 @@ def make_studio(program: str = PROGRAM, effects: dict[str, Effect] = EFFECTS, **
 def make_tests(environment: Environment) -> list[Test]:
     """The studio's tests, for an environment that varies it."""
     return [
-        make_test(environment, name, arguments, expect, setup=[Call(name=first, arguments=given) for first, given in setup])
+        make_test(
+            environment,
+            name,
+            arguments,
+            expect,
+            setup=[Call(name=first, arguments=given) for first, given in setup],
+        )
         for name, arguments, expect, setup in PLANNED
     ]
 
 
-def make_test(environment: Environment, tool: str, arguments: dict[str, Any], expect: str, **changes: Any) -> Test:
+def make_test(
+    environment: Environment, tool: str, arguments: dict[str, Any], expect: str, **changes: Any
+) -> Test:
     """One test."""
     fields = {
         "environment": environment.id,
@@ -81,7 +101,9 @@ def make_test(environment: Environment, tool: str, arguments: dict[str, Any], ex
     return Test.model_validate(fields | changes)
 
 
-def pose(*, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] = (), **changes: Any) -> ScenarioCase:
+def pose(
+    *, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] = (), **changes: Any
+) -> ScenarioCase:
     """A scenario of the studio: four calls, two of them writes; any of its fields may be another."""
     environment = (built or ground()).environment
     fields: dict[str, Any] = {
@@ -102,6 +124,9 @@ def pose(*, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] =
         "origin": ORIGIN,
     }
     if "verifier" not in changes:
-        here, elsewhere = (diff_states(STATE, end(*chance)) for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09")))
+        here, elsewhere = (
+            diff_states(STATE, end(*chance))
+            for chance in (("booking_x", "2026-03-02"), ("booking_y", "2027-07-09"))
+        )
         fields["verifier"] = derive_verifier(STATE, here, elsewhere)
     return ScenarioCase(Scenario.model_validate(fields | changes), environment, tuple(siblings))

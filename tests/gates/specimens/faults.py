@@ -8,16 +8,20 @@ A specimen is the pieces of the program that are replaced; what is dropped is dr
 from tests.gates.specimens import relating, replies
 from tests.gates.specimens.pieces import GET, INIT, LIST, TOP_CHECK, Swap
 
-FOUND_MEMBER = '        member = self._find(self.members, member_id, "member")\n        if not 1 <= amount'
-FIRST_MEMBER = (
-    '        member = self._find(self.members, member_id if {} else next(iter(self.members)), "member")\n        if not 1 <= amount'
+FOUND_MEMBER = (
+    '        member = self._find(self.members, member_id, "member")\n        if not 1 <= amount'
 )
+FIRST_MEMBER = '        member = self._find(self.members, member_id if {} else next(iter(self.members)), "member")\n        if not 1 <= amount'
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     **replies.DROPPED,
     **relating.DROPPED,
     "W5": [
-        ("rows in the order of a set", "hash_order", ((LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),)),
+        (
+            "rows in the order of a set",
+            "hash_order",
+            ((LIST, "return [dict(self.classes[key]) for key in set(self.classes)]"),),
+        ),
         (
             "two rows in the order of a set",
             "hash_order",
@@ -28,12 +32,23 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 ),
             ),
         ),
-        ("an address in a reply", "addresses", ((GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),)),
-        ("the day it was written", "clock_ignored", (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),)),
+        (
+            "an address in a reply",
+            "addresses",
+            ((GET, 'return dict(self._find(self.bookings, booking_id, "booking"), tag=id(self))'),),
+        ),
+        (
+            "the day it was written",
+            "clock_ignored",
+            (('"booked_on": now().date().isoformat()', '"booked_on": "2024-01-15"'),),
+        ),
         (
             "the day its session began",
             "clock_stale",
-            ((INIT, f"{INIT}\n        self._today = now()"), ('"booked_on": now().date()', '"booked_on": self._today.date()')),
+            (
+                (INIT, f"{INIT}\n        self._today = now()"),
+                ('"booked_on": now().date()', '"booked_on": self._today.date()'),
+            ),
         ),
         (
             "a rule about the minute",
@@ -47,27 +62,55 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         ),
     ],
     "W6": [
-        ("a crash on an empty text", "crashes", (("wanted = query.strip().lower()", "wanted = query.split()[0].lower()"),)),
-        ("an unknown id is a KeyError", "crashes", ((GET, "return dict(self.bookings[booking_id])"),)),
+        (
+            "a crash on an empty text",
+            "crashes",
+            (("wanted = query.strip().lower()", "wanted = query.split()[0].lower()"),),
+        ),
+        (
+            "an unknown id is a KeyError",
+            "crashes",
+            ((GET, "return dict(self.bookings[booking_id])"),),
+        ),
         (
             "a hang on what is long",
             "hangs",
-            (("wanted = query.strip().lower()", "wanted = query.strip().lower()\n        while len(query) > 99:\n            pass"),),
+            (
+                (
+                    "wanted = query.strip().lower()",
+                    "wanted = query.strip().lower()\n        while len(query) > 99:\n            pass",
+                ),
+            ),
         ),
         ("no upper limit", "limit_ignored", (("if not 1 <= amount <= 100:", "if amount < 1:"),)),
         (
             "a limit told in a longer sentence",
             "limit_doubted",
             (
-                ("Whole euros. From 1 to 100.", "Whole euros, from 1 to 100 for members, 200 for firms."),
+                (
+                    "Whole euros. From 1 to 100.",
+                    "Whole euros, from 1 to 100 for members, 200 for firms.",
+                ),
                 ("if not 1 <= amount <= 100:", "if not 1 <= amount <= 200:"),
             ),
         ),
-        ("an unknown member is the first one", "stranger_taken", ((FOUND_MEMBER, FIRST_MEMBER.format("member_id in self.members")),)),
-        ("the limit missed by one", "limit_missed", (("if not 1 <= amount <= 100:", "if not 1 <= amount < 100:"),)),
+        (
+            "an unknown member is the first one",
+            "stranger_taken",
+            ((FOUND_MEMBER, FIRST_MEMBER.format("member_id in self.members")),),
+        ),
+        (
+            "the limit missed by one",
+            "limit_missed",
+            (("if not 1 <= amount <= 100:", "if not 1 <= amount < 100:"),),
+        ),
     ],
     "W7": [
-        ("paid before it is checked", "change_before_check", ((TOP_CHECK, '        member["balance"] += amount\n' + TOP_CHECK),)),
+        (
+            "paid before it is checked",
+            "change_before_check",
+            ((TOP_CHECK, '        member["balance"] += amount\n' + TOP_CHECK),),
+        ),
         (
             "cancelled before it is looked at",
             "change_before_check",
@@ -117,20 +160,37 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "a list that is always empty",
             "never_answers",
-            ((LIST, 'return [dict(row) for row in self.classes.values() if row["day"] == "never"]'),),
+            (
+                (
+                    LIST,
+                    'return [dict(row) for row in self.classes.values() if row["day"] == "never"]',
+                ),
+            ),
         ),
     ],
     "W9": [
-        ("imports subprocess", "import", (("from envmill.runtime import", "import subprocess\nfrom envmill.runtime import"),)),
+        (
+            "imports subprocess",
+            "import",
+            (("from envmill.runtime import", "import subprocess\nfrom envmill.runtime import"),),
+        ),
         (
             "reads the environment",
             "import",
-            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (GET, f'os.environ.get("HOME")\n        {GET}')),
+            (
+                ("from envmill.runtime import", "import os\nfrom envmill.runtime import"),
+                (GET, f'os.environ.get("HOME")\n        {GET}'),
+            ),
         ),
         (
             "opens a file, and hides it",
             "reach",
-            ((GET, f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {GET}"),),
+            (
+                (
+                    GET,
+                    f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {GET}",
+                ),
+            ),
         ),
         (
             "reaches for a file when it runs",
@@ -150,32 +210,65 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     "W5": [
         (
             "a set that is only looked into",
-            ((LIST, 'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]'),),
+            (
+                (
+                    LIST,
+                    'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]',
+                ),
+            ),
         ),
-        ("a set that is sorted", ((LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),)),
+        (
+            "a set that is sorted",
+            ((LIST, "return [dict(self.classes[key]) for key in sorted(set(self.classes))]"),),
+        ),
         (
             "a date computed from what is stored",
-            (('"booked_on": now().date().isoformat()', '"booked_on": next(iter(self.bookings.values()))["booked_on"]'),),
+            (
+                (
+                    '"booked_on": now().date().isoformat()',
+                    '"booked_on": next(iter(self.bookings.values()))["booked_on"]',
+                ),
+            ),
         ),
         ("the clock read early, and read again", ((INIT, f"{INIT}\n        self._began = now()"),)),
-        ("no date at all", (('"booked_on": now().date().isoformat()', '"booked_on": "9999-12-31"'),)),
+        (
+            "no date at all",
+            (('"booked_on": now().date().isoformat()', '"booked_on": "9999-12-31"'),),
+        ),
         (
             "randomness of the session",
             (
                 ("import Rejection, new_id, now", "import Rejection, new_id, now, rng"),
-                ('"status": "booked",', '"status": "booked",\n            "code": rng().randrange(1000),'),
+                (
+                    '"status": "booked",',
+                    '"status": "booked",\n            "code": rng().randrange(1000),',
+                ),
             ),
         ),
     ],
     "W6": [
-        ("a text that is cut", (("wanted = query.strip().lower()", "wanted = query.strip().lower()[:200]"),)),
-        ("a free text that takes anything", (('f"There is no {noun} {key!r}; look it up first."', 'f"No {noun} of that name."'),)),
-        ("limits told otherwise and kept", (("Whole euros. From 1 to 100.", "Whole euros, at most 100."),)),
+        (
+            "a text that is cut",
+            (("wanted = query.strip().lower()", "wanted = query.strip().lower()[:200]"),),
+        ),
+        (
+            "a free text that takes anything",
+            (('f"There is no {noun} {key!r}; look it up first."', 'f"No {noun} of that name."'),),
+        ),
+        (
+            "limits told otherwise and kept",
+            (("Whole euros. From 1 to 100.", "Whole euros, at most 100."),),
+        ),
     ],
     "W7": [
         (
             "counted on the instance, not in the state",
-            (('        if seats > course["free"]:', '        self._asked = 1\n        if seats > course["free"]:'),),
+            (
+                (
+                    '        if seats > course["free"]:',
+                    '        self._asked = 1\n        if seats > course["free"]:',
+                ),
+            ),
         ),
         (
             "changed and changed back",
@@ -188,28 +281,53 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "another order of the checks",
-            (('        if booking["status"] != "booked":', '        if booking["status"] not in ("booked",):'),),
+            (
+                (
+                    '        if booking["status"] != "booked":',
+                    '        if booking["status"] not in ("booked",):',
+                ),
+            ),
         ),
     ],
     "W8": [
         ("a list that is empty for some", (("if day is None or", "if"),)),
-        ("a rare success", (("if not 1 <= seats <= 4:", "if not 1 <= seats <= 2:"), ("How many seats. From 1 to 4.", "How many seats."))),
-        ("a change to one field", (('        self.members[booking["member_id"]]["balance"] += booking["paid"]\n', ""),)),
+        (
+            "a rare success",
+            (
+                ("if not 1 <= seats <= 4:", "if not 1 <= seats <= 2:"),
+                ("How many seats. From 1 to 4.", "How many seats."),
+            ),
+        ),
+        (
+            "a change to one field",
+            (('        self.members[booking["member_id"]]["balance"] += booking["paid"]\n', ""),),
+        ),
     ],
     "W9": [
         (
             "modules of numbers and texts",
-            (("from envmill.runtime import", "import math, re, random, uuid, time, datetime, json, copy\nfrom envmill.runtime import"),),
+            (
+                (
+                    "from envmill.runtime import",
+                    "import math, re, random, uuid, time, datetime, json, copy\nfrom envmill.runtime import",
+                ),
+            ),
         ),
         (
             "os.path alone",
-            (("from envmill.runtime import", "import os\nfrom envmill.runtime import"), (GET, f'os.path.join("a", "b")\n        {GET}')),
+            (
+                ("from envmill.runtime import", "import os\nfrom envmill.runtime import"),
+                (GET, f'os.path.join("a", "b")\n        {GET}'),
+            ),
         ),
         (
             "a method named open",
             (
                 (GET, f"self._open()\n        {GET}"),
-                ("    def find_members", "    def _open(self):\n        return 1\n\n    def find_members"),
+                (
+                    "    def find_members",
+                    "    def _open(self):\n        return 1\n\n    def find_members",
+                ),
             ),
         ),
     ],

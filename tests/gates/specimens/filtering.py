@@ -16,7 +16,9 @@ Outcomes = str
 _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
 
 
-def make_probes(outcomes: Outcomes, checkpoint: str = "openai:small", **changes: Any) -> list[Rollout]:
+def make_probes(
+    outcomes: Outcomes, checkpoint: str = "openai:small", **changes: Any
+) -> list[Rollout]:
     """Attempts of a model; of a script with an empty checkpoint."""
     return [
         Rollout.model_validate(
@@ -59,10 +61,18 @@ UNTRAINABLE: dict[str, tuple[Outcomes, list[Outcomes], str]] = {
     "always": ("pppppppp", [], "no_variance"),
     "never, as its siblings": ("ffff", ["ffff"] * 4, "no_variance"),
     "always, as its siblings": ("pppp", ["pppp"] * 4, "no_variance"),
-    "never, where siblings are one or the other": ("ffffffff", ["pppppppp", "ffffffff"] * 3, "no_variance"),
+    "never, where siblings are one or the other": (
+        "ffffffff",
+        ["pppppppp", "ffffffff"] * 3,
+        "no_variance",
+    ),
     "once in eight": ("fffffffp", [], ""),
     "mixed": ("pfpf", ["ffff"] * 4, ""),
-    "never so far, where siblings come and go alike": ("ffff", ["pffp", "fpfp", "ppff", "fpff"] * 2, ""),
+    "never so far, where siblings come and go alike": (
+        "ffff",
+        ["pffp", "fpfp", "ppff", "fpff"] * 2,
+        "",
+    ),
     "all but one": ("pppppppf", ["pppppppp"] * 3, ""),
 }
 """F5: name → attempts, those of its siblings, and the reason."""
@@ -75,7 +85,9 @@ LONG = (
 )
 
 
-def ask(request: str = "Please lend the drill to Ada.", home: Any = SHED, **changes: Any) -> Scenario:
+def ask(
+    request: str = "Please lend the drill to Ada.", home: Any = SHED, **changes: Any
+) -> Scenario:
     return make_scenario(home, request=request, user=UserContract(opening=request), **changes)
 
 
@@ -84,11 +96,19 @@ REPEATS: dict[str, tuple[Scenario, Scenario, str]] = {
     "in capitals and other signs": (ask(), ask("please LEND the drill, to Ada!"), "repeat"),
     "one word of many is another": (ask(LONG), ask(LONG.replace("drill", "saw")), "near_repeat"),
     "a sentence more": (ask(LONG), ask(LONG + " Thank you."), "near_repeat"),
-    "the same in another environment": (ask(LONG), ask(LONG.replace("last week", "on Monday"), BARN), "near_repeat"),
+    "the same in another environment": (
+        ask(LONG),
+        ask(LONG.replace("last week", "on Monday"), BARN),
+        "near_repeat",
+    ),
     "a short request about another tool": (ask(), ask("Please lend the saw to Ada."), ""),
     "the same short words elsewhere": (ask(), ask(home=BARN, oracle=[LEND]), ""),
     "the same words, and it must be refused": (ask(), ask(polarity="refuse"), ""),
-    "nearly the same words, and another way": (ask(LONG), ask(LONG.replace("drill", "saw"), oracle=[Call(name="list_tools")]), ""),
+    "nearly the same words, and another way": (
+        ask(LONG),
+        ask(LONG.replace("drill", "saw"), oracle=[Call(name="list_tools")]),
+        "",
+    ),
     "the same wish in words of its own": (
         ask(LONG),
         ask("Ada waits for the drill. Lend it, once you know that she owes us nothing else."),

@@ -2,11 +2,26 @@
 
 # ruff: noqa: E501  pieces of a program stand here as they are
 
-from tests.gates.specimens.pieces import BOOK, CANCEL, FOUND, INIT, LIST, PAY, SEATS, TOP, TOP_CHECK, Swap
+from tests.gates.specimens.pieces import (
+    BOOK,
+    CANCEL,
+    FOUND,
+    INIT,
+    LIST,
+    PAY,
+    SEATS,
+    TOP,
+    TOP_CHECK,
+    Swap,
+)
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     "W12": [
-        ("a query that writes", "query_changes", ((LIST, f'self.classes["C1"]["seen"] = True\n        {LIST}'),)),
+        (
+            "a query that writes",
+            "query_changes",
+            ((LIST, f'self.classes["C1"]["seen"] = True\n        {LIST}'),),
+        ),
         (
             "a cached list",
             "stale_read",
@@ -47,10 +62,23 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "a filter that adds",
             "filter_widens",
-            ((LIST, 'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]'),),
+            (
+                (
+                    LIST,
+                    'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]',
+                ),
+            ),
         ),
-        ("a filter for all other days", "filter_inverted", ((LIST, LIST.replace('row["day"] == day', 'row["day"] != day')),)),
-        ("a filter that is not looked at", "filter_ignored", ((LIST, "return [dict(row) for row in self.classes.values()]"),)),
+        (
+            "a filter for all other days",
+            "filter_inverted",
+            ((LIST, LIST.replace('row["day"] == day', 'row["day"] != day')),),
+        ),
+        (
+            "a filter that is not looked at",
+            "filter_ignored",
+            ((LIST, "return [dict(row) for row in self.classes.values()]"),),
+        ),
         (
             "a day that is looked for among the names",
             "filter_finds_nothing",
@@ -64,7 +92,12 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "a filter that leaves a row out",
             "filter_differs",
-            ((LIST, LIST.replace('row["day"] == day', '(row["day"] == day and row["free"] != 1)')),),
+            (
+                (
+                    LIST,
+                    LIST.replace('row["day"] == day', '(row["day"] == day and row["free"] != 1)'),
+                ),
+            ),
         ),
         (
             "whole words only",
@@ -79,19 +112,37 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "only the case it was written in",
             "case_sensitive",
-            (("wanted = query.strip().lower()", "wanted = query.strip()"), (FOUND, FOUND.replace('row["name"].lower()', 'row["name"]'))),
+            (
+                ("wanted = query.strip().lower()", "wanted = query.strip()"),
+                (FOUND, FOUND.replace('row["name"].lower()', 'row["name"]')),
+            ),
         ),
         (
             "a limit kept beside the state",
             "hidden_link",
             (
                 (INIT, f"{INIT}\n        self._given = 0"),
-                (TOP, '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)'),
+                (
+                    TOP,
+                    '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)',
+                ),
             ),
         ),
-        ("ids that are counted", "row_overwritten", (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),)),
-        ("a misspelt attribute", "misspelt_attribute", ((CANCEL, '        booking["new_status"] = "cancelled"'),)),
-        ("a word nobody knows", "unknown_value", ((CANCEL, '        booking["status"] = "Cancelled"'),)),
+        (
+            "ids that are counted",
+            "row_overwritten",
+            (('"id": new_id("booking")', '"id": f"B{len(self.bookings) + 1}"'),),
+        ),
+        (
+            "a misspelt attribute",
+            "misspelt_attribute",
+            ((CANCEL, '        booking["new_status"] = "cancelled"'),),
+        ),
+        (
+            "a word nobody knows",
+            "unknown_value",
+            ((CANCEL, '        booking["status"] = "Cancelled"'),),
+        ),
         (
             "all other bookings are cancelled",
             "others_changed_instead",
@@ -116,9 +167,17 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 ),
             ),
         ),
-        ("a balance below zero", "below_zero", (("        if price > member", "        if price > 99 + member"),)),
+        (
+            "a balance below zero",
+            "below_zero",
+            (("        if price > member", "        if price > 99 + member"),),
+        ),
         ("seats taken two times", "booked_twice", ((SEATS, f"{SEATS}\n{SEATS}"),)),
-        ("a price in the place of the balance", "total_overwritten", ((PAY, '        member["balance"] = price'),)),
+        (
+            "a price in the place of the balance",
+            "total_overwritten",
+            ((PAY, '        member["balance"] = price'),),
+        ),
     ],
 }
 """What is wrong, the reason it must be dropped for, and the pieces replaced."""
@@ -136,25 +195,57 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "a name that has to be exact, and says so",
-            ((FOUND, FOUND.replace("wanted in", "wanted ==")), ("query: Name, or a part of it.", "query: The exact name of the member.")),
+            (
+                (FOUND, FOUND.replace("wanted in", "wanted ==")),
+                ("query: Name, or a part of it.", "query: The exact name of the member."),
+            ),
         ),
         (
             "a name by parts and a status by its word",
             (
-                ("def find_members(self, query: str)", 'def find_members(self, query: str = "", status: str = "")'),
-                ("query: Name, or a part of it.", "query: Name, or a part of it.\n            status: active or suspended."),
-                (FOUND, f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]'),
+                (
+                    "def find_members(self, query: str)",
+                    'def find_members(self, query: str = "", status: str = "")',
+                ),
+                (
+                    "query: Name, or a part of it.",
+                    "query: Name, or a part of it.\n            status: active or suspended.",
+                ),
+                (
+                    FOUND,
+                    f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]',
+                ),
                 ("        if not wanted or not found:", "        if not found:"),
             ),
         ),
-        ("a list that is sorted", ((LIST, f"return sorted({LIST.removeprefix('return ')}, key=lambda row: row['name'])"),)),
-        ("the first that is found, as it says", (("Find members", "Find the first members"), (FOUND, f"{FOUND}[:1]"))),
+        (
+            "a list that is sorted",
+            (
+                (
+                    LIST,
+                    f"return sorted({LIST.removeprefix('return ')}, key=lambda row: row['name'])",
+                ),
+            ),
+        ),
+        (
+            "the first that is found, as it says",
+            (("Find members", "Find the first members"), (FOUND, f"{FOUND}[:1]")),
+        ),
         (
             "the first that is free, as it says",
-            (("List the classes of the week, or of one day.", "List the first class of the week, or of one day."), (LIST, LIST + "[:1]")),
+            (
+                (
+                    "List the classes of the week, or of one day.",
+                    "List the first class of the week, or of one day.",
+                ),
+                (LIST, LIST + "[:1]"),
+            ),
         ),
         ("a filter with a default", (("day: str | None = None", 'day: str = "Tuesday"'),)),
-        ("a filter in either case", ((LIST, LIST.replace('row["day"] == day', 'row["day"].lower() == day.lower()')),)),
+        (
+            "a filter in either case",
+            ((LIST, LIST.replace('row["day"] == day', 'row["day"].lower() == day.lower()')),),
+        ),
         (
             "a filter by a part of the day",
             (
@@ -165,8 +256,17 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         (
             "a day and those after it, as it says",
             (
-                (LIST, LIST.replace('row["day"] == day', '"TuFrSu".index(row["day"][:2]) >= "TuFrSu".index(day[:2])')),
-                ("day: Day of the week, such as Tuesday.", "day: Tuesday, Friday or Sunday; later days are listed, too."),
+                (
+                    LIST,
+                    LIST.replace(
+                        'row["day"] == day',
+                        '"TuFrSu".index(row["day"][:2]) >= "TuFrSu".index(day[:2])',
+                    ),
+                ),
+                (
+                    "day: Day of the week, such as Tuesday.",
+                    "day: Tuesday, Friday or Sunday; later days are listed, too.",
+                ),
             ),
         ),
         (
@@ -179,7 +279,10 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         (
             "the first two of a day, as it says",
             (
-                ("List the classes of the week, or of one day.", "List the first two classes of the week, or of one day."),
+                (
+                    "List the classes of the week, or of one day.",
+                    "List the first two classes of the week, or of one day.",
+                ),
                 (LIST, LIST + "[:2]"),
             ),
         ),
@@ -192,7 +295,10 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "a second seat for the companion",
-            ((SEATS, '        course["free"] -= 2 * seats'), ("if seats > course", "if 2 * seats > course")),
+            (
+                (SEATS, '        course["free"] -= 2 * seats'),
+                ("if seats > course", "if 2 * seats > course"),
+            ),
         ),
         (
             "the others go with the one that is named",
@@ -205,10 +311,18 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             ),
         ),
         ("a total that is told", ((PAY, f'{PAY}\n        member["spent"] = price'),)),
-        ("an attribute that is new", ((CANCEL, f'{CANCEL}\n        booking["cancelled_on"] = "today"'),)),
+        (
+            "an attribute that is new",
+            ((CANCEL, f'{CANCEL}\n        booking["cancelled_on"] = "today"'),),
+        ),
         (
             "ids that are counted from the highest",
-            (('"id": new_id("booking")', '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"'),),
+            (
+                (
+                    '"id": new_id("booking")',
+                    '"id": f"B{max(int(key[1:]) for key in self.bookings) + 1}"',
+                ),
+            ),
         ),
     ],
 }

@@ -19,17 +19,32 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "success: false",
             "error_as_result",
-            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": False}'),),
+            (
+                (
+                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")",
+                    'return {"success": False}',
+                ),
+            ),
         ),
         (
             "done, it says",
             "silent_success",
-            (("raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")", 'return {"success": True}'),),
+            (
+                (
+                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")",
+                    'return {"success": True}',
+                ),
+            ),
         ),
         (
             "a query that counts",
             "query_changes",
-            ((LIST, f'for row in self.classes.values():\n            row["seen"] = row.get("seen", 0) + 1\n        {LIST}'),),
+            (
+                (
+                    LIST,
+                    f'for row in self.classes.values():\n            row["seen"] = row.get("seen", 0) + 1\n        {LIST}',
+                ),
+            ),
         ),
         ("a row that is not kept", "not_kept", ((BOOK, "        return dict(booking)"),)),
         (
@@ -45,38 +60,80 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
         (
             "an id of nothing that is kept",
             "unknown_id",
-            ((TOP, f'{TOP.removesuffix("return dict(member)")}return {{"id": new_id("receipt")}}'),),
+            (
+                (
+                    TOP,
+                    f'{TOP.removesuffix("return dict(member)")}return {{"id": new_id("receipt")}}',
+                ),
+            ),
         ),
         (
             "an answer from before",
             "stale_answer",
-            ((TOP, '        before = dict(member)\n        member["balance"] += amount\n        return before'),),
+            (
+                (
+                    TOP,
+                    '        before = dict(member)\n        member["balance"] += amount\n        return before',
+                ),
+            ),
         ),
-        ("a balance that is told and not kept", "told_otherwise", ((TOP, f"{TOP.removesuffix(')')}, balance=member['balance'] + 1)"),)),
+        (
+            "a balance that is told and not kept",
+            "told_otherwise",
+            ((TOP, f"{TOP.removesuffix(')')}, balance=member['balance'] + 1)"),),
+        ),
         (
             "the balance before it is paid from, of the member that the booking names",
             "told_otherwise",
-            ((BOOK, f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=member['balance'] + price)"),),
+            (
+                (
+                    BOOK,
+                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=member['balance'] + price)",
+                ),
+            ),
         ),
         (
             "a list with the name of another class",
             "told_otherwise",
-            ((BOOKINGS, 'return [dict(row, class_name="Raku") for row in self.bookings.values() if row["member_id"] == member["id"]]'),),
+            (
+                (
+                    BOOKINGS,
+                    'return [dict(row, class_name="Raku") for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                ),
+            ),
         ),
     ],
     "W13": [
-        ("nothing comes back", "empty_reply", ((TOP, '        member["balance"] += amount\n        return {}'),)),
+        (
+            "nothing comes back",
+            "empty_reply",
+            ((TOP, '        member["balance"] += amount\n        return {}'),),
+        ),
         ("None comes back", "empty_reply", ((TOP, '        member["balance"] += amount'),)),
-        ("True comes back", "empty_reply", ((TOP, '        member["balance"] += amount\n        return True'),)),
+        (
+            "True comes back",
+            "empty_reply",
+            ((TOP, '        member["balance"] += amount\n        return True'),),
+        ),
         (
             "a refusal without a word",
             "empty_refusal",
-            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', 'raise Rejection("error", "Error")'),),
+            (
+                (
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("error", "Error")',
+                ),
+            ),
         ),
         (
             "the program's insides",
             "internal_text",
-            (('f"There is no {noun} {key!r}; look it up first."', 'f"KeyError: {key!r} in {rows.keys().__class__}"'),),
+            (
+                (
+                    'f"There is no {noun} {key!r}; look it up first."',
+                    'f"KeyError: {key!r} in {rows.keys().__class__}"',
+                ),
+            ),
         ),
         (
             "an id of which nothing is ever told",
@@ -124,7 +181,12 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "the row as it stands",
-            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', "return dict(booking)"),),
+            (
+                (
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    "return dict(booking)",
+                ),
+            ),
         ),
         (
             "a balance from before, under its own name",
@@ -137,7 +199,12 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "done already, and ok all the same",
-            (('raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")', 'return {"success": True}'),),
+            (
+                (
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'return {"success": True}',
+                ),
+            ),
         ),
         (
             "before and after, side by side",
@@ -150,19 +217,30 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
         ),
         (
             "the balance of the member that the booking names",
-            ((BOOK, f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=float(member['balance']))"),),
+            (
+                (
+                    BOOK,
+                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=float(member['balance']))",
+                ),
+            ),
         ),
         (
             "a price as it was, which the booking keeps",
             (
-                ('"paid": price,', '"paid": price,\n            "class_price": course["price"] - 1,'),
+                (
+                    '"paid": price,',
+                    '"paid": price,\n            "class_price": course["price"] - 1,',
+                ),
                 (
                     BOOKINGS,
                     'return [dict(row, member_name=member["name"]) for row in self.bookings.values() if row["member_id"] == member["id"]]',
                 ),
             ),
         ),
-        ("a row that failed at something", (('"status": "booked",', '"status": "booked",\n            "error": "",'),)),
+        (
+            "a row that failed at something",
+            (('"status": "booked",', '"status": "booked",\n            "error": "",'),),
+        ),
     ],
     "W13": [
         (
@@ -175,8 +253,14 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             ),
         ),
         ("a few words", ((TOP, '        member["balance"] += amount\n        return "done"'),)),
-        ("an empty list for who has none", (("        if not wanted or not found:", "        if not wanted:"),)),
-        ("a short refusal", (("f\"This booking is {booking['status']} already.\"", '"Cancelled already."'),)),
+        (
+            "an empty list for who has none",
+            (("        if not wanted or not found:", "        if not wanted:"),),
+        ),
+        (
+            "a short refusal",
+            (("f\"This booking is {booking['status']} already.\"", '"Cancelled already."'),),
+        ),
         ("the same week for everybody", (('if day is None or row["day"] == day', "if True"),)),
     ],
 }

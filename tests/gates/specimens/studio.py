@@ -150,13 +150,31 @@ _CLASSES = (
     ("C3", "Hand building", "Friday", 6, 15),
     ("C4", "Raku", "Sunday", 0, 30),
 )
-_BOOKINGS = (("B1", "M2", "C1", 2, 40, "booked"), ("B2", "M2", "C2", 1, 12, "cancelled"), ("B3", "M3", "C3", 1, 15, "booked"))
+_BOOKINGS = (
+    ("B1", "M2", "C1", 2, 40, "booked"),
+    ("B2", "M2", "C2", 1, 12, "cancelled"),
+    ("B3", "M3", "C3", 1, 15, "booked"),
+)
 
 STATE: dict[str, Any] = {
-    "members": {key: {"id": key, "name": name, "status": status, "balance": balance} for key, name, status, balance in _MEMBERS},
-    "classes": {key: {"id": key, "name": name, "day": day, "free": free, "price": price} for key, name, day, free, price in _CLASSES},
+    "members": {
+        key: {"id": key, "name": name, "status": status, "balance": balance}
+        for key, name, status, balance in _MEMBERS
+    },
+    "classes": {
+        key: {"id": key, "name": name, "day": day, "free": free, "price": price}
+        for key, name, day, free, price in _CLASSES
+    },
     "bookings": {
-        key: {"id": key, "member_id": who, "class_id": what, "seats": seats, "paid": paid, "booked_on": "2026-02-20", "status": status}
+        key: {
+            "id": key,
+            "member_id": who,
+            "class_id": what,
+            "seats": seats,
+            "paid": paid,
+            "booked_on": "2026-02-20",
+            "status": status,
+        }
         for key, who, what, seats, paid, status in _BOOKINGS
     },
 }
@@ -178,14 +196,24 @@ PLANNED: list[tuple[str, dict[str, Any], str, list[tuple[str, dict[str, Any]]]]]
     ("top_up", {"member_id": "M1", "amount": 101}, "rejection", []),
     ("top_up", {"member_id": "M9", "amount": 20}, "rejection", []),
     ("book_seats", {"member_id": "M2", "class_id": "C1", "seats": 2}, "success", []),
-    ("book_seats", {"member_id": "M1", "class_id": "C1", "seats": 1}, "success", [("top_up", {"member_id": "M1", "amount": 20})]),
+    (
+        "book_seats",
+        {"member_id": "M1", "class_id": "C1", "seats": 1},
+        "success",
+        [("top_up", {"member_id": "M1", "amount": 20})],
+    ),
     ("book_seats", {"member_id": "M1", "class_id": "C1", "seats": 1}, "rejection", []),
     ("book_seats", {"member_id": "M3", "class_id": "C1", "seats": 1}, "rejection", []),
     ("book_seats", {"member_id": "M2", "class_id": "C4", "seats": 1}, "rejection", []),
     ("book_seats", {"member_id": "M2", "class_id": "C1", "seats": 5}, "rejection", []),
     ("cancel_booking", {"booking_id": "B1"}, "success", []),
     ("cancel_booking", {"booking_id": "B2"}, "rejection", []),
-    ("cancel_booking", {"booking_id": "B1"}, "rejection", [("cancel_booking", {"booking_id": "B1"})]),
+    (
+        "cancel_booking",
+        {"booking_id": "B1"},
+        "rejection",
+        [("cancel_booking", {"booking_id": "B1"})],
+    ),
 ]
 """Tool, arguments, what it should end in, and the calls made first."""
 
@@ -199,7 +227,15 @@ ORACLE = [
 
 def end(booking_id: str, today: str) -> dict[str, Any]:
     """Where the oracle leads, when chance gives this id and the clock this day."""
-    booking = {"id": booking_id, "member_id": "M1", "class_id": "C1", "seats": 1, "paid": 20, "booked_on": today, "status": "booked"}
+    booking = {
+        "id": booking_id,
+        "member_id": "M1",
+        "class_id": "C1",
+        "seats": 1,
+        "paid": 20,
+        "booked_on": today,
+        "status": "booked",
+    }
     return {
         "members": STATE["members"] | {"M1": STATE["members"]["M1"] | {"balance": 10}},
         "classes": STATE["classes"] | {"C1": STATE["classes"]["C1"] | {"free": 3}},

@@ -8,6 +8,13 @@ from tests.hostile.corpus.outlasting import OUTLASTING
 from tests.hostile.corpus.reaching import REACHING
 from tests.hostile.corpus.storing import STORING
 
-CORPUS: dict[str, Attack] = {**OUTLASTING, **EXHAUSTING, **REACHING, **LOOSENING, **LYING, **STORING}
+CORPUS: dict[str, Attack] = {
+    **OUTLASTING,
+    **EXHAUSTING,
+    **REACHING,
+    **LOOSENING,
+    **LYING,
+    **STORING,
+}
 
 __all__ = ["CORPUS", "OUTLASTING", "Attack"]

@@ -13,10 +13,15 @@ from schemas.environment import Tool
 
 def read_environments(folder: Path) -> dict[str, dict[str, Any]]:
     """Every released environment by id, with its scenarios."""
-    environments: dict[str, dict[str, Any]] = json.loads((folder / "environments.json").read_text(encoding="utf-8"))
-    scenarios: list[dict[str, Any]] = json.loads((folder / "scenarios.json").read_text(encoding="utf-8"))
+    environments: dict[str, dict[str, Any]] = json.loads(
+        (folder / "environments.json").read_text(encoding="utf-8")
+    )
+    scenarios: list[dict[str, Any]] = json.loads(
+        (folder / "scenarios.json").read_text(encoding="utf-8")
+    )
     return {
-        key: environment | {"scenarios": [scenario for scenario in scenarios if scenario["env_id"] == key]}
+        key: environment
+        | {"scenarios": [scenario for scenario in scenarios if scenario["env_id"] == key]}
         for key, environment in environments.items()
     }
 
@@ -24,11 +29,23 @@ def read_environments(folder: Path) -> dict[str, dict[str, Any]]:
 def adapt(environment: dict[str, Any]) -> Program:
     """The program."""
     functions = [tool["function"] for tool in environment["tools"]]
-    tools = [Tool(name=one["name"], description=one["description"], parameters=one["parameters"], effect="change") for one in functions]
+    tools = [
+        Tool(
+            name=one["name"],
+            description=one["description"],
+            parameters=one["parameters"],
+            effect="change",
+        )
+        for one in functions
+    ]
     shape = read_shape(environment["env_class_code"], environment["env_class_name"])
     assert isinstance(shape, ClassShape), shape
-    around = write_adapter(environment["env_class_name"], [tool.name for tool in tools], takes_state=shape.takes_state)
-    return Program({"program.py": environment["env_class_code"], "adapter.py": around}, "adapter:World", tools)
+    around = write_adapter(
+        environment["env_class_name"], [tool.name for tool in tools], takes_state=shape.takes_state
+    )
+    return Program(
+        {"program.py": environment["env_class_code"], "adapter.py": around}, "adapter:World", tools
+    )
 
 
 def list_starts(environment: dict[str, Any], empty: dict[str, Any]) -> list[dict[str, Any]]:
@@ -36,14 +53,22 @@ def list_starts(environment: dict[str, Any], empty: dict[str, Any]) -> list[dict
     if environment["scenarios"]:
         return [scenario["init_config"] for scenario in environment["scenarios"]]
     fields = _list_fields(environment["env_class_code"])
-    rows = {key: {name: _fill(kind, name, key) for name, kind in fields.items()} for key in ("k1", "k2", "k3")}
+    rows = {
+        key: {name: _fill(kind, name, key) for name, kind in fields.items()}
+        for key in ("k1", "k2", "k3")
+    }
     return [empty, {name: rows if value == {} else value for name, value in empty.items()}]
 
 
 def _list_fields(code: str) -> dict[str, str]:
     """Fields of the row types that it declares, read, not run."""
     bodies = [node.body for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
-    declared = [node for body in bodies for node in body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
+    declared = [
+        node
+        for body in bodies
+        for node in body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
     return {ast.unparse(node.target): ast.unparse(node.annotation).lower() for node in declared}
 
 
@@ -52,5 +77,12 @@ def _fill(kind: str, name: str, key: str) -> Any:
         return key
     if "date" in name or "time" in name:
         return 1715565600.0 if "float" in kind else "2024-05-13T02:00:00"
-    plain: dict[str, Any] = {"str": "active", "int": 2, "float": 2.5, "bool": True, "list": ["k1"], "dict": {"k1": "active"}}
+    plain: dict[str, Any] = {
+        "str": "active",
+        "int": 2,
+        "float": 2.5,
+        "bool": True,
+        "list": ["k1"],
+        "dict": {"k1": "active"},
+    }
     return next((value for word, value in plain.items() if kind.startswith(word)), None)

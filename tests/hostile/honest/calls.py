@@ -44,19 +44,32 @@ class Sightings:
 
     def _make(self, name: str, kind: str, schema: dict[str, Any], dice: Random) -> Any:
         if kind == "object":
-            return {key: self.draw(key, part, dice) for key, part in schema.get("properties", {}).items()}
+            return {
+                key: self.draw(key, part, dice)
+                for key, part in schema.get("properties", {}).items()
+            }
         if kind == "array":
-            return [self.draw(name, schema.get("items", {}), dice) for _ in range(dice.randrange(3))]
+            return [
+                self.draw(name, schema.get("items", {}), dice) for _ in range(dice.randrange(3))
+            ]
         if kind == "string":
             return dice.choice((*_WORDS, f"{name}_{dice.randrange(4)}"))
-        return {"integer": dice.randrange(1, 9), "number": dice.randrange(1, 90) / 4, "boolean": dice.random() < 0.5}.get(kind)
+        return {
+            "integer": dice.randrange(1, 9),
+            "number": dice.randrange(1, 90) / 4,
+            "boolean": dice.random() < 0.5,
+        }.get(kind)
 
 
 def draw_calls(tools: list[Tool], sightings: Sightings, dice: Random) -> Iterator[Invoke]:
     """One call of every tool, those that make something first."""
-    for tool in sorted(tools, key=lambda tool: (not tool.name.startswith(("add", "create", "register")), tool.name)):
+    for tool in sorted(
+        tools, key=lambda tool: (not tool.name.startswith(("add", "create", "register")), tool.name)
+    ):
         parameters = tool.parameters.get("properties", {})
-        arguments = {name: sightings.draw(name, schema, dice) for name, schema in parameters.items()}
+        arguments = {
+            name: sightings.draw(name, schema, dice) for name, schema in parameters.items()
+        }
         yield Invoke(Call(name=tool.name, arguments=arguments))
 
 

@@ -10,7 +10,10 @@ from typing import Any
 from envmill.sandbox import Program
 from schemas.environment import Tool
 
-ROWS = {"r1": {"name": "Ada", "amount": 12.5, "tags": ["a", "b"]}, "r2": {"name": "Bo", "amount": 7, "tags": []}}
+ROWS = {
+    "r1": {"name": "Ada", "amount": 12.5, "tags": ["a", "b"]},
+    "r2": {"name": "Bo", "amount": 7, "tags": []},
+}
 _CLASS = """
 class Program:
     def __init__(self, state):
@@ -34,14 +37,22 @@ class Honest:
     def program(self) -> Program:
         """The program around the body."""
         lines = [self.head, _CLASS, indent(self.body, " " * 8)]
-        tool = Tool(name="use", description="Use it.", parameters={"type": "object", "properties": {}}, effect="change")
+        tool = Tool(
+            name="use",
+            description="Use it.",
+            parameters={"type": "object", "properties": {}},
+            effect="change",
+        )
         return Program({"program.py": "\n".join(lines) + "\n"}, "program:Program", [tool])
 
 
 def read_programs() -> dict[str, Honest]:
     """All of them by name."""
     found = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {name: Honest(entry["body"], json.loads(entry["returns"]), entry.get("head", "")) for name, entry in found.items()}
+    return {
+        name: Honest(entry["body"], json.loads(entry["returns"]), entry.get("head", ""))
+        for name, entry in found.items()
+    }
 
 
 PROGRAMS = read_programs()

@@ -22,12 +22,20 @@ async def diagnosed(settings: Settings) -> AsyncGenerator[Sandbox]:
         yield opened
 
 
-async def find_false_denials(sandbox: Sandbox, programs: dict[str, Honest]) -> dict[str, list[Observation]]:
+async def find_false_denials(
+    sandbox: Sandbox, programs: dict[str, Honest]
+) -> dict[str, list[Observation]]:
     """Programs that did not answer as they must, or were denied something."""
     found: dict[str, list[Observation]] = {}
-    played = await asyncio.gather(*(sandbox.play(honest.program(), [*STEPS, STEPS[0]]) for honest in programs.values()))
+    played = await asyncio.gather(
+        *(sandbox.play(honest.program(), [*STEPS, STEPS[0]]) for honest in programs.values())
+    )
     for (name, honest), seen in zip(programs.items(), played, strict=True):
-        right = [part.get("value", part.get("text")) for part in seen[1].parts] == [honest.returns] if seen[1].outcome == "ok" else False
+        right = (
+            [part.get("value", part.get("text")) for part in seen[1].parts] == [honest.returns]
+            if seen[1].outcome == "ok"
+            else False
+        )
         if not right or find_denials(seen) or any(one.outcome != "ok" for one in seen):
             found[name] = seen
     return found
@@ -46,7 +54,9 @@ async def test_the_kernel_was_not_asked_for_anything_it_had_to_deny(diagnosed: S
 
 
 async def test_a_denial_would_be_seen(diagnosed: Sandbox, sandbox: Sandbox) -> None:
-    quiet = {"reader": Honest("try:\n    open('/etc/passwd')\nexcept OSError:\n    pass\nreturn True")}
+    quiet = {
+        "reader": Honest("try:\n    open('/etc/passwd')\nexcept OSError:\n    pass\nreturn True")
+    }
     assert set(await find_false_denials(diagnosed, quiet)) == {"reader"}
     loud = {
         "reader": Honest("return open('/etc/passwd').read()"),

@@ -40,7 +40,9 @@ async def diagnosed(settings: Settings) -> AsyncGenerator[Sandbox]:
         yield opened
 
 
-async def explore(session: Session, environment: dict[str, Any], start: dict[str, Any], rounds: int) -> list[Observation]:
+async def explore(
+    session: Session, environment: dict[str, Any], start: dict[str, Any], rounds: int
+) -> list[Observation]:
     """Every tool once a round, with what the state showed so far."""
     tools, sightings, dice = adapt(environment).tools, Sightings(), Random(7)
     seen = await session.play([Reset(start, CLOCK, 7), Look()])
@@ -51,13 +53,18 @@ async def explore(session: Session, environment: dict[str, Any], start: dict[str
 
 
 @pytest.mark.soak(area="sandbox")
-async def test_every_call_is_taken_and_nothing_denied(released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox) -> None:
+async def test_every_call_is_taken_and_nothing_denied(
+    released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox
+) -> None:
     assert all(sandbox.layers()[name] for name in ("landlock", "seccomp"))
     outcomes: Counter[str] = Counter()
     for key, environment in released.items():
         (_, looked) = await sandbox.play(adapt(environment), [Reset({}, CLOCK, 7), Look()])
         for start in list_starts(environment, looked.state or {})[: count(2, 9)]:
-            async with diagnosed.session(adapt(environment)) as watched, sandbox.session(adapt(environment)) as session:
+            async with (
+                diagnosed.session(adapt(environment)) as watched,
+                sandbox.session(adapt(environment)) as session,
+            ):
                 seen = await explore(watched, environment, start, count(4, 40))
                 as_usual = await explore(session, environment, start, count(4, 40))
             assert find_denials(seen) == find_denials(as_usual) == [], key
@@ -69,12 +76,16 @@ async def test_every_call_is_taken_and_nothing_denied(released: dict[str, dict[s
     assert min(outcomes["ok"], outcomes["rejection"]) > 100, outcomes
 
 
-async def judge_checks(sandbox: Sandbox, scenario: dict[str, Any], final: dict[str, Any]) -> list[CheckReply]:
+async def judge_checks(
+    sandbox: Sandbox, scenario: dict[str, Any], final: dict[str, Any]
+) -> list[CheckReply]:
     sources = [adapt_check(one["check_func"]) for one in scenario["checklist_with_func"]]
     return await sandbox.judge(CheckSession(sources, scenario["init_config"], final, CLOCK))
 
 
-async def test_every_check_is_taken_and_nothing_denied(released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox) -> None:
+async def test_every_check_is_taken_and_nothing_denied(
+    released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox
+) -> None:
     found: Counter[bool | None] = Counter()
     for environment in released.values():
         for scenario in environment["scenarios"]:
@@ -84,7 +95,9 @@ async def test_every_check_is_taken_and_nothing_denied(released: dict[str, dict[
                 assert state is not None
                 findings = await judge_checks(diagnosed, scenario, state)
                 assert find_denied_checks(findings) == [], scenario["task_id"]
-                assert [one.holds for one in findings] == [one.holds for one in await judge_checks(sandbox, scenario, state)]
+                assert [one.holds for one in findings] == [
+                    one.holds for one in await judge_checks(sandbox, scenario, state)
+                ]
                 found.update(one.holds for one in findings)
     assert min(found[True], found[False]) > 20, found
     assert found[None] < 0.05 * found.total(), found

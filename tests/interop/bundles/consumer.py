@@ -36,9 +36,25 @@ for place, folder in enumerate(map(Path, sys.argv[1:])):
     with envrun.open() as bundle:
         assert bundle.folder == folder
         played = [play(bundle, scenario, moves) for scenario, moves in episodes[folder.name]]
-        verdicts[folder.name], hashes[folder.name] = [one for one, _ in played], [one for _, one in played]
+        verdicts[folder.name], hashes[folder.name] = (
+            [one for one, _ in played],
+            [one for _, one in played],
+        )
         layers = bundle.jail.layers
-ours = sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson"))
+ours = sorted(
+    name
+    for name in sys.modules
+    if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson")
+)
 sys.stdout.write(
-    json.dumps({"verdicts": verdicts, "hashes": hashes, "layers": layers, "ours": ours, "user": os.geteuid(), "path": sys.path})
+    json.dumps(
+        {
+            "verdicts": verdicts,
+            "hashes": hashes,
+            "layers": layers,
+            "ours": ours,
+            "user": os.geteuid(),
+            "path": sys.path,
+        }
+    )
 )

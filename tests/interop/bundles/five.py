@@ -41,9 +41,22 @@ def _choose(lake: Lake, run: str, homes: dict[str, Path]) -> list[tuple[Scenario
     """Exported ones with something to do in an order, one of each environment before a second of any. An agent must do them alone: a
     server offers the tools of one actor."""
     known = {one.id: one for one in lake.read(Environment, run) if one.id in homes}
-    told = [one for one in lake.read(Scenario, run) if one.polarity == "achieve" and one.environment in known and not needs_user(one)]
-    found = [(one, known[one.environment]) for one in told if (homes[one.environment] / "scenarios" / f"{one.number:03d}").is_dir()]
-    turns = {one.id: sum(other.environment == one.environment and other.id < one.id for other, _ in found) for one, _ in found}
+    told = [
+        one
+        for one in lake.read(Scenario, run)
+        if one.polarity == "achieve" and one.environment in known and not needs_user(one)
+    ]
+    found = [
+        (one, known[one.environment])
+        for one in told
+        if (homes[one.environment] / "scenarios" / f"{one.number:03d}").is_dir()
+    ]
+    turns = {
+        one.id: sum(
+            other.environment == one.environment and other.id < one.id for other, _ in found
+        )
+        for one, _ in found
+    }
     return sorted(found, key=lambda one: (turns[one[0].id], one[0].id))
 
 
@@ -57,11 +70,19 @@ def _check_native(plays: Sequence[Play]) -> None:
 def check_bare(plays: Sequence[Play], folder: Path) -> None:
     """By an interpreter with nothing on its path."""
     moves: list[Any] = [
-        [*({"name": call.name, "arguments": call.arguments} for call in play.calls), *({"say": text} for text in play.said)]
+        [
+            *({"name": call.name, "arguments": call.arguments} for call in play.calls),
+            *({"say": text} for text in play.said),
+        ]
         for play in plays
     ]
-    report = consume([folder], {folder.name: [[name_of(play), done] for play, done in zip(plays, moves, strict=True)]})
-    assert report["verdicts"][folder.name] == [play.verdict.model_dump(mode="json") for play in plays]
+    report = consume(
+        [folder],
+        {folder.name: [[name_of(play), done] for play, done in zip(plays, moves, strict=True)]},
+    )
+    assert report["verdicts"][folder.name] == [
+        play.verdict.model_dump(mode="json") for play in plays
+    ]
     assert report["hashes"][folder.name] == [play.state_hash for play in plays]
 
 
@@ -69,13 +90,17 @@ def check_served(plays: Sequence[Play], folder: Path, records: Path) -> None:
     """Over HTTP, by a bare interpreter: one server, a session for each policy."""
     scenario = plays[0].scenario
     paths: dict[str, Path] = {}
-    with serving(folder, "--scenario", name_of(plays[0]), "--record", str(records / scenario.id)) as url:
+    with serving(
+        folder, "--scenario", name_of(plays[0]), "--record", str(records / scenario.id)
+    ) as url:
         for play in plays:
             client = Web(url)
             client.begin()
             paths[play.name] = records / scenario.id / f"{client.session}.jsonl"
             for call, outcome in zip(play.calls, play.outcomes, strict=True):
-                assert client.call(call.name, call.arguments)["result"]["isError"] is (outcome != "ok")
+                assert client.call(call.name, call.arguments)["result"]["isError"] is (
+                    outcome != "ok"
+                )
             client.close()
     with Bundle(folder) as bundle:
         for play in plays:
@@ -87,7 +112,9 @@ def check_served(plays: Sequence[Play], folder: Path, records: Path) -> None:
 @contextmanager
 def serving(folder: Path, *words: str) -> Iterator[str]:
     """The URL of a bundle's server."""
-    process = subprocess.Popen([*BARE, "--http", "0", *words], cwd=folder, env={}, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*BARE, "--http", "0", *words], cwd=folder, env={}, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr
     try:
         yield process.stderr.readline().split()[-1]

@@ -18,12 +18,20 @@ async def play(told: dict[str, Any], calls: list[Any]) -> dict[str, Any]:
 async def play_new(told: dict[str, Any], calls: list[Any]) -> dict[str, Any]:
     """By the second major line."""
     server: Any = (
-        told["url"] if "url" in told else mcp.StdioServerParameters(command=told["command"][0], args=told["command"][1:], cwd=told["cwd"])
+        told["url"]
+        if "url" in told
+        else mcp.StdioServerParameters(
+            command=told["command"][0], args=told["command"][1:], cwd=told["cwd"]
+        )
     )
     async with mcp.Client(server, mode=told["mode"]) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         results = [await client.call_tool(name, arguments) for name, arguments in calls]
-        return {"revision": client.protocol_version, "tools": tools, "seen": [[one.is_error, one.content[0].text] for one in results]}
+        return {
+            "revision": client.protocol_version,
+            "tools": tools,
+            "seen": [[one.is_error, one.content[0].text] for one in results],
+        }
 
 
 async def play_old(told: dict[str, Any], calls: list[Any]) -> dict[str, Any]:
@@ -34,12 +42,20 @@ async def play_old(told: dict[str, Any], calls: list[Any]) -> dict[str, Any]:
     if "url" in told:
         line = streamablehttp_client(told["url"])
     else:
-        line = stdio_client(mcp.StdioServerParameters(command=told["command"][0], args=told["command"][1:], cwd=told["cwd"]))
+        line = stdio_client(
+            mcp.StdioServerParameters(
+                command=told["command"][0], args=told["command"][1:], cwd=told["cwd"]
+            )
+        )
     async with line as (read, write, *_), mcp.ClientSession(read, write) as client:
         began = await client.initialize()
         tools = [tool.name for tool in (await client.list_tools()).tools]
         results = [await client.call_tool(name, arguments) for name, arguments in calls]
-        return {"revision": began.protocolVersion, "tools": tools, "seen": [[one.isError, one.content[0].text] for one in results]}
+        return {
+            "revision": began.protocolVersion,
+            "tools": tools,
+            "seen": [[one.isError, one.content[0].text] for one in results],
+        }
 
 
 async def main() -> None:

@@ -15,10 +15,21 @@ CONSUMER = Path(__file__).with_name("consumer.py")
 _BARE = ("-I", "-S", "-B")
 
 
-def run_bare(folder: Path, words: Sequence[str], said: str = "") -> subprocess.CompletedProcess[str]:
+def run_bare(
+    folder: Path, words: Sequence[str], said: str = ""
+) -> subprocess.CompletedProcess[str]:
     """`python3 -I envrun …` in the folder."""
     command = [sys.executable, *_BARE, "envrun", *words]
-    return subprocess.run(command, cwd=folder, env={}, input=said, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={},
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def ask_bare(folder: Path, words: Sequence[str], said: str = "") -> list[Any]:

@@ -20,7 +20,10 @@ from schemas.rollout import Rollout
 from schemas.scenario import Change, Polarity, Scenario
 from tests.trust.posing import ANYTHING, Spot, find_clean, make_environment, plant_checks
 
-THEMES: dict[str, tuple[Polarity, ...]] = {"tool_lending": ("achieve", "answer", "refuse"), "clinic_scheduling": ANYTHING}
+THEMES: dict[str, tuple[Polarity, ...]] = {
+    "tool_lending": ("achieve", "answer", "refuse"),
+    "clinic_scheduling": ANYTHING,
+}
 """Theme → what success means in its scenarios."""
 POLICIES = {"reference": 1, "careless": 2, "skilled@0.5": 1}
 """Policy → attempts at each scenario."""
@@ -53,11 +56,24 @@ class Played:
     def endings(self) -> Iterator[dict[str, Any]]:
         """Each rollout's ending as the judge is told it."""
         for rollout in self.rollouts:
-            deeds = [move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)]
+            deeds = [
+                move.deed for move in read_moves(rollout.transcript) if isinstance(move, StoredCall)
+            ]
             yield {
                 "initial": self.scenario.initial_state,
-                "final": apply_changes(self.scenario.initial_state, [Change.model_validate(one) for one in rollout.changes or []]),
-                "deeds": [{"call": d.call.model_dump(), "outcome": d.outcome, "code": d.code, "parts": list(d.parts)} for d in deeds],
+                "final": apply_changes(
+                    self.scenario.initial_state,
+                    [Change.model_validate(one) for one in rollout.changes or []],
+                ),
+                "deeds": [
+                    {
+                        "call": d.call.model_dump(),
+                        "outcome": d.outcome,
+                        "code": d.code,
+                        "parts": list(d.parts),
+                    }
+                    for d in deeds
+                ],
                 "said": read_words(rollout.transcript),
             }
 
@@ -69,11 +85,17 @@ def play_all(settings: Settings) -> list[Played]:
 
 async def _play_all(settings: Settings) -> list[Played]:
     async with Sandbox.open(settings) as sandbox:
-        found = [one for theme, polarities in THEMES.items() for one in await _pose(theme, polarities, sandbox)]
+        found = [
+            one
+            for theme, polarities in THEMES.items()
+            for one in await _pose(theme, polarities, sandbox)
+        ]
         return [await _play(*one, sandbox) for one in found]
 
 
-async def _pose(theme: str, polarities: tuple[Polarity, ...], sandbox: Sandbox) -> list[tuple[Scenario, Environment]]:
+async def _pose(
+    theme: str, polarities: tuple[Polarity, ...], sandbox: Sandbox
+) -> list[tuple[Scenario, Environment]]:
     spots = [Spot(theme, 0, place, polarity) for place, polarity in enumerate(polarities)]
     found = [await find_clean(spot, sandbox) for spot in spots]
     written = await plant_checks(spots[0], "", sandbox)
@@ -83,7 +105,9 @@ async def _pose(theme: str, polarities: tuple[Polarity, ...], sandbox: Sandbox) 
 
 
 async def _play(scenario: Scenario, environment: Environment, sandbox: Sandbox) -> Played:
-    scenario = Scenario.model_validate(scenario.model_dump() | {"environment": environment.id, "id": ""})
+    scenario = Scenario.model_validate(
+        scenario.model_dump() | {"environment": environment.id, "id": ""}
+    )
     rollouts = [
         await play_scenario(find_policy(policy), scenario, environment, sandbox, "probe", attempt)
         for policy, attempts in POLICIES.items()
@@ -97,6 +121,8 @@ def write_bundles(played: list[Played], folder: Path) -> dict[str, Path]:
     """Environment id → its folder."""
     homes = {one.environment.id: one.environment for one in played}
     for key, environment in homes.items():
-        parcel = pack_environment(environment, [one.scenario for one in played if one.environment.id == key])
+        parcel = pack_environment(
+            environment, [one.scenario for one in played if one.environment.id == key]
+        )
         write_parcel(parcel, folder, "r")
     return {key: folder / "bundle" / key for key in homes}

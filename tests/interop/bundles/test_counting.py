@@ -24,10 +24,15 @@ def test_strings_are_left_out_without_a_list_of_them() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_strings_are_left_out_of_any_json(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(carried, "_RUN", re.compile(carried._RUN.pattern.replace(b"8192", b"3"), re.DOTALL))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        carried, "_RUN", re.compile(carried._RUN.pattern.replace(b"8192", b"3"), re.DOTALL)
+    )  # pyright: ignore[reportPrivateUsage]
     rng = random.Random(seed)
     for _ in range(200):
-        texts = ["".join(rng.choice('"\\[{,a\n') for _ in range(rng.randrange(8))) for _ in range(rng.randrange(9))]
+        texts = [
+            "".join(rng.choice('"\\[{,a\n') for _ in range(rng.randrange(8)))
+            for _ in range(rng.randrange(9))
+        ]
         left = strip_strings(json.dumps({"a": texts, "b": [texts]}).encode())
         assert (
             left

@@ -26,7 +26,9 @@ POLICIES: list[Any] = [find_policy("reference"), AskThenAct(), ACT_FIRST]
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
     """The card reader as it leaves the factory."""
     home, found = tmp_path_factory.mktemp("out"), load()
-    (folder,) = export_bundle(ExportSet(environments=(found.environment,), scenarios=found.scenarios))
+    (folder,) = export_bundle(
+        ExportSet(environments=(found.environment,), scenarios=found.scenarios)
+    )
     for path, data in folder.files.items():
         target = home / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -35,9 +37,14 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
         yield opened
 
 
-def follow(bundle: Bundle, scenario: Scenario, rollout: Rollout, person: str = "scripted") -> tuple[list[str], str, dict[str, object]]:
+def follow(
+    bundle: Bundle, scenario: Scenario, rollout: Rollout, person: str = "scripted"
+) -> tuple[list[str], str, dict[str, object]]:
     """What the user says to the words of a rollout, the state hash at the end, and the verdict."""
-    episode, heard = bundle.begin(f"{scenario.number:03d}", form="conversation", person=person), list[str]()
+    episode, heard = (
+        bundle.begin(f"{scenario.number:03d}", form="conversation", person=person),
+        list[str](),
+    )
     try:
         for entry in rollout.transcript:
             calls = entry.get("tool_calls", ()) if entry["role"] == "assistant" else ()
@@ -52,21 +59,44 @@ def follow(bundle: Bundle, scenario: Scenario, rollout: Rollout, person: str = "
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda one: one.name)
-async def test_a_folder_holds_the_same_dialogue(policy: Policy, bundle: Bundle, jail: Sandbox) -> None:
+async def test_a_folder_holds_the_same_dialogue(
+    policy: Policy, bundle: Bundle, jail: Sandbox
+) -> None:
     found = load()
     for scenario in found.scenarios:
-        made = await play_scenario(policy, scenario, found.environment, jail, "shown", 1, form="conversation", limits=LONG)
-        said = [entry["content"] for entry in made.transcript if entry["role"] == "user" and not entry.get("tool_calls")][1:]
+        made = await play_scenario(
+            policy, scenario, found.environment, jail, "shown", 1, form="conversation", limits=LONG
+        )
+        said = [
+            entry["content"]
+            for entry in made.transcript
+            if entry["role"] == "user" and not entry.get("tool_calls")
+        ][1:]
         heard, state_hash, verdict = follow(bundle, scenario, made)
         assert heard[: len(said)] == said
         assert state_hash == made.final_state_hash
-        assert (verdict["outcome"], verdict["reward"], verdict["components"]) == (made.outcome, made.reward, made.components)
+        assert (verdict["outcome"], verdict["reward"], verdict["components"]) == (
+            made.outcome,
+            made.reward,
+            made.components,
+        )
 
 
-async def test_a_user_of_ones_own_leaves_no_verdict_on_consent(bundle: Bundle, jail: Sandbox) -> None:
+async def test_a_user_of_ones_own_leaves_no_verdict_on_consent(
+    bundle: Bundle, jail: Sandbox
+) -> None:
     """The folder does not know what they answered: neither a pass nor a failure."""
     found = load()
     scenario = next(one for one in found.scenarios if any(call.asks for call in one.oracle))
-    made = await play_scenario(find_policy("reference"), scenario, found.environment, jail, "shown", 1, form="conversation", limits=LONG)
+    made = await play_scenario(
+        find_policy("reference"),
+        scenario,
+        found.environment,
+        jail,
+        "shown",
+        1,
+        form="conversation",
+        limits=LONG,
+    )
     _, _, verdict = follow(bundle, scenario, made, person="yours")
     assert (verdict["outcome"], verdict["reward"]) == ("error", None)

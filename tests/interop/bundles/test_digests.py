@@ -27,7 +27,11 @@ from tests.specimens import make_environment, make_scenario, make_tests
 Damage = Callable[[Path], None]
 LEND = {"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}
 POSED, STATE, SUMS = "scenarios/000/scenario.json", "states/tests-1.json", "SHA256SUMS"
-ADDED, CHANGED, MISSING = "it was added after the export", "it was changed after the export", "SHA256SUMS names it, and it is missing"
+ADDED, CHANGED, MISSING = (
+    "it was added after the export",
+    "it was changed after the export",
+    "SHA256SUMS names it, and it is missing",
+)
 AGAIN = "Fetch or export the folder again. If you changed it yourself, remove SHA256SUMS."
 
 
@@ -82,25 +86,65 @@ def convert(home: Path) -> None:
 
 ATTACKS = [
     pytest.param(change(POSED), f"{POSED}: {CHANGED}", id="scenario"),
-    pytest.param(change("scenarios/000/verifier.json"), f"scenarios/000/verifier.json: {CHANGED}", id="verifier"),
+    pytest.param(
+        change("scenarios/000/verifier.json"),
+        f"scenarios/000/verifier.json: {CHANGED}",
+        id="verifier",
+    ),
     pytest.param(change("program/program.py"), f"program/program.py: {CHANGED}", id="program"),
-    pytest.param(change("envrun/environment.json"), f"envrun/environment.json: {CHANGED}", id="interface"),
+    pytest.param(
+        change("envrun/environment.json"), f"envrun/environment.json: {CHANGED}", id="interface"
+    ),
     pytest.param(change("README.md"), f"README.md: {CHANGED}", id="paper"),
-    pytest.param(change("envrun/judge/envmill/verifiers/judge.py"), f"envrun/judge/envmill/verifiers/judge.py: {CHANGED}", id="judge"),
+    pytest.param(
+        change("envrun/judge/envmill/verifiers/judge.py"),
+        f"envrun/judge/envmill/verifiers/judge.py: {CHANGED}",
+        id="judge",
+    ),
     pytest.param(swap("README.md", "NOTICE"), f"NOTICE: {CHANGED}", id="two-in-each-other-s-place"),
     pytest.param(add("states/more.json"), f"states/more.json: {ADDED}", id="state-added"),
     pytest.param(add("envrun/json.py", ""), f"envrun/json.py: {ADDED}", id="code-added"),
     pytest.param(add("moves.jsonl"), "Put files of your own into recordings/", id="moves-beside"),
-    pytest.param(add("Recordings/1.jsonl"), f"Recordings/1.jsonl: {ADDED}", id="recordings-in-another-case"),
-    pytest.param(add("scenarios/recordings/x.json"), f"scenarios/recordings/x.json: {ADDED}", id="recordings-deeper"),
+    pytest.param(
+        add("Recordings/1.jsonl"), f"Recordings/1.jsonl: {ADDED}", id="recordings-in-another-case"
+    ),
+    pytest.param(
+        add("scenarios/recordings/x.json"),
+        f"scenarios/recordings/x.json: {ADDED}",
+        id="recordings-deeper",
+    ),
     pytest.param(lambda home: (home / STATE).unlink(), f"{STATE}: {MISSING}", id="missing"),
-    pytest.param(lambda home: (home / "README.md").rename(home / "readme.md"), f"README.md: {MISSING}", id="other-case"),
-    pytest.param(edit(lambda text: text + f"{'0' * 64}  ../secret\n"), f"{SUMS}, line", id="path-out"),
-    pytest.param(edit(lambda text: text + f"{'0' * 64}  /etc/passwd\n"), f"{SUMS}, line", id="path-absolute"),
-    pytest.param(edit(lambda text: text.replace("  NOTICE", "  x/../NOTICE")), f"{SUMS}, line", id="path-round"),
-    pytest.param(edit(lambda text: text + f"{'0' * 64}  recordings/1\n"), f"recordings/1: {MISSING}", id="path-passed-over"),
-    pytest.param(edit(lambda text: text + text.splitlines()[0] + "\n"), "the path stands twice", id="line-twice"),
-    pytest.param(edit(lambda text: text + f"{'0' * 64}  ./NOTICE\n"), "the path stands twice", id="path-twice-in-two-spellings"),
+    pytest.param(
+        lambda home: (home / "README.md").rename(home / "readme.md"),
+        f"README.md: {MISSING}",
+        id="other-case",
+    ),
+    pytest.param(
+        edit(lambda text: text + f"{'0' * 64}  ../secret\n"), f"{SUMS}, line", id="path-out"
+    ),
+    pytest.param(
+        edit(lambda text: text + f"{'0' * 64}  /etc/passwd\n"), f"{SUMS}, line", id="path-absolute"
+    ),
+    pytest.param(
+        edit(lambda text: text.replace("  NOTICE", "  x/../NOTICE")),
+        f"{SUMS}, line",
+        id="path-round",
+    ),
+    pytest.param(
+        edit(lambda text: text + f"{'0' * 64}  recordings/1\n"),
+        f"recordings/1: {MISSING}",
+        id="path-passed-over",
+    ),
+    pytest.param(
+        edit(lambda text: text + text.splitlines()[0] + "\n"),
+        "the path stands twice",
+        id="line-twice",
+    ),
+    pytest.param(
+        edit(lambda text: text + f"{'0' * 64}  ./NOTICE\n"),
+        "the path stands twice",
+        id="path-twice-in-two-spellings",
+    ),
     pytest.param(edit(lambda text: text.replace("\n", "\r\n")), f"{SUMS}, line 1", id="crlf"),
     pytest.param(convert, f"{SUMS}, line 1", id="crlf-everywhere"),
     pytest.param(edit(lambda text: "\ufeff" + text), f"{SUMS}, line 1", id="byte-order-mark"),
@@ -110,12 +154,18 @@ ATTACKS = [
     pytest.param(edit(lambda _: ""), f"{SUMS}, line 1", id="empty"),
     pytest.param(edit(lambda text: text + f"{'0' * 64}  \x1b[2J\n"), f"{SUMS}, line", id="escape"),
     pytest.param(link_sums, f"{SUMS}: it is no plain file", id="list-by-link"),
-    pytest.param(lambda home: [(home / SUMS).unlink(), os.mkfifo(home / SUMS)], f"{SUMS}: it is no plain file", id="list-by-pipe"),
+    pytest.param(
+        lambda home: [(home / SUMS).unlink(), os.mkfifo(home / SUMS)],
+        f"{SUMS}: it is no plain file",
+        id="list-by-pipe",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("damage", "words"), ATTACKS)
-def test_both_readers_refuse_the_first_difference_with_the_same_words(folder: Path, damage: Damage, words: str) -> None:
+def test_both_readers_refuse_the_first_difference_with_the_same_words(
+    folder: Path, damage: Damage, words: str
+) -> None:
     damage(folder)
     with pytest.raises(SettingsError) as caught:
         read_folder(folder)
@@ -143,17 +193,25 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("program", "words"), COMMANDS)
-def test_each_command_compares_before_anything_runs(folder: Path, tmp_path: Path, program: str, words: list[str]) -> None:
+def test_each_command_compares_before_anything_runs(
+    folder: Path, tmp_path: Path, program: str, words: list[str]
+) -> None:
     change("envrun/judge/envmill/verifiers/judge.py")(folder)
-    spelled = [word.replace("FOLDER", str(folder)).replace("PARENT", str(folder.parent)) for word in words]
+    spelled = [
+        word.replace("FOLDER", str(folder)).replace("PARENT", str(folder.parent)) for word in words
+    ]
     environ = {**os.environ, **{name: str(tmp_path / name) for name in SURROUNDINGS}}
     command = [sys.executable, "-m", program, *spelled]
-    done = subprocess.run(command, env=environ, input="", capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=environ, input="", capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert CHANGED in done.stderr
 
 
-def test_an_exported_reader_compares_its_own_folder_and_another(folder: Path, tmp_path: Path) -> None:
+def test_an_exported_reader_compares_its_own_folder_and_another(
+    folder: Path, tmp_path: Path
+) -> None:
     shutil.copytree(folder, other := tmp_path / "other")
     change(POSED)(other)
     own, foreign = run_bare(other, ["list"]), run_bare(folder, ["--folder", str(other), "list"])
@@ -169,9 +227,13 @@ HONEST = [
     pytest.param(lambda home: (home / "recordings").symlink_to("/tmp"), id="recordings-elsewhere"),
     pytest.param(add("envrun/__pycache__/bundle.cpython-311.pyc"), id="compiled-by-an-import"),
     pytest.param(add(".git/config"), id="kept-in-git"),
-    pytest.param(edit(lambda text: text.replace("  ", " *")), id="as-sha256sum-writes-in-binary-mode"),
+    pytest.param(
+        edit(lambda text: text.replace("  ", " *")), id="as-sha256sum-writes-in-binary-mode"
+    ),
     pytest.param(edit(lambda text: text.replace("  ", "  ./")), id="as-find-and-sha256sum-write"),
-    pytest.param(edit(lambda text: "".join(sorted(text.splitlines(keepends=True)))), id="in-another-order"),
+    pytest.param(
+        edit(lambda text: "".join(sorted(text.splitlines(keepends=True)))), id="in-another-order"
+    ),
     pytest.param(edit(lambda text: text.removesuffix("\n")), id="without-the-last-line-break"),
 ]
 
@@ -197,14 +259,23 @@ def test_a_folder_without_digests_opens_with_one_line(folder: Path, tmp_path: Pa
     done = run_bare(folder, ["list"])
     assert (done.returncode, done.stderr) == (0, f"{folder}: {UNCOMPARED}\n")
     assert not read_folder(folder).compared
-    result = CliRunner().invoke(make_app(), ["audit", str(folder)], env={name: str(tmp_path / name) for name in SURROUNDINGS})
-    assert (result.exit_code in (0, 1), result.stderr.splitlines()) == (True, [f"{folder}: {UNCOMPARED}"]), result.output
+    result = CliRunner().invoke(
+        make_app(),
+        ["audit", str(folder)],
+        env={name: str(tmp_path / name) for name in SURROUNDINGS},
+    )
+    assert (result.exit_code in (0, 1), result.stderr.splitlines()) == (
+        True,
+        [f"{folder}: {UNCOMPARED}"],
+    ), result.output
 
 
 def test_each_file_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     reach = carried.PlainFiles._reach  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(carried.PlainFiles, "_reach", lambda self, path: read.append(path) or reach(self, path))
+    monkeypatch.setattr(
+        carried.PlainFiles, "_reach", lambda self, path: read.append(path) or reach(self, path)
+    )
     read_folder(folder)
     with open_folder(folder) as bundle:
         assert bundle.play("000", [LEND])["outcome"] == "pass"
@@ -234,7 +305,9 @@ RELEASED = [
 
 
 @pytest.mark.parametrize(("sums", "words"), RELEASED)
-def test_a_release_of_another_system_is_compared_with_what_its_list_names(tmp_path: Path, sums: str | None, words: str) -> None:
+def test_a_release_of_another_system_is_compared_with_what_its_list_names(
+    tmp_path: Path, sums: str | None, words: str
+) -> None:
     home = tmp_path / "release"
     add("environments.json")(home)
     add("notes.txt", "not named by the list")(home)
@@ -242,7 +315,9 @@ def test_a_release_of_another_system_is_compared_with_what_its_list_names(tmp_pa
     if sums is not None:
         (home / SUMS).write_text(sums.format(good=good, bad="0" * 64))
     environ = {name: str(tmp_path / name) for name in SURROUNDINGS}
-    result = CliRunner().invoke(make_app(), ["import", "envscaler", str(home), str(tmp_path / "out")], env=environ)
+    result = CliRunner().invoke(
+        make_app(), ["import", "envscaler", str(home), str(tmp_path / "out")], env=environ
+    )
     refused = isinstance(result.exception, SettingsError) and result.exception.message
     assert words in (refused or result.stderr)
     assert bool(refused) == (words not in ("", UNCOMPARED)), result.output

@@ -37,7 +37,11 @@ from tests.interop.bundles.openers import run_bare
 from tests.specimens import STATE, VERIFIER, make_environment, make_scenario, make_tests
 
 SECRET = "SECRET-TOKEN-123"
-POSED, VERDICT, STOCK = "scenarios/000/scenario.json", "scenarios/000/verifier.json", "states/tests-1.json"
+POSED, VERDICT, STOCK = (
+    "scenarios/000/scenario.json",
+    "scenarios/000/verifier.json",
+    "states/tests-1.json",
+)
 CHECK = "scenarios/000/checks/001.py"
 LENT = "def check(initial, final):\n    return bool(final['loans'])\n"
 
@@ -46,7 +50,9 @@ LENT = "def check(initial, final):\n    return bool(final['loans'])\n"
 def secret(tmp_path: Path) -> Path:
     """A file of the machine that no folder may show."""
     (tmp_path / "secret").mkdir()
-    (tmp_path / "secret/config.json").write_text(json.dumps(STATE | {"tools": {SECRET: {"name": SECRET, "free": True}}}))
+    (tmp_path / "secret/config.json").write_text(
+        json.dumps(STATE | {"tools": {SECRET: {"name": SECRET, "free": True}}})
+    )
     (tmp_path / "secret/keys.env").write_text(f"{SECRET} = = \n")
     return tmp_path / "secret"
 
@@ -54,7 +60,9 @@ def secret(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, secret: Path) -> Path:
     shed = make_environment()
-    judged = VERIFIER.model_copy(update={"guards": [Check(name="something is lent", op="generated", path=[], source=LENT)]})
+    judged = VERIFIER.model_copy(
+        update={"guards": [Check(name="something is lent", op="generated", path=[], source=LENT)]}
+    )
     parcel = pack_environment(shed, [make_scenario(shed, verifier=judged)], make_tests(shed))
     write_parcel(parcel, tmp_path, "r")
     (tmp_path / parcel.name / "SHA256SUMS").unlink()
@@ -67,7 +75,9 @@ def put(home: Path, name: str, value: Any) -> None:
 
 
 def name_state(state: str) -> Callable[[Path], None]:
-    return lambda home: put(home, POSED, json.loads((home / POSED).read_text()) | {"initial_state": state})
+    return lambda home: put(
+        home, POSED, json.loads((home / POSED).read_text()) | {"initial_state": state}
+    )
 
 
 def name_check(file: str) -> Callable[[Path], None]:
@@ -97,7 +107,9 @@ def read_aside(home: Path) -> None:
     written = json.loads((home / VERDICT).read_text())
     quoting = "import linecache\ndef check(initial, final):\n    raise ValueError(linecache.cache.get('check_1.py'))\n"
     put(home, CHECK, quoting)
-    written["goals"].append({"name": "quotes", "op": "generated", "path": [], "file": "checks/001.py"})
+    written["goals"].append(
+        {"name": "quotes", "op": "generated", "path": [], "file": "checks/001.py"}
+    )
     put(home, VERDICT, written)
 
 
@@ -123,52 +135,130 @@ def fill(home: Path) -> None:
 
 
 ATTACKS = [
-    pytest.param(name_state("../../../secret/config"), ["there is no state '../../../secret/config'"], id="state-by-path"),
-    pytest.param(name_state("/etc/config"), ["there is no state '/etc/config'"], id="state-absolute"),
-    pytest.param(name_state("．．/．．/secret/config"), ["there is no state"], id="state-dots-after-normalisation"),
+    pytest.param(
+        name_state("../../../secret/config"),
+        ["there is no state '../../../secret/config'"],
+        id="state-by-path",
+    ),
+    pytest.param(
+        name_state("/etc/config"), ["there is no state '/etc/config'"], id="state-absolute"
+    ),
+    pytest.param(
+        name_state("．．/．．/secret/config"),
+        ["there is no state"],
+        id="state-dots-after-normalisation",
+    ),
     pytest.param(link(STOCK, "secret/config.json"), [STOCK, "no plain file"], id="state-link"),
-    pytest.param(link("states", "secret"), ["states: it is no plain file"], id="states-folder-link"),
+    pytest.param(
+        link("states", "secret"), ["states: it is no plain file"], id="states-folder-link"
+    ),
     pytest.param(link(POSED, "secret/config.json"), [POSED, "no plain file"], id="scenario-link"),
-    pytest.param(link("scenarios/000", "secret"), ["scenarios/000: it is no plain file"], id="scenario-folder-link"),
+    pytest.param(
+        link("scenarios/000", "secret"),
+        ["scenarios/000: it is no plain file"],
+        id="scenario-folder-link",
+    ),
     pytest.param(link(CHECK, "secret/keys.env"), [CHECK, "no plain file"], id="check-link"),
-    pytest.param(link("bundle.json", "secret/config.json"), ["bundle.json", "no plain file"], id="manifest-link"),
+    pytest.param(
+        link("bundle.json", "secret/config.json"),
+        ["bundle.json", "no plain file"],
+        id="manifest-link",
+    ),
     pytest.param(name_state("\x1b[2J"), ["Add states/\\x1b[2J.json"], id="state-with-an-escape"),
-    pytest.param(name_check("\x1b]52;c;eA==\x07.py"), ["scenarios/000/\\x1b]52;c;eA==\\x07.py: the file"], id="check-with-an-escape"),
-    pytest.param(name_check("/etc/passwd"), [VERDICT, "leads out of scenarios/000"], id="check-absolute"),
-    pytest.param(name_check("SECRET/keys.env"), [VERDICT, "leads out of scenarios/000"], id="check-env-file"),
-    pytest.param(name_check("../../../../secret/keys.env"), [VERDICT, "leads out of scenarios/000"], id="check-by-path"),
-    pytest.param(name_check("checks/../../../bundle.json"), [VERDICT, "leads out of"], id="check-inside-and-out"),
+    pytest.param(
+        name_check("\x1b]52;c;eA==\x07.py"),
+        ["scenarios/000/\\x1b]52;c;eA==\\x07.py: the file"],
+        id="check-with-an-escape",
+    ),
+    pytest.param(
+        name_check("/etc/passwd"), [VERDICT, "leads out of scenarios/000"], id="check-absolute"
+    ),
+    pytest.param(
+        name_check("SECRET/keys.env"), [VERDICT, "leads out of scenarios/000"], id="check-env-file"
+    ),
+    pytest.param(
+        name_check("../../../../secret/keys.env"),
+        [VERDICT, "leads out of scenarios/000"],
+        id="check-by-path",
+    ),
+    pytest.param(
+        name_check("checks/../../../bundle.json"),
+        [VERDICT, "leads out of"],
+        id="check-inside-and-out",
+    ),
     pytest.param(name_check("C:\\Windows\\win.ini"), [VERDICT, "leads out of"], id="check-windows"),
-    pytest.param(name_check("C:/Windows/win.ini"), ["scenarios/000/C:/Windows/win.ini", "missing"], id="check-windows-slashes"),
-    pytest.param(name_check("．．/．．/keys.env"), ["missing"], id="check-dots-after-normalisation"),
+    pytest.param(
+        name_check("C:/Windows/win.ini"),
+        ["scenarios/000/C:/Windows/win.ini", "missing"],
+        id="check-windows-slashes",
+    ),
+    pytest.param(
+        name_check("．．/．．/keys.env"), ["missing"], id="check-dots-after-normalisation"
+    ),
     pytest.param(read_aside, [VERDICT, "leads out of scenarios/000"], id="check-quotes-a-file"),
-    pytest.param(lambda home: os.mkfifo(home / "states/pipe.json"), ["states/pipe.json", "no plain file"], id="pipe"),
+    pytest.param(
+        lambda home: os.mkfifo(home / "states/pipe.json"),
+        ["states/pipe.json", "no plain file"],
+        id="pipe",
+    ),
     pytest.param(listen, ["states/x.json", "no plain file"], id="socket"),
-    pytest.param(lambda home: put(home, STOCK, "[" * 200_000), [STOCK, f"deeper than {MAX_DEPTH}"], id="endless-depth"),
-    pytest.param(lambda home: put(home, STOCK, '{"a":' * 129 + "1" + "}" * 129), [STOCK, "deeper than"], id="one-too-deep"),
+    pytest.param(
+        lambda home: put(home, STOCK, "[" * 200_000),
+        [STOCK, f"deeper than {MAX_DEPTH}"],
+        id="endless-depth",
+    ),
+    pytest.param(
+        lambda home: put(home, STOCK, '{"a":' * 129 + "1" + "}" * 129),
+        [STOCK, "deeper than"],
+        id="one-too-deep",
+    ),
     pytest.param(lambda home: put(home, STOCK, '{"a": NaN}'), [STOCK, "no JSON"], id="nan"),
     pytest.param(lambda home: put(home, STOCK, '{"a": 1e400}'), [STOCK, "no JSON"], id="infinite"),
-    pytest.param(lambda home: put(home, STOCK, '{"a": "\\ud800"}'), [STOCK, "half a character"], id="half-character"),
-    pytest.param(lambda home: put(home, STOCK, '{"a": {}, "a": {}}'), [STOCK, "stands twice"], id="key-twice"),
-    pytest.param(lambda home: put(home, STOCK, "[]"), [STOCK, "no object of collections"], id="list-for-a-state"),
+    pytest.param(
+        lambda home: put(home, STOCK, '{"a": "\\ud800"}'),
+        [STOCK, "half a character"],
+        id="half-character",
+    ),
+    pytest.param(
+        lambda home: put(home, STOCK, '{"a": {}, "a": {}}'), [STOCK, "stands twice"], id="key-twice"
+    ),
+    pytest.param(
+        lambda home: put(home, STOCK, "[]"),
+        [STOCK, "no object of collections"],
+        id="list-for-a-state",
+    ),
     pytest.param(grow(STOCK, MAX_FILE + 1), [STOCK, "allowed"], id="large-file"),
-    pytest.param(grow("program/more.py", MAX_SOURCE + 1), ["program/more.py", "allowed"], id="large-program"),
+    pytest.param(
+        grow("program/more.py", MAX_SOURCE + 1), ["program/more.py", "allowed"], id="large-program"
+    ),
     pytest.param(grow(CHECK, MAX_SOURCE + 1), [CHECK, "allowed"], id="large-check"),
     pytest.param(
-        lambda home: put(home, STOCK, '{"a": [' + "[]," * (MAX_VALUES // 2) + "[]]}"), [f"more than {MAX_VALUES} values"], id="many-values"
+        lambda home: put(home, STOCK, '{"a": [' + "[]," * (MAX_VALUES // 2) + "[]]}"),
+        [f"more than {MAX_VALUES} values"],
+        id="many-values",
     ),
     pytest.param(fill, ["more than 256 MB"], id="large-folder"),
     pytest.param(lambda home: put(home, "a/b/c/d/e/f/g/h/i", ""), ["8 levels"], id="deep-folders"),
     pytest.param(
-        lambda home: put(home, "states/\x1b]52;.json", "{}"), ["'states/\\x1b]52;.json'", "cannot be printed"], id="escape-in-a-name"
+        lambda home: put(home, "states/\x1b]52;.json", "{}"),
+        ["'states/\\x1b]52;.json'", "cannot be printed"],
+        id="escape-in-a-name",
     ),
-    pytest.param(lambda home: put(home, "tool.json", "[]"), ["tool.json", "no part"], id="stranger"),
-    pytest.param(lambda home: put(home, "scenarios/000/checks/002.py", LENT), ["002.py", "no check"], id="check-nobody-names"),
+    pytest.param(
+        lambda home: put(home, "tool.json", "[]"), ["tool.json", "no part"], id="stranger"
+    ),
+    pytest.param(
+        lambda home: put(home, "scenarios/000/checks/002.py", LENT),
+        ["002.py", "no check"],
+        id="check-nobody-names",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("damage", "words"), ATTACKS)
-def test_both_readers_refuse_with_the_same_words(folder: Path, damage: Callable[[Path], None], words: list[str]) -> None:
+def test_both_readers_refuse_with_the_same_words(
+    folder: Path, damage: Callable[[Path], None], words: list[str]
+) -> None:
     damage(folder)
     with pytest.raises(SettingsError) as caught:
         read_folder(folder)
@@ -186,7 +276,10 @@ def test_an_honest_folder_passes_both(folder: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["sound"]) == (0, True), done.stderr
 
 
-ROWS = STATE["members"] | {f"X{number}": {"name": f"The {number}th of all members", "city": "Ulm"} for number in range(100_000)}
+ROWS = STATE["members"] | {
+    f"X{number}": {"name": f"The {number}th of all members", "city": "Ulm"}
+    for number in range(100_000)
+}
 """A state that the jail takes."""
 
 
@@ -200,17 +293,42 @@ def link_hard(home: Path) -> None:
     "change",
     [
         pytest.param(link_hard, id="hard-link"),
-        pytest.param(lambda home: put(home, "states/Tests-1.json", STATE), id="names-that-differ-in-case"),
-        pytest.param(lambda home: [put(home, f"states/{name}.json", STATE) for name in ("é", "é")], id="names-equal-when-normalised"),
-        pytest.param(lambda home: put(home, "states/deep.json", '{"a":' * MAX_DEPTH + "1" + "}" * MAX_DEPTH), id="just-deep-enough"),
-        pytest.param(lambda home: put(home, STOCK, STATE | {"members": ROWS}), id="as-many-rows-as-a-run-may-ask-for"),
-        pytest.param(lambda home: put(home, "states/commas.json", {"a": {"b": "[]," * MAX_VALUES}}), id="commas-in-text"),
-        pytest.param(lambda home: put(home, "states/text.json", {"a": {"b": "[" * 999 + '\\" {{{'}}), id="brackets-in-text"),
-        pytest.param(lambda home: put(home, "states/pair.json", '{"a": {"b": "\\ud83d\\ude00"}}'), id="two-halves-of-a-character"),
-        pytest.param(lambda home: (home.parents[0] / "other").symlink_to(home), id="link-to-the-folder-itself"),
+        pytest.param(
+            lambda home: put(home, "states/Tests-1.json", STATE), id="names-that-differ-in-case"
+        ),
+        pytest.param(
+            lambda home: [put(home, f"states/{name}.json", STATE) for name in ("é", "é")],
+            id="names-equal-when-normalised",
+        ),
+        pytest.param(
+            lambda home: put(home, "states/deep.json", '{"a":' * MAX_DEPTH + "1" + "}" * MAX_DEPTH),
+            id="just-deep-enough",
+        ),
+        pytest.param(
+            lambda home: put(home, STOCK, STATE | {"members": ROWS}),
+            id="as-many-rows-as-a-run-may-ask-for",
+        ),
+        pytest.param(
+            lambda home: put(home, "states/commas.json", {"a": {"b": "[]," * MAX_VALUES}}),
+            id="commas-in-text",
+        ),
+        pytest.param(
+            lambda home: put(home, "states/text.json", {"a": {"b": "[" * 999 + '\\" {{{'}}),
+            id="brackets-in-text",
+        ),
+        pytest.param(
+            lambda home: put(home, "states/pair.json", '{"a": {"b": "\\ud83d\\ude00"}}'),
+            id="two-halves-of-a-character",
+        ),
+        pytest.param(
+            lambda home: (home.parents[0] / "other").symlink_to(home),
+            id="link-to-the-folder-itself",
+        ),
     ],
 )
-def test_what_is_unusual_and_honest_passes_both(folder: Path, change: Callable[[Path], None]) -> None:
+def test_what_is_unusual_and_honest_passes_both(
+    folder: Path, change: Callable[[Path], None]
+) -> None:
     change(folder)
     other = folder.parent / "other"
     chosen = other if other.exists() else folder
@@ -225,7 +343,10 @@ def test_another_program_than_the_one_that_is_audited_does_not_run(folder: Path)
     program["files"]["program.py"] += "\n# and more\n"
     put(folder, "envrun/environment.json", program)
     done = run_bare(folder, ["call", "000", "list_tools"])
-    assert (done.returncode, "environment.json, files: its program is not the one in program/" in done.stderr) == (2, True)
+    assert (
+        done.returncode,
+        "environment.json, files: its program is not the one in program/" in done.stderr,
+    ) == (2, True)
 
 
 NEVER = "def check(initial, final):\n    return False\n"
@@ -241,14 +362,25 @@ def test_a_program_does_not_judge_itself_by_the_hash_of_a_check(folder: Path) ->
     program = json.loads((folder / "envrun/environment.json").read_text())
     program["files"]["check_1.py"] = ALWAYS
     put(folder, "program/check_1.py", ALWAYS)
-    name = hashlib.blake2b(json.dumps(["judge", {"check_1.py": NEVER}]).encode(), digest_size=10).hexdigest()
+    name = hashlib.blake2b(
+        json.dumps(["judge", {"check_1.py": NEVER}]).encode(), digest_size=10
+    ).hexdigest()
     put(folder, "envrun/environment.json", program | {"hash": name})
-    with pytest.raises(FolderError, match=r"environment\.json, hash: its hash is not that of its program"), open_folder(folder) as bundle:
+    with (
+        pytest.raises(
+            FolderError, match=r"environment\.json, hash: its hash is not that of its program"
+        ),
+        open_folder(folder) as bundle,
+    ):
         bundle.play("000", [lend])
 
 
-@pytest.mark.parametrize("call", [5, "lend", {"name": "lend", "arguments": []}, {"arguments": {}}, {"say": "Done."}])
-def test_a_reference_path_of_other_things_than_calls_is_wrong_input(folder: Path, call: Any) -> None:
+@pytest.mark.parametrize(
+    "call", [5, "lend", {"name": "lend", "arguments": []}, {"arguments": {}}, {"say": "Done."}]
+)
+def test_a_reference_path_of_other_things_than_calls_is_wrong_input(
+    folder: Path, call: Any
+) -> None:
     put(folder, POSED, json.loads((folder / POSED).read_text()) | {"oracle": [call]})
     done = run_bare(folder, ["check"])
     assert (done.returncode, f"{POSED}, oracle.0" in done.stderr) == (2, True), done.stderr
@@ -257,7 +389,12 @@ def test_a_reference_path_of_other_things_than_calls_is_wrong_input(folder: Path
 def test_no_output_moves_the_cursor(folder: Path) -> None:
     """JSON leaves C1 control characters as they are."""
     signs = "\x1b[2J \x9b2J \u202e \x07é😀"
-    put(folder, POSED, json.loads((folder / POSED).read_text()) | {"request": signs, "split": signs, "polarity": signs})
+    put(
+        folder,
+        POSED,
+        json.loads((folder / POSED).read_text())
+        | {"request": signs, "split": signs, "polarity": signs},
+    )
     listed, shown = run_bare(folder, ["list"]), run_bare(folder, ["show", "000"])
     assert (listed.returncode, shown.returncode) == (0, 0)
     assert (listed.stdout + shown.stdout).replace("\t", "").replace("\n", "").isprintable()
@@ -266,8 +403,16 @@ def test_no_output_moves_the_cursor(folder: Path) -> None:
 
 
 SWAPS = [
-    pytest.param(lambda home: swap(home / "states/a.json", lambda path: path.symlink_to(home / "secret.json")), id="file-by-link"),
-    pytest.param(lambda home: swap(home / "states", lambda path: path.symlink_to(home / "other")), id="folder-by-link"),
+    pytest.param(
+        lambda home: swap(
+            home / "states/a.json", lambda path: path.symlink_to(home / "secret.json")
+        ),
+        id="file-by-link",
+    ),
+    pytest.param(
+        lambda home: swap(home / "states", lambda path: path.symlink_to(home / "other")),
+        id="folder-by-link",
+    ),
     pytest.param(lambda home: swap(home / "states/a.json", os.mkfifo), id="file-by-pipe"),
     pytest.param(lambda home: swap(home / "states/a.json", Path.mkdir), id="file-by-folder"),
     pytest.param(lambda home: swap(home / "states/a.json", lambda path: None), id="file-gone"),
@@ -288,7 +433,9 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("change", SWAPS)
-def test_what_is_swapped_after_the_listing_is_not_followed(small: Path, change: Callable[[Path], None]) -> None:
+def test_what_is_swapped_after_the_listing_is_not_followed(
+    small: Path, change: Callable[[Path], None]
+) -> None:
     files = PlainFiles(small)
     assert files.json("states/a.json") == {}
     change(small)
@@ -311,7 +458,9 @@ def test_a_file_that_grows_after_the_listing_is_refused(small: Path) -> None:
         files.text("states/a.json")
 
 
-def test_files_are_counted_over_the_whole_folder(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_counted_over_the_whole_folder(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(carried, "MAX_FILES", 5)
     assert len(PlainFiles(small).list()) == 3
     put(small, "other/b.json", "{}")
@@ -336,7 +485,13 @@ def test_depth_is_counted_outside_of_text(content: bytes, deep: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("18446744073709551615", 2**64 - 1), ("18446744073709551616", 2.0**64), ("-1", -1), ("1.5", 1.5)]
+    ("text", "value"),
+    [
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", 2.0**64),
+        ("-1", -1),
+        ("1.5", 1.5),
+    ],
 )
 def test_numbers_are_read_as_the_factory_s_libraries_read_them(text: str, value: float) -> None:
     found = parse_json(text, "x")
@@ -361,7 +516,9 @@ def test_an_installed_reader_plays_a_folder_without_its_code(trapped: Path) -> N
         assert bundle.begin("000", form="conversation").say("Which tool do you mean?")
 
 
-def test_an_exported_reader_plays_another_folder_without_its_code(folder: Path, tmp_path: Path) -> None:
+def test_an_exported_reader_plays_another_folder_without_its_code(
+    folder: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     for path in (other / "envrun").rglob("*.py"):
@@ -373,8 +530,14 @@ def test_an_exported_reader_plays_another_folder_without_its_code(folder: Path, 
     assert (tmp_path / "ran").exists()
 
 
-def test_the_command_line_plays_and_audits_a_folder_without_its_code(trapped: Path, tmp_path: Path) -> None:
-    surroundings = {"ENVMILL_HOME": str(tmp_path / "home"), "ENVMILL_LAKE": str(tmp_path / "lake"), "ENVMILL_PORT": "0"}
+def test_the_command_line_plays_and_audits_a_folder_without_its_code(
+    trapped: Path, tmp_path: Path
+) -> None:
+    surroundings = {
+        "ENVMILL_HOME": str(tmp_path / "home"),
+        "ENVMILL_LAKE": str(tmp_path / "lake"),
+        "ENVMILL_PORT": "0",
+    }
     result = CliRunner().invoke(make_app(), ["audit", str(trapped)], env=surroundings)
     assert (result.exit_code in (0, 1), "W1" in result.stdout) == (True, True), result.output
     served = run_served(trapped, surroundings)
@@ -382,8 +545,20 @@ def test_the_command_line_plays_and_audits_a_folder_without_its_code(trapped: Pa
 
 
 def run_served(folder: Path, surroundings: dict[str, str]) -> str:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n"
     words = [sys.executable, "-m", "flows.cli", "mcp", str(folder), "--scenario", "000"]
-    done = subprocess.run(words, input=asked, env={**os.environ, **surroundings}, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        words,
+        input=asked,
+        env={**os.environ, **surroundings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     return done.stdout + done.stderr

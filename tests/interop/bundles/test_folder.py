@@ -12,7 +12,15 @@ from envmill.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.files import MAX_SOURCE
 from schemas.scenario import Check, Verifier
-from tests.specimens import EFFECTS, PROGRAM, STATE, VERIFIER, make_environment, make_scenario, make_tests
+from tests.specimens import (
+    EFFECTS,
+    PROGRAM,
+    STATE,
+    VERIFIER,
+    make_environment,
+    make_scenario,
+    make_tests,
+)
 
 PAID = "def check(initial, final):\n    return bool(final['loans'])\n"
 
@@ -22,7 +30,12 @@ def make_folder() -> Folder:
     judged = VERIFIER.model_copy(
         update={"guards": [Check(name="something is lent", op="generated", path=[], source=PAID)]},
     )
-    scenarios = (make_scenario(shed), make_scenario(shed, number=3, verifier=judged, say="Done.", initial_state=STATE | {"loans": {}}))
+    scenarios = (
+        make_scenario(shed),
+        make_scenario(
+            shed, number=3, verifier=judged, say="Done.", initial_state=STATE | {"loans": {}}
+        ),
+    )
     return Folder(shed, tuple(make_tests(shed)), scenarios, {"stocked": STATE})
 
 
@@ -52,17 +65,35 @@ def test_a_folder_is_never_written_over_another(written: Path) -> None:
 def test_the_least_a_person_must_write(tmp_path: Path) -> None:
     """No interface, no tests, no provenance: the interface comes from the code."""
     home = tmp_path / "shed"
-    put(home, "bundle.json", {"bundle": 1, "kind": "stateful", "name": "Shed", "entry": "program:Shed", "effects": EFFECTS})
+    put(
+        home,
+        "bundle.json",
+        {
+            "bundle": 1,
+            "kind": "stateful",
+            "name": "Shed",
+            "entry": "program:Shed",
+            "effects": EFFECTS,
+        },
+    )
     (home / "program").mkdir()
     (home / "program/program.py").write_text(PROGRAM)
     put(home, STOCK, STATE)
-    put(home, "scenarios/drill/scenario.json", {"request": "Lend the drill to Ada.", "initial_state": "stocked"})
+    put(
+        home,
+        "scenarios/drill/scenario.json",
+        {"request": "Lend the drill to Ada.", "initial_state": "stocked"},
+    )
     put(home, "scenarios/drill/verifier.json", VERIFIER.model_dump(mode="json"))
     read = read_folder(home)
     assert [tool.name for tool in read.environment.tools] == list(EFFECTS)
     assert (read.environment.licence, read.environment.brief.theme) == ("unknown", "shed")
     (scenario,) = read.scenarios
-    assert (scenario.user.opening, scenario.oracle, scenario.verifier) == ("Lend the drill to Ada.", [], VERIFIER)
+    assert (scenario.user.opening, scenario.oracle, scenario.verifier) == (
+        "Lend the drill to Ada.",
+        [],
+        VERIFIER,
+    )
 
 
 def put(home: Path, name: str, value: Any) -> None:
@@ -134,7 +165,9 @@ VERDICT, POSED = "scenarios/003/verifier.json", "scenarios/003/scenario.json"
         pytest.param(lambda home: (home / "tools.json").unlink(), ["bundle.json, effects", "tools.json"], id="nothing-says-what-tools-do"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_names_file_place_and_mend(written: Path, damage: Callable[[Path], None], words: list[str]) -> None:
+def test_what_cannot_be_read_names_file_place_and_mend(
+    written: Path, damage: Callable[[Path], None], words: list[str]
+) -> None:
     read_folder(written)
     damage(written)
     with pytest.raises(SettingsError) as caught:
@@ -144,7 +177,17 @@ def test_what_cannot_be_read_names_file_place_and_mend(written: Path, damage: Ca
     assert "Traceback" not in caught.value.message
 
 
-@pytest.mark.parametrize("name", ["README.md", "LICENSE", "import.json", "NOTICE.txt", ".git/config", "program/__pycache__/x.pyc"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "LICENSE",
+        "import.json",
+        "NOTICE.txt",
+        ".git/config",
+        "program/__pycache__/x.pyc",
+    ],
+)
 def test_papers_and_what_tools_leave_behind_may_lie_beside(written: Path, name: str) -> None:
     put(written, name, "anything")
     assert read_folder(written) == make_folder()
@@ -158,7 +201,9 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_code_the_interface_cannot_be_derived_from_says_why(written: Path) -> None:
     (written / "tools.json").unlink()
     change("bundle.json", ["effects"], {"list_tools": "query"})(written)
-    with pytest.raises(SettingsError, match=r"program/program.py: Line .* was not planned.*tools.json"):
+    with pytest.raises(
+        SettingsError, match=r"program/program.py: Line .* was not planned.*tools.json"
+    ):
         read_folder(written)
 
 

@@ -29,21 +29,41 @@ HOSTILE = [
     pytest.param('{"advance": Infinity}', "it is no JSON", id="infinity"),
     pytest.param('{"advance": 1e999}', "it is no JSON", id="beyond-numbers"),
     pytest.param('{"name": 7}', "the field 'name' is '7'", id="name-is-no-text"),
-    pytest.param('{"name": null, "arguments": {}}', "the field 'name' is 'None'", id="name-is-null"),
-    pytest.param('{"name": "lend", "arguments": "T1"}', "the field 'arguments' is 'T1'", id="arguments-as-text"),
-    pytest.param('{"name": "lend", "arguments": ["T1"]}', "the field 'arguments'", id="arguments-as-list"),
-    pytest.param('{"name": "lend", "arguments": {}, "actor": ["agent"]}', "the field 'actor'", id="actor-is-no-text"),
+    pytest.param(
+        '{"name": null, "arguments": {}}', "the field 'name' is 'None'", id="name-is-null"
+    ),
+    pytest.param(
+        '{"name": "lend", "arguments": "T1"}',
+        "the field 'arguments' is 'T1'",
+        id="arguments-as-text",
+    ),
+    pytest.param(
+        '{"name": "lend", "arguments": ["T1"]}', "the field 'arguments'", id="arguments-as-list"
+    ),
+    pytest.param(
+        '{"name": "lend", "arguments": {}, "actor": ["agent"]}',
+        "the field 'actor'",
+        id="actor-is-no-text",
+    ),
     pytest.param('{"say": {"text": "Done."}}', "the field 'say'", id="words-are-no-text"),
     pytest.param('{"say": "\\ud800"}', "half a character", id="half-character"),
     pytest.param('{"advance": "soon"}', "the field 'advance' is 'soon'", id="seconds-as-text"),
     pytest.param('{"advance": true}', "the field 'advance' is 'True'", id="seconds-as-truth"),
-    pytest.param('{"name": "lend", "arguments": ' + '{"a":' * 5000 + "1" + "}" * 5000 + "}", "nested deeper", id="deep"),
+    pytest.param(
+        '{"name": "lend", "arguments": ' + '{"a":' * 5000 + "1" + "}" * 5000 + "}",
+        "nested deeper",
+        id="deep",
+    ),
     pytest.param('{"name": "lend", "name": "list_tools"}', "stands twice", id="key-twice"),
     pytest.param("[1, 2]", "is no JSON object", id="list"),
     pytest.param('{"reward": 1.0}', "is no move", id="reward"),
     pytest.param("{", "it is no JSON", id="cut-off"),
     pytest.param(HEAD, "is no recording", id="recording-without-end"),
-    pytest.param(HEAD.replace('"seed": 0', '"seed": "x"') + "\n", "seed is no int", id="recording-with-a-seed-of-text"),
+    pytest.param(
+        HEAD.replace('"seed": 0', '"seed": "x"') + "\n",
+        "seed is no int",
+        id="recording-with-a-seed-of-text",
+    ),
     pytest.param(HEAD + "\n[NaN]\n", "is no recording", id="recording-with-nan"),
 ]
 
@@ -60,11 +80,19 @@ def test_a_hostile_line_is_wrong_usage(folder: Path, tmp_path: Path, line: str, 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe{}", b'{"say": "\xed\xa0\x80"}'], ids=["utf-16", "half-in-bytes"])
-def test_bytes_that_are_no_text_are_wrong_usage(folder: Path, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe{}", b'{"say": "\xed\xa0\x80"}'], ids=["utf-16", "half-in-bytes"]
+)
+def test_bytes_that_are_no_text_are_wrong_usage(
+    folder: Path, tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "moves.jsonl").write_bytes(content)
     done = run_bare(folder, ["score", "000", str(tmp_path / "moves.jsonl")])
-    assert (done.returncode, "cannot be read" in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+    assert (done.returncode, "cannot be read" in done.stderr, "Traceback" in done.stderr) == (
+        2,
+        True,
+        False,
+    ), done.stderr
 
 
 @pytest.mark.parametrize(

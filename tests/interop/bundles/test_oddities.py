@@ -42,7 +42,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def list_places(value: Any) -> Iterator[tuple[str | int, ...]]:
     """Paths to every value, the whole among them; of a list its first."""
     yield ()
-    keys = list(value) if isinstance(value, dict) else [0] if isinstance(value, list) and value else []
+    keys = (
+        list(value) if isinstance(value, dict) else [0] if isinstance(value, list) and value else []
+    )
     for key in keys:
         yield from ((key, *rest) for rest in list_places(value[key]))
 
@@ -106,7 +108,10 @@ PLAYED = [
     ("scenarios/000/scenario.json", {"initial_state": {"tools": 5, "members": None}}),
     ("scenarios/000/scenario.json", {"user": {"opening": "", "facts": 5}}),
     ("scenarios/000/verifier.json", {"goals": [{"name": "", "op": "", "path": 5}]}),
-    ("scenarios/000/verifier.json", {"goals": [{"name": "n", "op": "equals", "path": [None, {}], "value": {}}]}),
+    (
+        "scenarios/000/verifier.json",
+        {"goals": [{"name": "n", "op": "equals", "path": [None, {}], "value": {}}]},
+    ),
     ("scenarios/000/verifier.json", {"goals": [], "guards": []}),
     ("scenarios/000/verifier.json", {"frame": {"x": 1}}),
     ("scenarios/000/verifier.json", {"facts": [5]}),
@@ -123,7 +128,9 @@ def play(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(("name", "odd"), PLAYED)
-def test_what_is_odd_and_read_is_played_to_a_verdict_or_refused_in_words(folder: Path, name: str, odd: dict[str, Any]) -> None:
+def test_what_is_odd_and_read_is_played_to_a_verdict_or_refused_in_words(
+    folder: Path, name: str, odd: dict[str, Any]
+) -> None:
     path = folder / name
     whole = path.read_text()
     path.write_text(json.dumps(json.loads(whole) | odd))

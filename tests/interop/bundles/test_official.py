@@ -31,7 +31,9 @@ def plays(tmp_path_factory: pytest.TempPathFactory) -> list[Play]:
     shed = make_environment(CRASHING)
 
     async def play_all() -> list[Play]:
-        async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))})) as jail:
+        async with Sandbox.open(
+            Settings.read({"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))})
+        ) as jail:
             return [*await play_natively(make_scenario(shed, say="Done."), shed, jail)]
 
     return asyncio.run(play_all())
@@ -46,7 +48,14 @@ def folder(plays: list[Play], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(version: str, told: dict[str, Any]) -> list[Any]:
     house = open_house(f"mcp=={version}")
-    done = subprocess.run([house, "-B", SCRIPT], input=json.dumps(told), capture_output=True, text=True, timeout=PATIENCE * 5, check=False)
+    done = subprocess.run(
+        [house, "-B", SCRIPT],
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * 5,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["played"]
 
@@ -61,35 +70,62 @@ def modes(version: str) -> tuple[str, ...]:
 
 @pytest.mark.soak(area="mcp")
 @pytest.mark.parametrize("version", LINES)
-def test_over_http_each_earns_what_is_earned_natively(version: str, plays: list[Play], folder: Path, tmp_path: Path) -> None:
+def test_over_http_each_earns_what_is_earned_natively(
+    version: str, plays: list[Play], folder: Path, tmp_path: Path
+) -> None:
     """Five sessions at once."""
     with serving(folder, "--scenario", "000", "--record", str(tmp_path / "all")) as url:
         for mode in modes(version)[:2]:
             played = ask(version, {"url": url, "mode": mode, "sessions": list(map(spell, plays))})
             for play, seen in zip(plays, played, strict=True):
-                assert (seen["revision"], seen["tools"]) == ("2025-11-25", ["list_tools", "get_member", "lend"])
-                assert [failed for failed, _ in seen["seen"]] == [outcome != "ok" for outcome in play.outcomes]
+                assert (seen["revision"], seen["tools"]) == (
+                    "2025-11-25",
+                    ["list_tools", "get_member", "lend"],
+                )
+                assert [failed for failed, _ in seen["seen"]] == [
+                    outcome != "ok" for outcome in play.outcomes
+                ]
     found = [(path, read_recording(path)) for path in (tmp_path / "all").iterdir()]
     with Bundle(folder) as bundle:
         for play in plays:
             made = [{"name": call.name, "arguments": call.arguments} for call in play.calls]
-            mine = [path for path, kept in found if [{key: move[key] for key in ("name", "arguments")} for move in kept.moves] == made]
+            mine = [
+                path
+                for path, kept in found
+                if [{key: move[key] for key in ("name", "arguments")} for move in kept.moves]
+                == made
+            ]
             assert len(mine) == len(modes(version)[:2])
             for path in mine:
-                assert score_recording(bundle, path, "000", play.said) == play.verdict.model_dump(mode="json")
+                assert score_recording(bundle, path, "000", play.said) == play.verdict.model_dump(
+                    mode="json"
+                )
 
 
 @pytest.mark.soak(area="mcp")
 @pytest.mark.parametrize("version", LINES)
-def test_over_lines_every_revision_is_spoken_and_nothing_stays(version: str, plays: list[Play], folder: Path) -> None:
+def test_over_lines_every_revision_is_spoken_and_nothing_stays(
+    version: str, plays: list[Play], folder: Path
+) -> None:
     oracle = next(play for play in plays if play.name == "oracle")
-    calls = [["get_member", {"member_id": "M1"}], ["lend", {"tool_id": "T3", "member_id": "M1"}], *spell(oracle)]
+    calls = [
+        ["get_member", {"member_id": "M1"}],
+        ["lend", {"tool_id": "T3", "member_id": "M1"}],
+        *spell(oracle),
+    ]
     for mode in modes(version):
-        told = {"command": [*BARE, "--scenario", "000"], "cwd": str(folder), "mode": mode, "sessions": [calls, calls]}
+        told = {
+            "command": [*BARE, "--scenario", "000"],
+            "cwd": str(folder),
+            "mode": mode,
+            "sessions": [calls, calls],
+        }
         one, other = ask(version, told)
         assert one == other
         assert one["revision"] == ("2026-07-28" if mode in ("auto", "2026-07-28") else "2025-11-25")
-        outcomes = [json.loads(text)["error"]["outcome"] if failed else "ok" for failed, text in one["seen"]]
+        outcomes = [
+            json.loads(text)["error"]["outcome"] if failed else "ok" for failed, text in one["seen"]
+        ]
         assert outcomes == ["failure", "rejection", *oracle.outcomes]
     assert not find_processes_of(folder)
 

@@ -45,7 +45,10 @@ def draw_patterns(number: int) -> Iterator[str]:
     dice = random.Random(f"patterns-{number}")
     for _ in range(number):
         parts = (dice.choice(PIECES) for _ in range(dice.randint(1, 6)))
-        body = "".join(part + ("" if part in "^$" or part[:2] in (r"\b", r"\A", r"\z") else dice.choice(TIMES)) for part in parts)
+        body = "".join(
+            part + ("" if part in "^$" or part[:2] in (r"\b", r"\A", r"\z") else dice.choice(TIMES))
+            for part in parts
+        )
         yield dice.choice(("", "", "(?i)", "(?s)")) + body
 
 
@@ -69,7 +72,10 @@ def test_both_engines_decide_alike() -> None:
         for _ in range(12):
             text = "".join(dice.choice(LETTERS) for _ in range(dice.randint(0, 14)))
             assert (real.search(text) is None) == (bare.search(text) is None), (pattern, text)
-            assert squeeze(str(real.sub("\n", text))) == squeeze(bare.sub("\n", text)), (pattern, text)
+            assert squeeze(str(real.sub("\n", text))) == squeeze(bare.sub("\n", text)), (
+                pattern,
+                text,
+            )
     assert taken > count(150, 8_000), "most of them are taken"
 
 
@@ -99,7 +105,14 @@ def test_what_means_something_else_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\bpolicy \d+(?:\.\d+)?\b", r"(?i)not (?:eligible|allowed)", r"\d{4}-\d{2}-\d{2}", r"(?i)clause\s+4[.b]", r"ends\.$"]
+    "pattern",
+    [
+        r"\bpolicy \d+(?:\.\d+)?\b",
+        r"(?i)not (?:eligible|allowed)",
+        r"\d{4}-\d{2}-\d{2}",
+        r"(?i)clause\s+4[.b]",
+        r"ends\.$",
+    ],
 )
 def test_what_authors_write_is_taken(pattern: str) -> None:
     assert translate(pattern)

@@ -93,7 +93,13 @@ SPY = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    effects: Any = {"list_tools": "query", "get_member": "query", "lend": "change", "peek": "query", "rummage": "query"}
+    effects: Any = {
+        "list_tools": "query",
+        "get_member": "query",
+        "lend": "change",
+        "peek": "query",
+        "rummage": "query",
+    }
     tools = KINDS["stateful"].derive_tools(SPY, "Shed", effects)
     spied = make_environment(SPY, tools=tools)
     parcel = pack_environment(spied, [make_scenario(spied)])
@@ -103,7 +109,11 @@ def folder(tmp_path: Path) -> Path:
 
 def look_everywhere(bundle: Bundle, folder: Path) -> Iterator[str]:
     episode = bundle.begin("000")
-    for path in ("scenarios/000/verifier.json", "scenarios/000/scenario.json", "envrun/judge/__main__.py"):
+    for path in (
+        "scenarios/000/verifier.json",
+        "scenarios/000/scenario.json",
+        "envrun/judge/__main__.py",
+    ):
         yield str(episode.call("peek", {"path": str(folder / path)}))
     yield str(episode.call("rummage", {"folder": str(folder)}))
 
@@ -129,15 +139,29 @@ def test_without_kernel_layers_it_refuses_until_it_is_told(folder: Path) -> None
 
 def test_the_command_line_lists_plays_and_scores(folder: Path, tmp_path: Path) -> None:
     lend = Call(name="lend", arguments={"tool_id": "T1", "member_id": "M1"}).model_dump_json()
-    assert run_bare(folder, ["list"]).stdout == "000\ttrain\tachieve\tPlease lend the drill to Ada.\n"
+    assert (
+        run_bare(folder, ["list"]).stdout == "000\ttrain\tachieve\tPlease lend the drill to Ada.\n"
+    )
     (shown,) = ask_bare(folder, ["show", "000"])
     told, asked = "It is Monday, 2026-03-02, 09:00.", "Please lend the drill to Ada."
-    assert shown["messages"] == [{"role": "system", "content": told}, {"role": "user", "content": asked}]
-    told, before, replied, after = ask_bare(folder, ["open", "000"], f'{{"score": true}}\n{lend}\n{{"score": true}}\n')
-    assert ("oracle" in told, before["outcome"], replied["reply"]["ok"], after["reward"]) == (False, "fail", True, 1.0)
+    assert shown["messages"] == [
+        {"role": "system", "content": told},
+        {"role": "user", "content": asked},
+    ]
+    told, before, replied, after = ask_bare(
+        folder, ["open", "000"], f'{{"score": true}}\n{lend}\n{{"score": true}}\n'
+    )
+    assert ("oracle" in told, before["outcome"], replied["reply"]["ok"], after["reward"]) == (
+        False,
+        "fail",
+        True,
+        1.0,
+    )
     (tmp_path / "moves.jsonl").write_text(f'{lend}\n{{"say": "Done."}}\n')
     assert ask_bare(folder, ["score", "000", str(tmp_path / "moves.jsonl")])[0]["outcome"] == "pass"
-    assert ask_bare(folder, ["check"]) == [{"scenario": "000", "sound": True, "oracle": 1.0, "do_nothing": 0.0}]
+    assert ask_bare(folder, ["check"]) == [
+        {"scenario": "000", "sound": True, "oracle": 1.0, "do_nothing": 0.0}
+    ]
 
 
 def test_our_own_reader_reads_it_back(folder: Path) -> None:
@@ -152,8 +176,15 @@ def test_our_own_reader_reads_it_back(folder: Path) -> None:
 
 def test_a_pattern_that_is_not_judged_here_is_listed() -> None:
     shed = make_environment()
-    greek = Verifier.model_validate({**VERIFIER.model_dump(), "facts": [{"name": "letter", "kind": "pattern", "value": r"\p{Greek}"}]})
-    parcel = pack_environment(shed, [make_scenario(shed), make_scenario(shed, number=1, verifier=greek)])
+    greek = Verifier.model_validate(
+        {
+            **VERIFIER.model_dump(),
+            "facts": [{"name": "letter", "kind": "pattern", "value": r"\p{Greek}"}],
+        }
+    )
+    parcel = pack_environment(
+        shed, [make_scenario(shed), make_scenario(shed, number=1, verifier=greek)]
+    )
     assert list(json.loads(parcel.files["provenance.json"])["not_judged_here"]) == ["001"]
     assert b"- 001: the fact 'letter' is a pattern" in parcel.files["README.md"]
 
@@ -163,11 +194,15 @@ def test_a_pattern_that_is_not_judged_here_is_listed() -> None:
     [
         pytest.param(["show", "999"], "", "There are: 000", id="scenario"),
         pytest.param(["score", "000", "/nowhere"], "", "cannot be read", id="file"),
-        pytest.param(["open", "000"], "{lend}\n", "input, line 1, column 2: it is no JSON", id="json"),
+        pytest.param(
+            ["open", "000"], "{lend}\n", "input, line 1, column 2: it is no JSON", id="json"
+        ),
         pytest.param(["open", "000"], '{"do": 1}\n', "Write a call as name", id="move"),
     ],
 )
-def test_wrong_use_is_told_with_the_mend(folder: Path, words: list[str], said: str, complaint: str) -> None:
+def test_wrong_use_is_told_with_the_mend(
+    folder: Path, words: list[str], said: str, complaint: str
+) -> None:
     done = run_bare(folder, words, said)
     assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
 
@@ -192,13 +227,23 @@ def test_a_pattern_without_end_decides_nothing(folder: Path) -> None:
     """Where RE2 would have answered: the process has its time, and then the verdict is an error."""
     court = folder / "envrun/judge/__main__.py"
     court.write_text(court.read_text().replace("SECONDS = 60", "SECONDS = 1"))
-    endless = {"goals": [], "guards": [], "frame": [], "facts": [{"name": "endless", "kind": "pattern", "value": "(?:a+)+b"}]}
-    judge = JudgeProcess(folder / "envrun/judge", lambda: pytest.fail("nothing here is heard in a jail"))
+    endless = {
+        "goals": [],
+        "guards": [],
+        "frame": [],
+        "facts": [{"name": "endless", "kind": "pattern", "value": "(?:a+)+b"}],
+    }
+    judge = JudgeProcess(
+        folder / "envrun/judge", lambda: pytest.fail("nothing here is heard in a jail")
+    )
     ending = {"initial": {}, "final": {}, "deeds": [], "said": ["a" * 60]}
     told = judge.decide(endless, ending, "2026-03-02T09:00:00+00:00")
     assert (told["outcome"], told["reward"]) == ("error", None)
     assert "processor time" in told["reason"]
-    assert judge.decide(endless, ending | {"said": ["aab"]}, "2026-03-02T09:00:00+00:00")["outcome"] == "pass"
+    assert (
+        judge.decide(endless, ending | {"said": ["aab"]}, "2026-03-02T09:00:00+00:00")["outcome"]
+        == "pass"
+    )
     judge.close()
 
 
@@ -212,14 +257,26 @@ def test_a_pattern_without_end_decides_nothing(folder: Path) -> None:
         ("1", "error"),
     ],
 )
-def test_a_generated_check_that_says_neither_decides_nothing(tmp_path: Path, body: str, outcome: str) -> None:
-    check = Check(name="nobody has anything", op="generated", path=[], source=f"def check(initial, final):\n    return {body}\n")
+def test_a_generated_check_that_says_neither_decides_nothing(
+    tmp_path: Path, body: str, outcome: str
+) -> None:
+    check = Check(
+        name="nobody has anything",
+        op="generated",
+        path=[],
+        source=f"def check(initial, final):\n    return {body}\n",
+    )
     shed = make_environment()
-    parcel = pack_environment(shed, [make_scenario(shed, verifier=Verifier(goals=[check], guards=[], frame=[]))])
+    parcel = pack_environment(
+        shed, [make_scenario(shed, verifier=Verifier(goals=[check], guards=[], frame=[]))]
+    )
     write_parcel(parcel, tmp_path, "r")
     with Bundle(tmp_path / parcel.name) as bundle:
         verdict = bundle.play("000", [])
-    assert (verdict["outcome"], verdict["reward"]) == (outcome, {"pass": 1.0, "fail": 0.0, "error": None}[outcome])
+    assert (verdict["outcome"], verdict["reward"]) == (
+        outcome,
+        {"pass": 1.0, "fail": 0.0, "error": None}[outcome],
+    )
     assert ("said neither yes nor no" in verdict["reason"]) is (outcome == "error")
 
 
@@ -228,5 +285,7 @@ def test_a_tool_that_crashes_is_the_environment_s_affair(tmp_path: Path) -> None
     parcel = pack_environment(broken, [make_scenario(broken)])
     write_parcel(parcel, tmp_path, "r")
     with Bundle(tmp_path / parcel.name) as bundle:
-        verdict = bundle.play("000", [{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}])
+        verdict = bundle.play(
+            "000", [{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}]
+        )
     assert (verdict["outcome"], verdict["reward"]) == ("error", None)

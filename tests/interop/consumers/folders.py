@@ -25,17 +25,24 @@ def write_consumer(consumer: Consumer, cargo: ExportSet, out: Path) -> Path:
 def make_cargo(pairs: Sequence[tuple[Scenario, Environment]]) -> ExportSet:
     """Scenarios and their environments."""
     homes = {home.id: home for _, home in pairs}
-    return ExportSet(environments=tuple(homes.values()), scenarios=tuple(scenario for scenario, _ in pairs))
+    return ExportSet(
+        environments=tuple(homes.values()), scenarios=tuple(scenario for scenario, _ in pairs)
+    )
 
 
 async def find_scenarios(jail: Sandbox) -> list[tuple[Scenario, Environment]]:
     """A scenario that can be played as a conversation, and two more of one domain."""
     shed = make_environment()
     user = UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"])
-    found: list[tuple[Scenario, Environment]] = [(make_scenario(shed, say="Done.", user=user), shed)]
+    found: list[tuple[Scenario, Environment]] = [
+        (make_scenario(shed, say="Done.", user=user), shed)
+    ]
     for place, polarity in enumerate(posing.ANYTHING[:2]):
         spot = posing.Spot("clinic_scheduling", 0, place, polarity)
-        environment, posed = posing.make_environment(spot.theme, spot.number), await posing.find_clean(spot, jail)
+        environment, posed = (
+            posing.make_environment(spot.theme, spot.number),
+            await posing.find_clean(spot, jail),
+        )
         assert isinstance(posed, Scenario)
         told = posed.model_dump() | {"environment": environment.id, "id": "", "number": place}
         found.append((Scenario.model_validate(told), environment))
@@ -44,7 +51,11 @@ async def find_scenarios(jail: Sandbox) -> list[tuple[Scenario, Environment]]:
 
 def list_public(folder: Path) -> list[Path]:
     """Every file of a folder that lies outside of its sealed part."""
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and "sealed" not in path.relative_to(folder).parts]
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "sealed" not in path.relative_to(folder).parts
+    ]
 
 
 __all__ = ["BARE", "CONSUMERS", "find_scenarios", "list_public", "make_cargo", "write_consumer"]

@@ -27,10 +27,17 @@ class Framework:
     def __init__(self, python: Path, site: Path, home: Path) -> None:
         self.python, self.site, self.home = python, site, home
 
-    def run(self, command: str, *words: str, scripts: Scripts | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, command: str, *words: str, scripts: Scripts | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """A command of verifiers, with loopback and a scripted model alone."""
         (self.home / "scripts.json").write_text(json.dumps(scripts or {}))
-        offline = [str(self.python), str(Path(__file__).with_name("offline.py")), str(self.home / "scripts.json"), "--"]
+        offline = [
+            str(self.python),
+            str(Path(__file__).with_name("offline.py")),
+            str(self.home / "scripts.json"),
+            "--",
+        ]
         binaries = self.python.parent
         settings = {
             "PATH": f"{binaries}:{os.defpath}",
@@ -44,15 +51,46 @@ class Framework:
         }
         (self.home / "empty").mkdir(exist_ok=True)
         asked = [*offline, str(self.python), str(binaries / command), *words]
-        return subprocess.run(asked, env=settings, cwd=self.home, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        return subprocess.run(
+            asked,
+            env=settings,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
 
     def evaluate(
-        self, policy: str, rows: Sequence[str], scripts: Scripts, *words: str, taskset: str = ADAPTER
+        self,
+        policy: str,
+        rows: Sequence[str],
+        scripts: Scripts,
+        *words: str,
+        taskset: str = ADAPTER,
     ) -> dict[str, dict[str, Any]]:
         """Row → its trace. The model is named after the policy. Another taskset than ours has rows of its own."""
-        asked = ["--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess", "--no-push", "--no-rich"]
+        asked = [
+            "--env.agent.harness.id",
+            "null",
+            "--env.agent.runtime.type",
+            "subprocess",
+            "--no-push",
+            "--no-rich",
+        ]
         out = f"{policy}-{uuid.uuid4().hex[:8]}"
-        model = ["-m", policy, "--client.base-url", "{url}", "--client.api-key-var", "NO_KEY", "-o", out, "-c", "4"]
+        model = [
+            "-m",
+            policy,
+            "--client.base-url",
+            "{url}",
+            "--client.api-key-var",
+            "NO_KEY",
+            "-o",
+            out,
+            "-c",
+            "4",
+        ]
         chosen = ["--env.taskset.scenarios", json.dumps(list(rows))] if taskset == ADAPTER else []
         done = self.run("vf-eval", taskset, *asked, *model, *chosen, *words, scripts=scripts)
         traces = read_traces(self.home / out)
@@ -73,9 +111,31 @@ def open_framework(folder: Path, home: Path) -> Framework:
     python = open_locked_house("verifiers")
     pip = [sys.executable, "-m", "pip", "--python", str(python)]
     if not (wheels := python.parents[1] / "wheels").exists():
-        run([*pip, "download", "-q", "--no-deps", "-d", str(wheels), "-r", str(LOCKS / "verifiers-harness.txt")])
+        run(
+            [
+                *pip,
+                "download",
+                "-q",
+                "--no-deps",
+                "-d",
+                str(wheels),
+                "-r",
+                str(LOCKS / "verifiers-harness.txt"),
+            ]
+        )
     shutil.copytree(folder, home / "export")
-    run([*pip, "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(home / "site"), str(home / "export")])
+    run(
+        [
+            *pip,
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--target",
+            str(home / "site"),
+            str(home / "export"),
+        ]
+    )
     shutil.rmtree(home / "export")
     return Framework(python, home / "site", home)
 

@@ -17,7 +17,9 @@ from tests.interop.exporters.consumers import HOUSES, build_house
 from tests.soak import count
 
 LOCKS = Path(__file__).parent / "locks"
-SOAKING = pytest.mark.skipif(not count(0, 1), reason="it installs a consumer: make soak AREA=consumers")
+SOAKING = pytest.mark.skipif(
+    not count(0, 1), reason="it installs a consumer: make soak AREA=consumers"
+)
 INSTALLING = 3600
 PATIENCE = 3600
 
@@ -38,13 +40,19 @@ def open_locked_house(name: str, *alone: str) -> Path:
 
 def open_newer_house(name: str, minor: int, *alone: str) -> Path:
     """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch release may be any."""
-    found = [*Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"), *map(Path, filter(None, [shutil.which(f"python3.{minor}")]))]
+    found = [
+        *Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"),
+        *map(Path, filter(None, [shutil.which(f"python3.{minor}")])),
+    ]
     lock = LOCKS / f"{name}.txt"
     house = HOUSES / f"{name}-{digest([lock.read_text(), *alone], 8)}-py3.{minor}"
     if not house.exists():
         if not found:
             pytest.skip(f"it needs Python 3.{minor}")
-        asked = [["--no-deps", "-r", str(lock)], *([["--no-deps", "--ignore-requires-python", *alone]] if alone else [])]
+        asked = [
+            ["--no-deps", "-r", str(lock)],
+            *([["--no-deps", "--ignore-requires-python", *alone]] if alone else []),
+        ]
         build_house(house, lock.name, *asked, patience=INSTALLING, python=str(found[0]))
     return house / "bin" / "python"
 
@@ -65,7 +73,14 @@ def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) ->
         }
         command = ["unshare", "-n", str(python), "-I", str(script), *words, str(answer)]
         done = subprocess.run(
-            command, input=json.dumps(asked), env=settings, cwd=home, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            input=json.dumps(asked),
+            env=settings,
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
         return json.loads(answer.read_bytes())

@@ -49,16 +49,31 @@ class Night:
 def make_night(folder: Path, environments: int) -> Night:
     """Runs with so many candidates of each kind."""
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    home = Home.read({**{key: str(folder / name) for key, name in names.items()}, "ENVMILL_PORT": "0"})
+    home = Home.read(
+        {**{key: str(folder / name) for key, name in names.items()}, "ENVMILL_PORT": "0"}
+    )
     return asyncio.run(_make(home, environments))
 
 
 async def _make(home: Home, environments: int) -> Night:
     for kind, recipe in RECIPES.items():
-        config = {"recipe": recipe, "environments": environments, "scenarios": 2, "attempts": 3, "search": 20, "seed": 11, "mistakes": 0.0}
-        async with open_walk(kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings) as walk:
+        config = {
+            "recipe": recipe,
+            "environments": environments,
+            "scenarios": 2,
+            "attempts": 3,
+            "search": 20,
+            "seed": 11,
+            "mistakes": 0.0,
+        }
+        async with open_walk(
+            kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings
+        ) as walk:
             await walk.walk()
-    cargo, _ = choose_cargo(unite_loads([read_load(Lake(home.settings.lake), kind) for kind in RECIPES]), provisional=False)
+    cargo, _ = choose_cargo(
+        unite_loads([read_load(Lake(home.settings.lake), kind) for kind in RECIPES]),
+        provisional=False,
+    )
     async with Sandbox.open(home.settings) as jail:
         return Night(cargo, await _play(cargo, jail))
 
@@ -66,15 +81,35 @@ async def _make(home: Home, environments: int) -> Night:
 async def _play(cargo: ExportSet, jail: Sandbox) -> list[Play]:
     """One scenario of each environment."""
     homes = {one.id: one for one in cargo.environments}
-    first = {one.environment: one for one in reversed(cargo.scenarios) if one.oracle and one.polarity == "achieve"}
-    return [play for scenario in first.values() for play in await play_natively(scenario, homes[scenario.environment], jail)]
+    first = {
+        one.environment: one
+        for one in reversed(cargo.scenarios)
+        if one.oracle and one.polarity == "achieve"
+    }
+    return [
+        play
+        for scenario in first.values()
+        for play in await play_natively(scenario, homes[scenario.environment], jail)
+    ]
 
 
 async def talk(night: Night, home: Path, most: int) -> list[Rollout]:
     """Conversations with the scripted user, natively: so many of each kind."""
     homes = {one.id: one for one in night.cargo.environments}
-    hiding = {kind: [one for one in night.cargo.scenarios if one.user.hidden and homes[one.environment].kind == kind] for kind in RECIPES}
+    hiding = {
+        kind: [
+            one
+            for one in night.cargo.scenarios
+            if one.user.hidden and homes[one.environment].kind == kind
+        ]
+        for kind in RECIPES
+    }
     chosen = [one for found in hiding.values() for one in found[:most]]
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
         reference = find_policy("reference")
-        return [await play_scenario(reference, one, homes[one.environment], jail, "g", 0, form="conversation") for one in chosen]
+        return [
+            await play_scenario(
+                reference, one, homes[one.environment], jail, "g", 0, form="conversation"
+            )
+            for one in chosen
+        ]

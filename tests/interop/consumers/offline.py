@@ -27,7 +27,9 @@ def leave_network() -> None:
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NETWORK):
         raise OSError(ctypes.get_errno(), "unshare")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
-        flags = struct.unpack("16sh", fcntl.ioctl(opened, _GET_FLAGS, struct.pack("16sh", b"lo", 0))[:18])[1]
+        flags = struct.unpack(
+            "16sh", fcntl.ioctl(opened, _GET_FLAGS, struct.pack("16sh", b"lo", 0))[:18]
+        )[1]
         fcntl.ioctl(opened, _SET_FLAGS, struct.pack("16sh", b"lo", flags | _UP))
 
 
@@ -45,16 +47,25 @@ class ScriptedModel(BaseHTTPRequestHandler):
         same = {"id": "x", "created": 0, "model": asked["model"]}
         if not asked.get("stream"):
             choice = {"index": 0, "finish_reason": finish, "message": message}
-            self._send("application/json", json.dumps({**same, "object": "chat.completion", "choices": [choice], "usage": usage}))
+            self._send(
+                "application/json",
+                json.dumps(
+                    {**same, "object": "chat.completion", "choices": [choice], "usage": usage}
+                ),
+            )
             return
-        calls = [{"index": place, **call} for place, call in enumerate(message.get("tool_calls", ()))]
+        calls = [
+            {"index": place, **call} for place, call in enumerate(message.get("tool_calls", ()))
+        ]
         delta = {**message, **({"tool_calls": calls} if calls else {})}
         chunks = [
             {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
             {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
             {"choices": [], "usage": usage},
         ]
-        lines = [json.dumps({**same, "object": "chat.completion.chunk", **chunk}) for chunk in chunks]
+        lines = [
+            json.dumps({**same, "object": "chat.completion.chunk", **chunk}) for chunk in chunks
+        ]
         self._send("text/event-stream", "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]")))
 
     def _write_message(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +77,11 @@ class ScriptedModel(BaseHTTPRequestHandler):
         if "say" in turn:
             return {"role": "assistant", "content": turn["say"]}
         name, arguments = turn["call"]
-        call = {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        call = {
+            "id": f"call_{place}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
         return {"role": "assistant", "content": None, "tool_calls": [call]}
 
     def _send(self, kind: str, text: str) -> None:
@@ -81,7 +96,9 @@ class ScriptedModel(BaseHTTPRequestHandler):
 
 
 def _read_text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    return (
+        content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    )
 
 
 def main(scripts: str, command: list[str]) -> int:
@@ -90,7 +107,9 @@ def main(scripts: str, command: list[str]) -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), ScriptedModel)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
-    return subprocess.run([word.replace("{url}", url) for word in command], check=False, env=dict(os.environ)).returncode
+    return subprocess.run(
+        [word.replace("{url}", url) for word in command], check=False, env=dict(os.environ)
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -18,11 +18,19 @@ with sessions.open_set() as scenarios:
     for row, moves in asked:
         with scenarios.begin(row) as session:
             replies = [
-                session.say(move["say"]) if "say" in move else sessions.render_reply(session.call(move["name"], move["arguments"]))
+                session.say(move["say"])
+                if "say" in move
+                else sessions.render_reply(session.call(move["name"], move["arguments"]))
                 for move in moves
             ]
             judged = session.judge()
         again = scenarios.judge_moves(row, json.loads(json.dumps(session.moves)), judged.state_hash)
-        told.append({**asdict(judged), "replies": replies, "ended": session.ended, "again": asdict(again)})
-ours = sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson"))
+        told.append(
+            {**asdict(judged), "replies": replies, "ended": session.ended, "again": asdict(again)}
+        )
+ours = sorted(
+    name
+    for name in sys.modules
+    if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson")
+)
 sys.stdout.write(json.dumps({"told": told, "ours": ours}))

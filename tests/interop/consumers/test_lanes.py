@@ -22,8 +22,15 @@ CHECK = "def check(initial, final):\n    return len(final['loans']) == 1\n"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shed = make_environment()
     goal = Check(name="One loan.", op="generated", path=[], source=CHECK)
-    checked = make_scenario(shed, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, goal]}))
-    return write_consumer(BARE, make_cargo([(checked, shed), _make_hostile()]), tmp_path_factory.mktemp("out")) / BARE.package
+    checked = make_scenario(
+        shed, verifier=VERIFIER.model_copy(update={"goals": [*VERIFIER.goals, goal]})
+    )
+    return (
+        write_consumer(
+            BARE, make_cargo([(checked, shed), _make_hostile()]), tmp_path_factory.mktemp("out")
+        )
+        / BARE.package
+    )
 
 
 @pytest.fixture
@@ -33,7 +40,11 @@ def scenarios(folder: Path) -> Iterator[ScenarioSet]:
 
 
 def find(scenarios: ScenarioSet, *, hostile: bool = False) -> str:
-    return next(row.id for row in scenarios.rows if any(tool["function"]["name"] == "spin" for tool in row.tools) == hostile)
+    return next(
+        row.id
+        for row in scenarios.rows
+        if any(tool["function"]["name"] == "spin" for tool in row.tools) == hostile
+    )
 
 
 def finish(session: ScenarioSession) -> tuple[str, float | None]:
@@ -63,7 +74,9 @@ def test_one_lane_has_no_patient_one() -> None:
     assert (lanes.patient, lanes.take("env_a")) == (None, lanes.shared[0])
 
 
-def test_a_lane_that_failed_is_closed_when_its_last_session_has_ended(scenarios: ScenarioSet) -> None:
+def test_a_lane_that_failed_is_closed_when_its_last_session_has_ended(
+    scenarios: ScenarioSet,
+) -> None:
     session = scenarios.begin(find(scenarios))
     lane = session.lane
     lane.engine.jail.close()
@@ -86,7 +99,9 @@ def test_a_killed_jail_costs_its_own_sessions_alone(scenarios: ScenarioSet) -> N
             told.append(finish(session))
         except JailError:
             told.append(("outage", None))
-    assert told == [("outage", None) if session.lane is lost else ("pass", 1.0) for session in sessions]
+    assert told == [
+        ("outage", None) if session.lane is lost else ("pass", 1.0) for session in sessions
+    ]
     assert {told.count(one) for one in set(told)} == {3}
     with scenarios.begin(find(scenarios)) as session:
         assert finish(session) == ("pass", 1.0)
@@ -114,7 +129,10 @@ def test_an_endless_tool_keeps_nobody_waiting_twice(scenarios: ScenarioSet) -> N
         assert session.broken
         assert session.judge().outcome == "error"
     assert scenarios.lanes.quarantined == [session.row.environment]
-    with scenarios.begin(find(scenarios, hostile=True)) as slow, scenarios.begin(find(scenarios)) as quick:
+    with (
+        scenarios.begin(find(scenarios, hostile=True)) as slow,
+        scenarios.begin(find(scenarios)) as quick,
+    ):
         assert slow.lane is scenarios.lanes.patient
         with slow.lane.turn:  # as an endless call holds it
             assert finish(quick) == ("pass", 1.0)
@@ -130,7 +148,12 @@ def test_a_refused_call_is_no_reason_to_leave_the_shared_lanes(scenarios: Scenar
 
 @pytest.mark.parametrize("turns", range(5))
 def test_a_branch_goes_on_as_the_session_did(scenarios: ScenarioSet, turns: int) -> None:
-    moves = [("list_tools", {}), ("lend", "{"), ("lend", {"tool_id": "T2", "member_id": "M1"}), (LEND.name, LEND.arguments)]
+    moves = [
+        ("list_tools", {}),
+        ("lend", "{"),
+        ("lend", {"tool_id": "T2", "member_id": "M1"}),
+        (LEND.name, LEND.arguments),
+    ]
     with scenarios.begin(find(scenarios), 11) as session:
         replies = [session.call(*move) for move in moves]
         with scenarios.branch(session.turns[:turns], session.row.id, session.seed) as branch:
@@ -149,7 +172,9 @@ def test_a_branch_that_comes_elsewhere_is_refused(scenarios: ScenarioSet) -> Non
 
 def test_a_warm_set_has_every_lane_started_and_no_session(scenarios: ScenarioSet) -> None:
     scenarios.warm()
-    assert all({"jail", "court", "checking"} <= vars(lane.engine).keys() for lane in scenarios.lanes.shared)
+    assert all(
+        {"jail", "court", "checking"} <= vars(lane.engine).keys() for lane in scenarios.lanes.shared
+    )
     assert [lane.live for lane in scenarios.lanes.shared] == [0, 0]
 
 

@@ -23,13 +23,26 @@ EVERY = [BARE, *CONSUMERS.values()]
 names = pytest.mark.parametrize("consumer", EVERY, ids=[one.name for one in EVERY])
 UNSPELLED = Fact(name="odd", kind="pattern", value=r"\pN+")
 """RE2 runs it, and the standard library cannot."""
-MARKS = ("MARK-GOAL", "MARK-SOURCE", "MARK-FACT", "MARK-HARM", "MARK-PATH", "MARK-LAST", "MARK-FEATURE")
+MARKS = (
+    "MARK-GOAL",
+    "MARK-SOURCE",
+    "MARK-FACT",
+    "MARK-HARM",
+    "MARK-PATH",
+    "MARK-LAST",
+    "MARK-FEATURE",
+)
 
 
 def make_marked() -> ExportSet:
     """Each part of a scenario that no policy may see bears a mark of its own."""
     cargo = make_cargo()
-    check = Check(name="MARK-GOAL", op="generated", path=[], source="def check(a, b):\n    return True  # MARK-SOURCE\n")
+    check = Check(
+        name="MARK-GOAL",
+        op="generated",
+        path=[],
+        source="def check(a, b):\n    return True  # MARK-SOURCE\n",
+    )
     verifier = VERIFIER.model_copy(
         update={
             "goals": [*VERIFIER.goals, check],
@@ -38,7 +51,12 @@ def make_marked() -> ExportSet:
         }
     )
     path = [Call(name="get_member", arguments={"member_id": "MARK-PATH"})]
-    told = {"verifier": verifier, "oracle": path, "say": "MARK-LAST", "features": {"hint": "MARK-FEATURE"}}
+    told = {
+        "verifier": verifier,
+        "oracle": path,
+        "say": "MARK-LAST",
+        "features": {"hint": "MARK-FEATURE"},
+    }
     return replace(cargo, scenarios=tuple(one.model_copy(update=told) for one in cargo.scenarios))
 
 
@@ -51,18 +69,27 @@ def find_marks(paths: list[Path]) -> set[str]:
 def test_no_secret_lies_where_a_policy_may_read(consumer: Consumer, tmp_path: Path) -> None:
     folder = write_consumer(consumer, make_marked(), tmp_path)
     assert find_marks(list_public(folder)) == set()
-    assert find_marks([path for path in folder.rglob("*") if path.is_file()]) == {"MARK-GOAL", "MARK-SOURCE", "MARK-FACT", "MARK-HARM"}
+    assert find_marks([path for path in folder.rglob("*") if path.is_file()]) == {
+        "MARK-GOAL",
+        "MARK-SOURCE",
+        "MARK-FACT",
+        "MARK-HARM",
+    }
 
 
 def test_a_secret_would_be_found(tmp_path: Path) -> None:
     """What the search is worth: in the plain bundle every mark is found."""
     folder = write_consumer(BARE, make_marked(), tmp_path)
-    (folder / "papers.json").write_text(json.dumps(make_marked().scenarios[0].model_dump(mode="json")))
+    (folder / "papers.json").write_text(
+        json.dumps(make_marked().scenarios[0].model_dump(mode="json"))
+    )
     assert find_marks(list_public(folder)) == set(MARKS)
 
 
 @names
-def test_a_row_has_what_a_policy_needs_and_the_manifest_names_it(consumer: Consumer, tmp_path: Path) -> None:
+def test_a_row_has_what_a_policy_needs_and_the_manifest_names_it(
+    consumer: Consumer, tmp_path: Path
+) -> None:
     cargo = make_cargo()
     folder = write_consumer(consumer, cargo, tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -76,16 +103,29 @@ def test_a_row_has_what_a_policy_needs_and_the_manifest_names_it(consumer: Consu
     assert manifest["versions"] == dict(consumer.versions)
     brief = next(row for row in rows if row.split == "test")
     assert [message["role"] for message in brief.prompt] == ["system", "user"]
-    assert {tool["function"]["name"] for tool in brief.tools} == {"list_tools", "get_member", "lend"}
-    assert all(version in (folder / "README.md").read_text() for version in consumer.versions.values())
+    assert {tool["function"]["name"] for tool in brief.tools} == {
+        "list_tools",
+        "get_member",
+        "lend",
+    }
+    assert all(
+        version in (folder / "README.md").read_text() for version in consumer.versions.values()
+    )
 
 
 @names
-def test_the_folder_is_the_same_each_time_and_its_digests_hold(consumer: Consumer, tmp_path: Path) -> None:
+def test_the_folder_is_the_same_each_time_and_its_digests_hold(
+    consumer: Consumer, tmp_path: Path
+) -> None:
     first, second = (next(iter(export_for(consumer, make_cargo()))) for _ in range(2))
     assert first == second
     write_parcel(first, tmp_path, "r")
-    done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=tmp_path / first.name, capture_output=True, check=False)
+    done = subprocess.run(
+        ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
+        cwd=tmp_path / first.name,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -100,8 +140,14 @@ def test_what_was_changed_after_the_export_does_not_run(tmp_path: Path) -> None:
 
 def test_what_has_no_place_is_left_out_by_name_and_reason() -> None:
     cargo = make_cargo()
-    judged = cargo.scenarios[0].model_copy(update={"verifier": VERIFIER.model_copy(update={"facts": [UNSPELLED]})})
-    mixed = replace(cargo, environments=(*cargo.environments, SHARE), scenarios=(judged, BROKEN, *cargo.scenarios[1:]))
+    judged = cargo.scenarios[0].model_copy(
+        update={"verifier": VERIFIER.model_copy(update={"facts": [UNSPELLED]})}
+    )
+    mixed = replace(
+        cargo,
+        environments=(*cargo.environments, SHARE),
+        scenarios=(judged, BROKEN, *cargo.scenarios[1:]),
+    )
     left = find_left_out(BARE, mixed)
     assert left.keys() == {judged.id, BROKEN.id}
     assert "the standard library has no spelling" in left[judged.id]
@@ -115,5 +161,7 @@ def test_what_has_no_place_is_left_out_by_name_and_reason() -> None:
 
 
 def test_a_consumer_may_refuse_a_row() -> None:
-    picky = replace(BARE, refuse=lambda row: "it knows no users" if row.form == "conversation" else "")
+    picky = replace(
+        BARE, refuse=lambda row: "it knows no users" if row.form == "conversation" else ""
+    )
     assert set(find_left_out(picky, make_cargo()).values()) == {"it knows no users"}

@@ -9,16 +9,44 @@ from typing import Any, ClassVar
 
 import pytest
 
-from envmill.interop.consumers.sessions import FeedError, OutageError, RecallFeed, ScenarioRow, SetError, WithdrawnError, open_set
+from envmill.interop.consumers.sessions import (
+    FeedError,
+    OutageError,
+    RecallFeed,
+    ScenarioRow,
+    SetError,
+    WithdrawnError,
+    open_set,
+)
 from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
 from tests.specimens import make_environment, make_scenario
 
-ROW = ScenarioRow(2, "scn_a", "scn_a", "env_a", "stateful", "000", "single", "train", 1, [], [], {}, "MIT", "binary")
+ROW = ScenarioRow(
+    2,
+    "scn_a",
+    "scn_a",
+    "env_a",
+    "stateful",
+    "000",
+    "single",
+    "train",
+    1,
+    [],
+    [],
+    {},
+    "MIT",
+    "binary",
+)
 
 
 def write(path: Path, *subjects: str, seq: int | None = None) -> Path:
-    told = [{"seq": number, "subject": one, "reason": "S8: bad"} for number, one in enumerate(subjects, 1)]
-    path.write_text(json.dumps({"form": 1, "seq": len(told) if seq is None else seq, "withdrawn": told}))
+    told = [
+        {"seq": number, "subject": one, "reason": "S8: bad"}
+        for number, one in enumerate(subjects, 1)
+    ]
+    path.write_text(
+        json.dumps({"form": 1, "seq": len(told) if seq is None else seq, "withdrawn": told})
+    )
     return path
 
 
@@ -34,9 +62,19 @@ def test_a_withdrawn_scenario_is_refused_by_a_typed_outage(name: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"form": 2}', '{"form": 1, "seq": 1, "withdrawn": [{}]}', '{"form": 1, "withdrawn": []}']
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"form": 2}',
+        '{"form": 1, "seq": 1, "withdrawn": [{}]}',
+        '{"form": 1, "withdrawn": []}',
+    ],
 )
-def test_a_feed_that_cannot_be_read_changes_nothing_and_says_so(content: str, tmp_path: Path) -> None:
+def test_a_feed_that_cannot_be_read_changes_nothing_and_says_so(
+    content: str, tmp_path: Path
+) -> None:
     path = write(tmp_path / "feed.json", "scn_a")
     feed, strict = RecallFeed(str(path), every=0), RecallFeed(str(path), every=0, required=True)
     for one in (feed, strict):
@@ -49,7 +87,10 @@ def test_a_feed_that_cannot_be_read_changes_nothing_and_says_so(content: str, tm
     assert feed.describe()["problem"]
     with pytest.raises(WithdrawnError):
         feed.check(ROW)
-    with pytest.warns(UserWarning, match="newer recalls are missed"), pytest.raises(FeedError, match="Nothing begins without it"):
+    with (
+        pytest.warns(UserWarning, match="newer recalls are missed"),
+        pytest.raises(FeedError, match="Nothing begins without it"),
+    ):
         strict.check(other)
     write(path, "scn_a", "scn_c")
     feed.check(other)
@@ -63,7 +104,10 @@ def test_an_older_copy_takes_nothing_back(tmp_path: Path) -> None:
     with pytest.raises(WithdrawnError):
         feed.check(ROW)
     write(path, "scn_b")
-    with pytest.warns(UserWarning, match="went back from number 2 to 1"), pytest.raises(WithdrawnError):
+    with (
+        pytest.warns(UserWarning, match="went back from number 2 to 1"),
+        pytest.raises(WithdrawnError),
+    ):
         feed.check(ROW)
 
 
@@ -90,7 +134,9 @@ def test_a_required_feed_must_be_named_and_there_is_none_without(tmp_path: Path)
         RecallFeed.of(missing | {"ENVMILL_RECALLS_REQUIRED": "1"}).check(ROW)
 
 
-@pytest.mark.parametrize("place", ["http://mill.example/feed", "file:" + "///etc/passwd", "ftp://localhost/x"])
+@pytest.mark.parametrize(
+    "place", ["http://mill.example/feed", "file:" + "///etc/passwd", "ftp://localhost/x"]
+)
 def test_it_is_asked_over_https_or_on_this_machine(place: str) -> None:
     with pytest.raises(SetError, match="an https address"):
         RecallFeed(place)
@@ -108,7 +154,9 @@ class Server(BaseHTTPRequestHandler):
             self.send_header("Location", "/feed")
             self.end_headers()
             return
-        body = json.dumps({"form": 1, "seq": 1, "withdrawn": [{"seq": 1, "subject": "scn_a", "reason": "x"}]}).encode()
+        body = json.dumps(
+            {"form": 1, "seq": 1, "withdrawn": [{"seq": 1, "subject": "scn_a", "reason": "x"}]}
+        ).encode()
         self.send_response(200 if self.headers.get("Authorization") == "Bearer secret" else 401)
         self.end_headers()
         self.wfile.write(body)
@@ -136,7 +184,9 @@ def test_a_server_is_asked_with_its_token_and_follows_nobody_elsewhere(server: s
     assert [path for path, _ in Server.asked] == ["/feed", "/feed", "/away"]
 
 
-def test_a_set_refuses_at_the_next_reset_and_lets_what_began_come_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_refuses_at_the_next_reset_and_lets_what_began_come_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment = make_environment()
     scenario = make_scenario(environment)
     folder = write_consumer(BARE, make_cargo([(scenario, environment)]), tmp_path) / BARE.package

@@ -43,8 +43,24 @@ class Ground:
 
 def play(folder: Path, asked: list[list[Any]]) -> list[dict[str, Any]]:
     """What a bare interpreter makes of it."""
-    command = [sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("stranger.py")), str(folder), BARE.package]
-    done = subprocess.run(command, env={}, input=json.dumps(asked), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        str(Path(__file__).with_name("stranger.py")),
+        str(folder),
+        BARE.package,
+    ]
+    done = subprocess.run(
+        command,
+        env={},
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["ours"] == []
@@ -54,9 +70,16 @@ def play(folder: Path, asked: list[list[Any]]) -> list[dict[str, Any]]:
 async def _play_all(home: Path) -> tuple[list[Play], list[tuple[Scenario, Rollout]], ExportSet]:
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
         found = await find_scenarios(jail)
-        plays = [one for scenario, home in found for one in await play_natively(scenario, home, jail)]
+        plays = [
+            one for scenario, home in found for one in await play_natively(scenario, home, jail)
+        ]
         talks = [
-            (scenario, await play_scenario(find_policy("reference"), scenario, home, jail, "g", 0, form="conversation"))
+            (
+                scenario,
+                await play_scenario(
+                    find_policy("reference"), scenario, home, jail, "g", 0, form="conversation"
+                ),
+            )
             for scenario, home in found
             if scenario.user.hidden
         ]
@@ -70,7 +93,10 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
 
 
 def list_moves(found: Play) -> list[dict[str, Any]]:
-    return [*({"name": call.name, "arguments": call.arguments} for call in found.calls), *({"say": text} for text in found.said)]
+    return [
+        *({"name": call.name, "arguments": call.arguments} for call in found.calls),
+        *({"say": text} for text in found.said),
+    ]
 
 
 def test_five_policies_earn_what_they_earn_natively(ground: Ground) -> None:
@@ -79,7 +105,9 @@ def test_five_policies_earn_what_they_earn_natively(ground: Ground) -> None:
         (one.verdict.outcome, one.verdict.reward, one.state_hash) for one in ground.plays
     ]
     assert {(one["outcome"], one["reward"]) for one in told} == {("pass", 1.0), ("fail", 0.0)}
-    assert [one["again"] for one in told] == [{name: one[name] for name in one["again"]} for one in told]
+    assert [one["again"] for one in told] == [
+        {name: one[name] for name in one["again"]} for one in told
+    ]
 
 
 def test_conversations_go_as_in_the_factory(ground: Ground) -> None:
@@ -89,19 +117,44 @@ def test_conversations_go_as_in_the_factory(ground: Ground) -> None:
         moves: list[dict[str, Any]] = []
         for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
             calls = entry.get("tool_calls") or []
-            moves += [{"name": one["name"], "arguments": one["arguments"]} for one in calls] or [{"say": entry["content"]}]
+            moves += [{"name": one["name"], "arguments": one["arguments"]} for one in calls] or [
+                {"say": entry["content"]}
+            ]
         asked.append([f"{scenario.id}-conversation", moves])
     for (_, rollout), told in zip(ground.talks, play(ground.folder, asked), strict=True):
-        assert (told["outcome"], told["reward"], told["state_hash"]) == (rollout.outcome, rollout.reward, rollout.final_state_hash)
+        assert (told["outcome"], told["reward"], told["state_hash"]) == (
+            rollout.outcome,
+            rollout.reward,
+            rollout.final_state_hash,
+        )
         answers = [reply["text"] for reply in told["replies"] if isinstance(reply, dict)]
-        spoken = [entry["content"] for entry in rollout.transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+        spoken = [
+            entry["content"]
+            for entry in rollout.transcript
+            if entry["role"] == "user" and not entry.get("tool_calls")
+        ]
         assert [*spoken[1:]] == [answer for answer in answers if answer][: len(spoken) - 1]
         assert told["ended"] in ("content", "gave_up")
         assert told["again"]["reward"] == rollout.reward
 
 
 @pytest.mark.parametrize(
-    "raw", ['{"a": 1}', "", "  ", "{}", "[]", "null", "1", '"x"', "{", '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": "\\ud800"}', "[" * 9000]
+    "raw",
+    [
+        '{"a": 1}',
+        "",
+        "  ",
+        "{}",
+        "[]",
+        "null",
+        "1",
+        '"x"',
+        "{",
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        '{"a": "\\ud800"}',
+        "[" * 9000,
+    ],
 )
 def test_arguments_are_read_as_the_factory_reads_a_model_s(raw: str) -> None:
     assert read_arguments(raw) == read_call("1", "lend", raw).arguments
@@ -109,7 +162,9 @@ def test_arguments_are_read_as_the_factory_reads_a_model_s(raw: str) -> None:
 
 def test_what_cannot_be_read_is_answered_as_in_the_factory_and_counts(ground: Ground) -> None:
     assert TOLD == MALFORMED
-    (told,) = play(ground.folder, [[ground.plays[0].scenario.id, [{"name": "lend", "arguments": "{"}] * 41]])
+    (told,) = play(
+        ground.folder, [[ground.plays[0].scenario.id, [{"name": "lend", "arguments": "{"}] * 41]]
+    )
     assert told["replies"][0] == render_reply(MALFORMED)
     assert "session_over" in told["replies"][40]
     assert (told["ended"], told["reward"]) == ("step_limit", 0.0)
@@ -123,14 +178,23 @@ def test_another_end_than_was_recorded_is_an_error(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "reward"), [(True, 0.5), (False, 0.0)])
-def test_a_part_is_paid_only_where_the_export_allows_it(tmp_path: Path, allowed: bool, reward: float) -> None:
+def test_a_part_is_paid_only_where_the_export_allows_it(
+    tmp_path: Path, allowed: bool, reward: float
+) -> None:
     """Lent to somebody else: one goal of two."""
     shed = make_environment()
-    parts = VERIFIER.model_copy(update={"partial": True, "frame": [["tools", "T1", "free"], ["loans"]]})
+    parts = VERIFIER.model_copy(
+        update={"partial": True, "frame": [["tools", "T1", "free"], ["loans"]]}
+    )
     scenario = make_scenario(shed, verifier=parts)
     cargo = make_cargo([(scenario, shed)])
-    folder = write_consumer(BARE, replace(cargo, partial=frozenset({scenario.id} if allowed else ())), tmp_path)
-    lends = [[{"name": "lend", "arguments": {"tool_id": "T1", "member_id": member}}] for member in ("M2", "M1")]
+    folder = write_consumer(
+        BARE, replace(cargo, partial=frozenset({scenario.id} if allowed else ())), tmp_path
+    )
+    lends = [
+        [{"name": "lend", "arguments": {"tool_id": "T1", "member_id": member}}]
+        for member in ("M2", "M1")
+    ]
     part, whole = play(folder, [[scenario.id, moves] for moves in lends])
     assert (part["outcome"], part["reward"], part["again"]["reward"]) == ("fail", reward, reward)
     assert (whole["outcome"], whole["reward"]) == ("pass", 1.0)
@@ -148,13 +212,19 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> 
 
 
 def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:
-    with open_set(ground.folder / BARE.package) as scenarios, pytest.raises(SetError, match=r"There is no scenario 'scn_9' .* among them"):
+    with (
+        open_set(ground.folder / BARE.package) as scenarios,
+        pytest.raises(SetError, match=r"There is no scenario 'scn_9' .* among them"),
+    ):
         scenarios.begin("scn_9")
     with pytest.raises(SetError, match=r"Name the folder that holds public/ and sealed/"):
         open_set(tmp_path)
     rows = ground.folder / BARE.package / "public/rows.jsonl"
     (tmp_path / "public").mkdir()
-    for damage, words in ((('"layout":2', '"layout":1'), "layout 1, and this adapter reads 2"), (('"split"', '"spilt"'), "spilt, split")):
+    for damage, words in (
+        (('"layout":2', '"layout":1'), "layout 1, and this adapter reads 2"),
+        (('"split"', '"spilt"'), "spilt, split"),
+    ):
         (tmp_path / "public/rows.jsonl").write_text(rows.read_text().replace(*damage))
         with pytest.raises(SetError, match=words):
             open_set(tmp_path)
@@ -163,7 +233,9 @@ def test_bad_input_is_said(ground: Ground, tmp_path: Path) -> None:
         scenarios.begin(scenarios.rows[0].id)
 
 
-def test_where_the_kernel_has_no_layers_nothing_runs(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_kernel_has_no_layers_nothing_runs(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_set(ground.folder / BARE.package) as scenarios:
         monkeypatch.setattr(scenarios.lanes.shared[0].engine, "_without", LAYERS)
         with pytest.raises(JailError):
@@ -180,9 +252,13 @@ def test_many_sessions_are_open_at_once(ground: Ground) -> None:
         def attempt(found: Play) -> tuple[str, str]:
             with scenarios.begin(found.scenario.id) as session:
                 for move in list_moves(found):
-                    session.say(move["say"]) if "say" in move else session.call(move["name"], move["arguments"])
+                    session.say(move["say"]) if "say" in move else session.call(
+                        move["name"], move["arguments"]
+                    )
                 return session.judge().outcome, session.state_hash
 
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(attempt, ground.plays)) == [(one.verdict.outcome, one.state_hash) for one in ground.plays]
+            assert list(pool.map(attempt, ground.plays)) == [
+                (one.verdict.outcome, one.state_hash) for one in ground.plays
+            ]
         assert scenarios.lanes.replaced == 0

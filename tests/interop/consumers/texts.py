@@ -18,5 +18,8 @@ def write_texts(play: Play) -> list[str]:
 def write_talk(rollout: Rollout) -> list[str]:
     """A conversation's turns, as it was played natively."""
     turns = [entry for entry in rollout.transcript if entry["role"] == "assistant"]
-    calls = [[write_call(one["name"], one["arguments"]) for one in turn.get("tool_calls") or []] for turn in turns]
+    calls = [
+        [write_call(one["name"], one["arguments"]) for one in turn.get("tool_calls") or []]
+        for turn in turns
+    ]
     return ["\n".join(made) or turn["content"] for made, turn in zip(calls, turns, strict=True)]

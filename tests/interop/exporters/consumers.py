@@ -21,7 +21,10 @@ def open_house(requirement: str, *lean: str) -> Path:
 
     `lean` is all that it needs of what it asks for: of a large program often a part is meant, which runs on this Python, too.
     """
-    house = HOUSES / f"{requirement.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+    house = (
+        HOUSES
+        / f"{requirement.replace('==', '-')}-py{sys.version_info.major}.{sys.version_info.minor}"
+    )
     if not house.exists():
         _build(house, requirement, lean)
     return house / "bin" / "python"
@@ -33,15 +36,32 @@ def _build(house: Path, requirement: str, lean: tuple[str, ...]) -> None:
     build_house(house, requirement, *([first, [*ask, *lean]] if lean else [[*ask, requirement]]))
 
 
-def build_house(house: Path, what: str, *asked: Sequence[str], patience: float = PATIENCE, python: str = sys.executable) -> None:
+def build_house(
+    house: Path,
+    what: str,
+    *asked: Sequence[str],
+    patience: float = PATIENCE,
+    python: str = sys.executable,
+) -> None:
     """An environment with what pip is asked for, one time after the other. It is made under another name, so that a house that stands is
     whole."""
     part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
     make = [python, "-m", "venv", "--without-pip", str(part)]
     # Not compiled: most of what it brings is never imported here.
-    pip = [sys.executable, "-m", "pip", "--python", str(part / "bin/python"), "install", "-q", "--no-compile"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(part / "bin/python"),
+        "install",
+        "-q",
+        "--no-compile",
+    ]
     for command in (make, *([*pip, *words] for words in asked)):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=patience, check=False
+        )
         if done.returncode:
             shutil.rmtree(part, ignore_errors=True)
             reason = f"no environment with {what}: {done.stderr[-300:]}"

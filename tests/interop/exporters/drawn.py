@@ -29,7 +29,15 @@ PHONES = (
     "(312) 4##-####",
     "617.2##.####x12",
 )
-MAILS = ("gmail.com", "hotmail.com", "proton.me", "gmx.net", "mairie-lyon.fr", "ox.ac.uk", "cityofboston.gov")
+MAILS = (
+    "gmail.com",
+    "hotmail.com",
+    "proton.me",
+    "gmx.net",
+    "mairie-lyon.fr",
+    "ox.ac.uk",
+    "cityofboston.gov",
+)
 """Hosts of mail; the names before them are drawn."""
 NETS = ("8#.1##.7#.4#", "19#.45.67.8#", "2a02:%%%%:%%%%:%%%%::%%%%")
 KEYS = (
@@ -123,7 +131,12 @@ def draw(seed: int) -> list[tuple[str, str]]:
     dice = random.Random(seed)
     texts = [_fill(one, dice, "#%") for one in (*dice.sample(PHONES, 9), *dice.sample(NETS, 2))]
     texts += [f"{_fill('@@@@@@.@@@@@@##', dice, '@#')}@{host}" for host in dice.sample(MAILS, 4)]
-    texts += [f"Pay to {_make_iban(dice)}", f"iban={_make_iban(dice)}", f"the card {_make_card(dice)}", *dice.sample(_NATIONAL, 2)]
+    texts += [
+        f"Pay to {_make_iban(dice)}",
+        f"iban={_make_iban(dice)}",
+        f"the card {_make_card(dice)}",
+        *dice.sample(_NATIONAL, 2),
+    ]
     keys = [_fill(one, dice, "#*" if "://" in one else "#@^*%") for one in dice.sample(KEYS, 20)]
     return [
         *(("person", one) for one in texts),

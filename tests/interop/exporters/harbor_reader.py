@@ -19,9 +19,17 @@ def read(path: Path) -> dict[str, Any]:
     try:
         if path.is_file():
             found = Trajectory.model_validate_json(path.read_text())
-            return {"fault": "", "steps": len(found.steps), "same": found.to_json_dict() == json.loads(path.read_text())}
+            return {
+                "fault": "",
+                "steps": len(found.steps),
+                "same": found.to_json_dict() == json.loads(path.read_text()),
+            }
         task = Task(path)
-        return {"fault": "" if Task.is_valid_dir(path) else "no valid folder", "name": task.name, "instruction": task.instruction}
+        return {
+            "fault": "" if Task.is_valid_dir(path) else "no valid folder",
+            "name": task.name,
+            "instruction": task.instruction,
+        }
     except Exception as error:  # noqa: BLE001  whatever they say is the answer
         return {"fault": f"{type(error).__name__}: {error}"[:500]}
 

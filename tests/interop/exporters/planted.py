@@ -41,7 +41,9 @@ SECRETS = (
     "HF token hf_" + "q8ZtRmKvXwLbNcJdHfSyTgAPuEoVqZtRmKv",
     "//registry/:_authToken=npm_" + "q8ZtR4mK2vXw7LbN9cJd3HfS6yTgA1PuE5oV",
     "maps key AIza" + "SyQ8ZtR4mK2vXw7LbN9cJd3HfS6yTgA1PuE",
-    "Bearer eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0.q8ZtR4mK2vXw7LbN9cJd3HfS6yTg",
+    "Bearer eyJ"
+    + "hbGciOiJIUzI1NiJ9.eyJ"
+    + "zdWIiOiIxMjM0NTY3ODkwIn0.q8ZtR4mK2vXw7LbN9cJd3HfS6yTg",
     "mail SG." + "q8ZtR4mK2vXw7LbN9cJd3H.fS6yTgA1PuE5oVq8ZtR4mK2vXw7Lb",
     "postgres://app:vK8m2Qx7Zt4@db.kvarnby.se/prod",
     'db_password = "vK8m2Qx7Zt4RwL9b"',

@@ -7,7 +7,9 @@ from datasets import get_dataset_config_names, load_dataset  # pyright: ignore[r
 
 folder = sys.argv[1]
 found = {
-    config: {split: [dict(row) for row in rows] for split, rows in load_dataset(folder, config).items()}
+    config: {
+        split: [dict(row) for row in rows] for split, rows in load_dataset(folder, config).items()
+    }
     for config in get_dataset_config_names(folder)
 }
 lines = load_dataset("json", data_files=sys.argv[2], split="train")

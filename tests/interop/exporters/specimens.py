@@ -10,7 +10,9 @@ from schemas.scenario import Bounds, Scenario, UserContract
 from tests.specimens import make_environment, make_scenario, make_tests
 
 CALL = {"id": "call_1", "name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}
-TOOLS = [{"name": "lend", "description": "Lend.", "parameters": {"type": "object", "properties": {}}}]
+TOOLS = [
+    {"name": "lend", "description": "Lend.", "parameters": {"type": "object", "properties": {}}}
+]
 ASKED = {"role": "user", "content": "Lend it."}
 DONE = {"role": "assistant", "content": "Done."}
 CALLED = [
@@ -45,7 +47,10 @@ def make_pair(scenario: Scenario) -> Pair:
 
 def make_cargo(homes: tuple[Environment, ...] = ()) -> ExportSet:
     """Of unequal tools, so that a reader that merges shapes is seen."""
-    shed, barn = homes or (make_environment(), make_environment(name="Barn", policy_document="Be brief.", rules=[]))
+    shed, barn = homes or (
+        make_environment(),
+        make_environment(name="Barn", policy_document="Be brief.", rules=[]),
+    )
     user = UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"])
     bounds = Bounds(false_accept=0.02, false_accept_n=150, false_reject=0.1, false_reject_n=28)
     scenarios = (
@@ -55,7 +60,9 @@ def make_cargo(homes: tuple[Environment, ...] = ()) -> ExportSet:
         make_scenario(barn, number=1, split="test"),
     )
     trajectories = tuple(
-        make_trajectory(f"rol_{number}", scenario=one.id, environment=one.environment, split=one.split)
+        make_trajectory(
+            f"rol_{number}", scenario=one.id, environment=one.environment, split=one.split
+        )
         for number, one in enumerate(scenarios)
     )
     return ExportSet(

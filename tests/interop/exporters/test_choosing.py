@@ -13,7 +13,16 @@ from tests.specimens import make_environment
 
 
 def count(cargo: ExportSet) -> tuple[int, ...]:
-    return tuple(len(part) for part in (cargo.environments, cargo.tests, cargo.scenarios, cargo.trajectories, cargo.pairs))
+    return tuple(
+        len(part)
+        for part in (
+            cargo.environments,
+            cargo.tests,
+            cargo.scenarios,
+            cargo.trajectories,
+            cargo.pairs,
+        )
+    )
 
 
 def test_everything_leaves_that_may() -> None:
@@ -59,22 +68,48 @@ def test_what_was_only_observed_never_leaves() -> None:
     load = ExportInput(whole, observed=seen, suspected=seen, provisional=seen)
     cargo, (_, finding) = choose_cargo(load, provisional=True, suspected=True)
     stayed = sorted(one.id for one in (whole.scenarios[0], *whole.scenarios[2:]))
-    assert (finding.gate, finding.evidence, count(cargo)) == ("observed", {"left_at_home": stayed}, (1, 9, 1, 1, 0))
-    nothing, findings = choose_cargo(unite_loads([replace(load, observed=frozenset(one.id for one in whole.scenarios))]), provisional=True)
-    assert (nothing.scenarios, findings[-1].gate, findings[-1].reason) == ((), "observed", "nothing_to_export")
+    assert (finding.gate, finding.evidence, count(cargo)) == (
+        "observed",
+        {"left_at_home": stayed},
+        (1, 9, 1, 1, 0),
+    )
+    nothing, findings = choose_cargo(
+        unite_loads([replace(load, observed=frozenset(one.id for one in whole.scenarios))]),
+        provisional=True,
+    )
+    assert (nothing.scenarios, findings[-1].gate, findings[-1].reason) == (
+        (),
+        "observed",
+        "nothing_to_export",
+    )
 
 
 def test_what_scripts_did_in_a_models_world_is_trained_on_only_when_it_is_asked_for() -> None:
     shed = make_environment()
-    written = shed.model_copy(update={"origin": shed.origin.model_copy(update={"provider": "openai", "model": "m"})})
+    written = shed.model_copy(
+        update={"origin": shed.origin.model_copy(update={"provider": "openai", "model": "m"})}
+    )
     cargo = make_cargo((written, make_cargo().environments[1]))
-    acted, offline, model = cargo.trajectories[0], cargo.trajectories[2], make_trajectory("rol_9", policy="m")
-    cargo = replace(cargo, trajectories=(acted, offline, model.model_copy(update={"scenario": acted.scenario, "environment": written.id})))
+    acted, offline, model = (
+        cargo.trajectories[0],
+        cargo.trajectories[2],
+        make_trajectory("rol_9", policy="m"),
+    )
+    cargo = replace(
+        cargo,
+        trajectories=(
+            acted,
+            offline,
+            model.model_copy(update={"scenario": acted.scenario, "environment": written.id}),
+        ),
+    )
     assert list_scripted(cargo) == [acted.scenario]
     (left,), (whole,) = pack_cargo(cargo, ["sft"]), pack_cargo(cargo, ["sft"], scripted=True)
     assert (left.rows, whole.rows) == (2, 3)
     assert acted.id not in str(left.files["manifest.json"])
-    assert all(one.id in str(left.files["manifest.json"]) for one in (offline, cargo.trajectories[2]))
+    assert all(
+        one.id in str(left.files["manifest.json"]) for one in (offline, cargo.trajectories[2])
+    )
 
 
 @pytest.mark.parametrize("reason", ["licence", "review", "provisional"])
@@ -85,7 +120,12 @@ def test_nothing_left_is_dropped_with_the_reason(reason: str) -> None:
     homes = frozenset(one.id for one in whole.environments)
     load = ExportInput(whole, homes, homes if reason == "review" else frozenset())
     cargo, findings = choose_cargo(load, provisional=False)
-    assert (cargo.scenarios, findings[-1].gate, findings[-1].outcome, findings[-1].reason) == ((), reason, "dropped", "nothing_to_export")
+    assert (cargo.scenarios, findings[-1].gate, findings[-1].outcome, findings[-1].reason) == (
+        (),
+        reason,
+        "dropped",
+        "nothing_to_export",
+    )
     assert len(findings[-1].evidence["left_at_home"]) == 4
 
 

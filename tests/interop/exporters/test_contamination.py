@@ -50,27 +50,50 @@ def change(cargo: ExportSet, place: int, **changes: Any) -> tuple[ExportSet, Sce
         return row.model_copy(update={"scenario": new.id}) if row.scenario == old.id else row
 
     scenarios = tuple(new if one is old else one for one in cargo.scenarios)
-    changed = replace(cargo, scenarios=scenarios, trajectories=tuple(map(move, cargo.trajectories)), pairs=tuple(map(move, cargo.pairs)))
+    changed = replace(
+        cargo,
+        scenarios=scenarios,
+        trajectories=tuple(map(move, cargo.trajectories)),
+        pairs=tuple(map(move, cargo.pairs)),
+    )
     return changed, new
 
 
 def holds(parcel: OutputFolder, word: str) -> bool:
-    return word in parcel.scenarios or any(word.encode() in content for content in parcel.files.values())
+    return word in parcel.scenarios or any(
+        word.encode() in content for content in parcel.files.values()
+    )
 
 
 @pytest.mark.parametrize("name", [*EXPORTERS, *CONSUMERS])
 def test_no_exporter_writes_what_is_for_evaluation_only(name: str, protected: Protected) -> None:
     cargo, copied = change(make_cargo(), 0, request=PROTECTED[1])
-    cargo, _ = choose_cargo(ExportInput(cargo), provisional=True, suspected=True, protected=protected)
+    cargo, _ = choose_cargo(
+        ExportInput(cargo), provisional=True, suspected=True, protected=protected
+    )
     chosen = CONSUMERS.get(name)
-    parcels = list(export_for(chosen, cargo)) if chosen else pack_cargo(cargo, [name], scripted=True)
-    assert not [parcel.name for parcel in parcels if holds(parcel, copied.id) or holds(parcel, PROTECTED[1][:60])]
-    whole, _ = choose_cargo(ExportInput(change(make_cargo(), 0, request=PROTECTED[1])[0]), provisional=True)
-    let_out = list(export_for(chosen, whole)) if chosen else pack_cargo(whole, [name], scripted=True)
-    assert name == "harbor" or any(holds(parcel, copied.id) for parcel in let_out), "without the protected set it leaves"
+    parcels = (
+        list(export_for(chosen, cargo)) if chosen else pack_cargo(cargo, [name], scripted=True)
+    )
+    assert not [
+        parcel.name
+        for parcel in parcels
+        if holds(parcel, copied.id) or holds(parcel, PROTECTED[1][:60])
+    ]
+    whole, _ = choose_cargo(
+        ExportInput(change(make_cargo(), 0, request=PROTECTED[1])[0]), provisional=True
+    )
+    let_out = (
+        list(export_for(chosen, whole)) if chosen else pack_cargo(whole, [name], scripted=True)
+    )
+    assert name == "harbor" or any(holds(parcel, copied.id) for parcel in let_out), (
+        "without the protected set it leaves"
+    )
 
 
-def test_a_paraphrase_with_the_same_way_is_for_evaluation_only_and_the_test_split_may_have_it(protected: Protected) -> None:
+def test_a_paraphrase_with_the_same_way_is_for_evaluation_only_and_the_test_split_may_have_it(
+    protected: Protected,
+) -> None:
     _, same = change(make_cargo(), 0, request="Ada Moss wants what lies on N-417.", oracle=WAY)
     assert find_eval_only([same], protected) == {same.id}
     assert not find_eval_only([copy(same, split="test")], protected)
@@ -83,15 +106,23 @@ def test_where_nothing_else_is_left_the_export_says_why(protected: Protected) ->
     alone = replace(cargo, scenarios=cargo.scenarios[:1], environments=cargo.environments[:1])
     alone, _ = change(alone, 0, request=PROTECTED[1])
     _, findings = choose_cargo(ExportInput(alone), provisional=True, protected=protected)
-    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "protected", "nothing_to_export")
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
+        "dropped",
+        "protected",
+        "nothing_to_export",
+    )
 
 
 @pytest.mark.parametrize(
     ("train", "held"),
     [
-        pytest.param({"request": PROTECTED[0]}, {"request": PROTECTED[0].upper()}, id="the same words"),
         pytest.param(
-            {"request": "Ada Moss wants what lies on N-417.", "oracle": WAY}, {"request": PROTECTED[2], "oracle": WAY}, id="the same way"
+            {"request": PROTECTED[0]}, {"request": PROTECTED[0].upper()}, id="the same words"
+        ),
+        pytest.param(
+            {"request": "Ada Moss wants what lies on N-417.", "oracle": WAY},
+            {"request": PROTECTED[2], "oracle": WAY},
+            id="the same way",
         ),
     ],
 )
@@ -100,18 +131,30 @@ def test_a_task_in_two_splits_stops_the_export(train: dict[str, Any], held: dict
     cargo, other = change(cargo, 3, **held)
     assert find_crossings(cargo.scenarios) == [(one.id, other.id)]
     _, findings = choose_cargo(ExportInput(cargo), provisional=True)
-    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "splits", "same_task")
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
+        "dropped",
+        "splits",
+        "same_task",
+    )
     assert one.id in findings[-1].detail
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export(order: int) -> None:
+def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export(
+    order: int,
+) -> None:
     cargo = make_cargo()
     train = next(one for one in cargo.scenarios if one.split == "train")
     held = next(one for one in cargo.scenarios if one.split != "train")
     said = name_pair(*[train.id, held.id][::order])
-    _, findings = choose_cargo(ExportInput(cargo, accepted={said: "one errand in two words"}), provisional=True)
-    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == ("dropped", "splits", "same_task")
+    _, findings = choose_cargo(
+        ExportInput(cargo, accepted={said: "one errand in two words"}), provisional=True
+    )
+    assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
+        "dropped",
+        "splits",
+        "same_task",
+    )
     assert findings[-1].evidence == {"pairs": [(train.id, held.id)]}
     _, findings = choose_cargo(ExportInput(cargo), provisional=True)
     assert findings[-1].outcome == "kept", "nobody said so"
@@ -120,15 +163,24 @@ def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export
 def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> None:
     cargo = make_cargo()
     train = [one.id for one in cargo.scenarios if one.split == "train"]
-    said = [name_pair(train[0], train[1]), name_pair(train[0], "scn_of_another_run"), "run:r1", train[0]]
-    _, findings = choose_cargo(ExportInput(cargo, accepted=dict.fromkeys(said, "so")), provisional=True)
+    said = [
+        name_pair(train[0], train[1]),
+        name_pair(train[0], "scn_of_another_run"),
+        "run:r1",
+        train[0],
+    ]
+    _, findings = choose_cargo(
+        ExportInput(cargo, accepted=dict.fromkeys(said, "so")), provisional=True
+    )
     assert findings[-1].outcome == "kept"
 
 
 def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:
     """Templates write the same sentences everywhere; repeats within a split are the business of F4."""
     cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
-    cargo, _ = change(cargo, 3, request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083"))
+    cargo, _ = change(
+        cargo, 3, request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083")
+    )
     assert find_crossings(cargo.scenarios) == []
     cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
     cargo, _ = change(cargo, 1, request=PROTECTED[0])
@@ -142,9 +194,17 @@ def test_every_folder_says_what_it_was_compared_with_and_the_power_of_that(name:
     cargo = replace(cargo, contamination=replace(REPORT, near=near))
     chosen = CONSUMERS.get(name)
     for parcel in export_for(chosen, cargo) if chosen else pack_cargo(cargo, [name], scripted=True):
-        papers = [content.decode() for path, content in {**parcel.files, **parcel.beside}.items() if path.endswith((".json", ".md"))]
-        assert any('"compared_with"' in paper and "bfcl 1" in paper for paper in papers), parcel.name
-        cards = [paper for paper in papers if "bfcl 1 (12 texts)" in paper and "reworded 97%" in paper]
+        papers = [
+            content.decode()
+            for path, content in {**parcel.files, **parcel.beside}.items()
+            if path.endswith((".json", ".md"))
+        ]
+        assert any('"compared_with"' in paper and "bfcl 1" in paper for paper in papers), (
+            parcel.name
+        )
+        cards = [
+            paper for paper in papers if "bfcl 1 (12 texts)" in paper and "reworded 97%" in paper
+        ]
         assert cards or "README.md" not in {*parcel.files, *parcel.beside}
         if cargo.environments[0].id in parcel.environments:
             assert any("bfcl/ticket_api" in paper for paper in papers)
@@ -156,8 +216,12 @@ def test_a_card_without_a_comparison_says_so() -> None:
 
 
 def test_several_runs_have_the_least_power_of_all_and_none_where_one_was_not_compared() -> None:
-    other = ContaminationReport({"bfcl 1": 12, "mine": 3}, {"copied": 0.99, "reworded": 0.98}, {"env_x": ["mine/shop"]})
-    assert unite_reports([REPORT, other]) == ContaminationReport(REPORT.sets, {"copied": 0.99, "reworded": 0.97}, other.near)
+    other = ContaminationReport(
+        {"bfcl 1": 12, "mine": 3}, {"copied": 0.99, "reworded": 0.98}, {"env_x": ["mine/shop"]}
+    )
+    assert unite_reports([REPORT, other]) == ContaminationReport(
+        REPORT.sets, {"copied": 0.99, "reworded": 0.97}, other.near
+    )
     assert unite_reports([REPORT, None]) is None
     cargo = replace(make_cargo(), contamination=REPORT)
     assert unite_loads([ExportInput(cargo), ExportInput(cargo)]).cargo.contamination == REPORT

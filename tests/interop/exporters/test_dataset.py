@@ -32,20 +32,43 @@ def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
     python, cargo = open_house("datasets==5.2.0"), make_cargo()
     for parcel in (*export_dataset(cargo), *export_sft(cargo)):
         write_parcel(parcel, tmp_path, "r")
-    surroundings = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
-    words = [str(python), "-I", str(READER), str(tmp_path / "dataset"), str(tmp_path / "sft/train.jsonl")]
-    done = subprocess.run(words, env=surroundings, capture_output=True, text=True, timeout=600, check=False)
+    surroundings = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path / "cache"),
+    }
+    words = [
+        str(python),
+        "-I",
+        str(READER),
+        str(tmp_path / "dataset"),
+        str(tmp_path / "sft/train.jsonl"),
+    ]
+    done = subprocess.run(
+        words, env=surroundings, capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
-    grouped: dict[str, Any] = {"sft": group_trajectories(cargo), "rl": group_posings(cargo), "preferences": group_pairs(cargo)}
+    grouped: dict[str, Any] = {
+        "sft": group_trajectories(cargo),
+        "rl": group_posings(cargo),
+        "preferences": group_pairs(cargo),
+    }
     grouped["environments"] = {"train": sorted(cargo.environments, key=lambda one: one.id)}
-    assert {config: set(splits) for config, splits in told["rows"].items()} == {config: set(splits) for config, splits in grouped.items()}
+    assert {config: set(splits) for config, splits in told["rows"].items()} == {
+        config: set(splits) for config, splits in grouped.items()
+    }
     for config, splits in grouped.items():
         columns = list_columns(cargo.sources)[config]
         packed = {column.name for column in columns if column.type == "json"}
         for split, rows in splits.items():
             read = [
-                {name: json.loads(value) if name in packed else value for name, value in row.items()} for row in told["rows"][config][split]
+                {
+                    name: json.loads(value) if name in packed else value
+                    for name, value in row.items()
+                }
+                for row in told["rows"][config][split]
             ]
             assert read == [describe_row(columns, row) for row in rows], (config, split)
     assert told["lines"] == [["messages", "tools"]] * 2
@@ -62,15 +85,23 @@ def test_the_card_names_its_files_for_loaders() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        pytest.param("| scenarios-build | 6 | 4 | 2 | does_not_build 2 | 1200 | 0.2500 |", id="funnel"),
+        pytest.param(
+            "| scenarios-build | 6 | 4 | 2 | does_not_build 2 | 1200 | 0.2500 |", id="funnel"
+        ),
         pytest.param("1200 tokens, cost 0.2500; per scenario kept 0.0625", id="cost"),
-        pytest.param("measured on 1 of 4 scenarios: at worst 2.0% of wrong ends accepted and 10.0% of right ends rejected", id="bounds"),
+        pytest.param(
+            "measured on 1 of 4 scenarios: at worst 2.0% of wrong ends accepted and 10.0% of right ends rejected",
+            id="bounds",
+        ),
         pytest.param("offline m (6)", id="models"),
         pytest.param("its pass rates say nothing about difficulty", id="offline"),
         pytest.param("Apache-2.0 (2)", id="licences"),
         pytest.param("Transfer to other work: not measured.", id="transfer"),
         pytest.param("EnvMill canary ", id="canary"),
-        *(pytest.param(describe_fields(columns), id=f"fields-{config}") for config, columns in list_columns({}).items()),
+        *(
+            pytest.param(describe_fields(columns), id=f"fields-{config}")
+            for config, columns in list_columns({}).items()
+        ),
     ],
 )
 def test_the_card_says(said: str) -> None:
@@ -81,16 +112,23 @@ def test_an_unknown_cost_is_not_nothing() -> None:
     cargo = make_cargo()
     counts = (*cargo.counts, StepCount("scenarios-verify", 4, 0, tokens=10, cost=None))
     (parcel,) = export_dataset(replace(cargo, counts=counts))
-    assert "1210 tokens, cost unknown; per scenario kept unknown" in parcel.beside["README.md"].decode()
+    assert (
+        "1210 tokens, cost unknown; per scenario kept unknown"
+        in parcel.beside["README.md"].decode()
+    )
 
 
 def test_the_card_is_no_part_of_what_is_hashed() -> None:
     cargo = make_cargo()
-    (dear,), (cheap,) = (export_dataset(replace(cargo, counts=counts)) for counts in (cargo.counts, ()))
+    (dear,), (cheap,) = (
+        export_dataset(replace(cargo, counts=counts)) for counts in (cargo.counts, ())
+    )
     assert (dear.content_hash, dear.beside == cheap.beside) == (cheap.content_hash, False)
 
 
 def test_the_page_on_exports_has_the_fields_as_they_are() -> None:
     page = (ROOT / "docs/exports.md").read_text()
     for config, columns in list_columns({}).items():
-        assert describe_fields(columns) in page, f"{config}: `python -m tests.interop.exporters.fields` prints the tables"
+        assert describe_fields(columns) in page, (
+            f"{config}: `python -m tests.interop.exporters.fields` prints the tables"
+        )

@@ -32,12 +32,20 @@ def test_an_export_leaves_its_own_folders_and_nothing_else(tmp_path: Path) -> No
     }
     killed = tmp_path / "bundle" / f".{shed.id}-0123"
     (killed / "program").mkdir(parents=True)
-    less = replace(whole, environments=(shed,), scenarios=whole.scenarios[:2], trajectories=whole.trajectories[:2], pairs=())
+    less = replace(
+        whole,
+        environments=(shed,),
+        scenarios=whole.scenarios[:2],
+        trajectories=whole.trajectories[:2],
+        pairs=(),
+    )
     kept = (tmp_path / "bundle" / shed.id / "program/program.py").stat()
     write_parcels(pack(less), tmp_path, "r")
     assert list_folders(tmp_path) == {"sft", "rl", "dataset", "atif", "views", f"bundle/{shed.id}"}
     assert not killed.exists()
-    assert (tmp_path / "bundle" / shed.id / "program/program.py").stat().st_mtime_ns == kept.st_mtime_ns
+    assert (
+        tmp_path / "bundle" / shed.id / "program/program.py"
+    ).stat().st_mtime_ns == kept.st_mtime_ns
 
 
 def test_a_folder_that_was_touched_is_put_right(tmp_path: Path) -> None:
@@ -46,7 +54,9 @@ def test_a_folder_that_was_touched_is_put_right(tmp_path: Path) -> None:
     (tmp_path / "sft/train.jsonl").write_text("{}")
     (tmp_path / "sft/more.txt").write_text("")
     write_parcel(parcel, tmp_path, "r")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "sft").iterdir()} == dict(parcel.files)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "sft").iterdir()} == dict(
+        parcel.files
+    )
 
 
 def test_recordings_in_a_folder_outlive_another_export(tmp_path: Path) -> None:

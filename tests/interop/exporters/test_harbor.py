@@ -22,9 +22,18 @@ CALL = {"id": "call_1", "name": "shell", "arguments": {"command": "ls"}}
 TALK = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Look."},
-    {"role": "assistant", "content": "I look.", "reasoning": "Why not.", "tool_calls": [CALL, {**CALL, "id": "call_2", "raw": "{"}]},
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "reasoning": "Why not.",
+        "tool_calls": [CALL, {**CALL, "id": "call_2", "raw": "{"}],
+    },
     {"role": "tool", "tool_call_id": "call_1", "content": {"ok": True, "parts": []}},
-    {"role": "tool", "tool_call_id": "call_2", "content": {"ok": False, "error": {"code": "malformed_call", "message": "?"}}},
+    {
+        "role": "tool",
+        "tool_call_id": "call_2",
+        "content": {"ok": False, "error": {"code": "malformed_call", "message": "?"}},
+    },
     {"role": "wait", "seconds": 5, "notifications": [{"text": "ü"}]},
     {"role": "assistant", "content": "Done."},
 ]
@@ -32,7 +41,11 @@ TALK = [
 
 def make_talk(policy: str) -> Json:
     loss = [False, False, True, False, False, False, True]
-    return describe_trajectory(make_trajectory("rol_1", messages=TALK, loss=loss, state_hashes=["a", "b", "c"], policy=policy))
+    return describe_trajectory(
+        make_trajectory(
+            "rol_1", messages=TALK, loss=loss, state_hashes=["a", "b", "c"], policy=policy
+        )
+    )
 
 
 def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
@@ -42,7 +55,9 @@ def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
         (tmp_path / f"{policy}.json").write_text(json.dumps(make_talk(policy)))
     strange = make_talk("model") | {"steps": make_talk("model")["steps"][1:]}
     (tmp_path / "strange.json").write_text(json.dumps(strange))
-    told = [path for path in sorted((tmp_path / "atif").rglob("*.json")) if path.name != "manifest.json"]
+    told = [
+        path for path in sorted((tmp_path / "atif").rglob("*.json")) if path.name != "manifest.json"
+    ]
     paths = [
         tmp_path / "harbor/tasks" / BROKEN.id,
         *told,
@@ -51,10 +66,16 @@ def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
         tmp_path / "strange.json",
     ]
     script = Path(__file__).with_name("harbor_reader.py")
-    done = subprocess.run([python, "-B", script, *paths], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [python, "-B", script, *paths], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     task, *trajectories, broken = json.loads(done.stdout)
-    assert task == {"fault": "", "name": f"envmill/{BROKEN.id}", "instruction": f"{BROKEN.request}\n"}
+    assert task == {
+        "fault": "",
+        "name": f"envmill/{BROKEN.id}",
+        "instruction": f"{BROKEN.request}\n",
+    }
     assert len(trajectories) == 6
     assert all(each["fault"] == "" and each["same"] for each in trajectories), trajectories
     assert "expected 1" in broken["fault"]
@@ -68,10 +89,21 @@ def test_our_own_rules_hold_for_it(tmp_path: Path) -> None:
 def test_the_image_holds_nothing_of_what_is_asked() -> None:
     (parcel,) = EXPORTERS["harbor"](CARGO)
     home = f"tasks/{BROKEN.id}"
-    shown = {path: content.decode() for path, content in parcel.files.items() if path.startswith(f"{home}/environment/")}
-    secrets = [SHARE.files["check.py"], BROKEN.verifier.goals[0].name, BROKEN.oracle[0].arguments["command"], BROKEN.request]
+    shown = {
+        path: content.decode()
+        for path, content in parcel.files.items()
+        if path.startswith(f"{home}/environment/")
+    }
+    secrets = [
+        SHARE.files["check.py"],
+        BROKEN.verifier.goals[0].name,
+        BROKEN.oracle[0].arguments["command"],
+        BROKEN.request,
+    ]
     assert not [path for path, text in shown.items() for secret in secrets if secret in text]
-    assert {path.rpartition("/")[2] for path in parcel.files if path.startswith(f"{home}/tests/")} >= {"check.py", "judge.py", "test.sh"}
+    assert {
+        path.rpartition("/")[2] for path in parcel.files if path.startswith(f"{home}/tests/")
+    } >= {"check.py", "judge.py", "test.sh"}
 
 
 def test_a_machine_that_may_be_changed_anywhere_stays() -> None:
@@ -82,12 +114,23 @@ def test_a_machine_that_may_be_changed_anywhere_stays() -> None:
 
 def test_a_turn_holds_its_calls_and_what_they_were_answered() -> None:
     system, user, agent, waited, last = make_talk("model")["steps"]
-    assert (system["source"], user["source"], agent["reasoning_content"]) == ("system", "user", "Why not.")
-    assert [each["source_call_id"] for each in agent["observation"]["results"]] == ["call_1", "call_2"]
+    assert (system["source"], user["source"], agent["reasoning_content"]) == (
+        "system",
+        "user",
+        "Why not.",
+    )
+    assert [each["source_call_id"] for each in agent["observation"]["results"]] == [
+        "call_1",
+        "call_2",
+    ]
     assert [each["extra"]["state_hash"] for each in agent["observation"]["results"]] == ["a", "b"]
     assert agent["tool_calls"][1]["extra"] == {"raw": "{"}
     assert waited["extra"] == {"waited_seconds": 5, "state_hash": "c"}
-    assert (last["message"], last["extra"], "llm_call_count" in last) == ("Done.", {"loss": True}, False)
+    assert (last["message"], last["extra"], "llm_call_count" in last) == (
+        "Done.",
+        {"loss": True},
+        False,
+    )
     assert make_talk("careless")["steps"][2]["llm_call_count"] == 0
 
 
@@ -95,7 +138,10 @@ def test_what_an_exporter_has_no_form_for_is_told() -> None:
     shed = make_cargo()
     both = ExportSet((*shed.environments, SHARE), scenarios=(*shed.scenarios, BROKEN))
     others = sorted(one.id for one in shed.scenarios)
-    assert find_left_out(both, ["bundle", "harbor", "sft"]) == {"bundle": [BROKEN.id], "harbor": others}
+    assert find_left_out(both, ["bundle", "harbor", "sft"]) == {
+        "bundle": [BROKEN.id],
+        "harbor": others,
+    }
     (harbor,) = pack_cargo(both, ["harbor"])
     assert sorted(json.loads(harbor.files["manifest.json"])["left_out"]) == others
     assert BROKEN.id not in str([parcel.files for parcel in pack_cargo(both, ["bundle"])])
@@ -107,4 +153,7 @@ def test_a_machines_row_names_the_folder_that_judges_it() -> None:
     assert row["verifier"] == {"harbor": f"harbor/tasks/{BROKEN.id}", "id": BROKEN.id}
     (harbor,) = EXPORTERS["harbor"](CARGO)
     assert f"tasks/{BROKEN.id}/tests/test.sh" in harbor.files
-    assert (row["tools"][0]["function"]["name"], row["prompt"][-1]["content"]) == ("shell", BROKEN.request)
+    assert (row["tools"][0]["function"]["name"], row["prompt"][-1]["content"]) == (
+        "shell",
+        BROKEN.request,
+    )

@@ -21,7 +21,11 @@ def read_lines(exporter: str, split: str) -> list[dict]:
 def test_a_scenario_that_hides_something_is_posed_both_ways() -> None:
     rows = read_lines("rl", "train")
     assert [row["form"] for row in rows].count("conversation") == 1
-    spoken = {row["form"]: row["prompt"][-1]["content"] for row in rows if row["scenario"] == make_cargo().scenarios[1].id}
+    spoken = {
+        row["form"]: row["prompt"][-1]["content"]
+        for row in rows
+        if row["scenario"] == make_cargo().scenarios[1].id
+    }
     assert spoken == {"single": "Please lend the drill to Ada.", "conversation": "I need a drill."}
 
 
@@ -42,14 +46,20 @@ def test_the_policy_document_and_the_time_come_first() -> None:
 def test_a_row_names_its_verifier_and_holds_nothing_of_it() -> None:
     barn = make_cargo().environments[1]
     (row,) = read_lines("rl", "validation")
-    assert row["verifier"] == {"bundle": f"bundle/{barn.id}", "scenario": "000", "id": make_cargo().scenarios[2].id}
+    assert row["verifier"] == {
+        "bundle": f"bundle/{barn.id}",
+        "scenario": "000",
+        "id": make_cargo().scenarios[2].id,
+    }
     said = json.dumps(row)
     assert not [word for word in ("oracle", "goals", "the drill is lent", '"free"') if word in said]
 
 
 def test_bounds_travel_with_the_row() -> None:
     bounds = [row["bounds"] for row in read_lines("rl", "train") if row["bounds"]]
-    assert bounds == [{"false_accept": 0.02, "false_accept_n": 150, "false_reject": 0.1, "false_reject_n": 28}]
+    assert bounds == [
+        {"false_accept": 0.02, "false_accept_n": 150, "false_reject": 0.1, "false_reject_n": 28}
+    ]
 
 
 def test_a_pair_begins_alike_and_parts() -> None:
@@ -63,7 +73,9 @@ def test_a_pair_begins_alike_and_parts() -> None:
 def test_parquet_says_the_same_as_jsonl_in_strings(exporter: str) -> None:
     (parcel,) = EXPORTERS[exporter](make_cargo())
     rows = pq.read_table(pa.BufferReader(parcel.files["train.parquet"])).to_pylist()
-    assert [row["scenario"] for row in rows] == [row.get("scenario", rows[0]["scenario"]) for row in read_lines(exporter, "train")]
+    assert [row["scenario"] for row in rows] == [
+        row.get("scenario", rows[0]["scenario"]) for row in read_lines(exporter, "train")
+    ]
     assert all(json.loads(row["prompt"]) for row in rows)
 
 
@@ -82,7 +94,10 @@ def test_the_same_cargo_makes_the_same_bytes_in_any_order(exporter: str) -> None
         scenarios=cargo.scenarios[::-1],
         trajectories=cargo.trajectories[::-1],
     )
-    one, other = ({parcel.name: {**parcel.files, **parcel.beside} for parcel in EXPORTERS[exporter](each)} for each in (cargo, turned))
+    one, other = (
+        {parcel.name: {**parcel.files, **parcel.beside} for parcel in EXPORTERS[exporter](each)}
+        for each in (cargo, turned)
+    )
     assert one == other
 
 
@@ -98,65 +113,129 @@ def test_what_the_teacher_never_passed_is_posed_all_the_same() -> None:
     (untaught,), (taught,) = EXPORTERS["rl"](cargo), EXPORTERS["rl"](make_cargo())
     assert untaught.files == taught.files
     assert list(EXPORTERS["sft"](cargo)) == []
-    assert [parcel.name for parcel in EXPORTERS["bundle"](cargo)] == [parcel.name for parcel in EXPORTERS["bundle"](make_cargo())]
-    assert all(b"sft" not in name.encode() for parcel in EXPORTERS["dataset"](cargo) for name in parcel.files)
+    assert [parcel.name for parcel in EXPORTERS["bundle"](cargo)] == [
+        parcel.name for parcel in EXPORTERS["bundle"](make_cargo())
+    ]
+    assert all(
+        b"sft" not in name.encode()
+        for parcel in EXPORTERS["dataset"](cargo)
+        for name in parcel.files
+    )
 
 
 def score(cargo: ExportSet, *rewards: tuple[int, str, float | None]) -> ExportSet:
     """Attempts by the place of their scenario, form and reward."""
     homes = [(one.id, one.environment) for one in cargo.scenarios]
-    scored = [ScoredAttempt(f"rol_{number}", *homes[place], form, "m", reward) for number, (place, form, reward) in enumerate(rewards)]
+    scored = [
+        ScoredAttempt(f"rol_{number}", *homes[place], form, "m", reward)
+        for number, (place, form, reward) in enumerate(rewards)
+    ]
     return replace(cargo, attempts=tuple(scored))
 
 
 def list_rows(cargo: ExportSet) -> dict[tuple[str, str], dict]:
     (parcel,) = EXPORTERS["rl"](cargo)
-    lines = [line for name, text in parcel.files.items() if name.endswith(".jsonl") for line in text.splitlines()]
+    lines = [
+        line
+        for name, text in parcel.files.items()
+        if name.endswith(".jsonl")
+        for line in text.splitlines()
+    ]
     return {(row["scenario"], row["form"]): row for row in map(json.loads, lines)}
 
 
-def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its_environment() -> None:
+def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its_environment() -> (
+    None
+):
     """Two scenarios of one environment: its deviation is that of all their attempts, the mean is each group's own."""
     cargo = make_cargo()
     first, second, other, _ = (one.id for one in cargo.scenarios)
-    shed = [(0, "single", 1.0), (0, "single", 0.0), (0, "single", 0.0), (0, "single", 0.0), (1, "single", 1.0), (1, "single", 1.0)]
+    shed = [
+        (0, "single", 1.0),
+        (0, "single", 0.0),
+        (0, "single", 0.0),
+        (0, "single", 0.0),
+        (1, "single", 1.0),
+        (1, "single", 1.0),
+    ]
     rows = list_rows(score(cargo, *shed, (2, "single", 0.0)))
     mixed, passed = rows[first, "single"], rows[second, "single"]
-    assert (mixed["group"], mixed["reward_mean"], mixed["environment_mean"], mixed["environment_deviation"]) == ("mixed", 0.25, 0.5, 0.5)
+    assert (
+        mixed["group"],
+        mixed["reward_mean"],
+        mixed["environment_mean"],
+        mixed["environment_deviation"],
+    ) == ("mixed", 0.25, 0.5, 0.5)
     assert [one["advantage"] for one in mixed["attempts"]] == [1.5, -0.5, -0.5, -0.5]
     assert [one["rollout"] for one in mixed["attempts"]] == ["rol_0", "rol_1", "rol_2", "rol_3"]
-    assert (passed["group"], [one["advantage"] for one in passed["attempts"]]) == ("all_passed", [0.0, 0.0])
-    assert (rows[other, "single"]["group"], rows[other, "single"]["environment_deviation"]) == ("all_failed", 0.0)
-    assert [one["advantage"] for one in rows[other, "single"]["attempts"]] == [0.0], "without a deviation nobody is ahead"
+    assert (passed["group"], [one["advantage"] for one in passed["attempts"]]) == (
+        "all_passed",
+        [0.0, 0.0],
+    )
+    assert (rows[other, "single"]["group"], rows[other, "single"]["environment_deviation"]) == (
+        "all_failed",
+        0.0,
+    )
+    assert [one["advantage"] for one in rows[other, "single"]["attempts"]] == [0.0], (
+        "without a deviation nobody is ahead"
+    )
 
 
 def test_what_a_user_spoilt_counts_in_no_mean() -> None:
     cargo = make_cargo()
     first, second, *_ = (one.id for one in cargo.scenarios)
-    rows = list_rows(score(cargo, (0, "single", 1.0), (0, "single", None), (1, "single", None), (1, "conversation", 0.0)))
+    rows = list_rows(
+        score(
+            cargo,
+            (0, "single", 1.0),
+            (0, "single", None),
+            (1, "single", None),
+            (1, "conversation", 0.0),
+        )
+    )
     assert (rows[first, "single"]["masked"], rows[first, "single"]["reward_mean"]) == (1, 1.0)
-    assert (rows[second, "single"]["group"], rows[second, "single"]["masked"], rows[second, "single"]["reward_mean"]) == (
+    assert (
+        rows[second, "single"]["group"],
+        rows[second, "single"]["masked"],
+        rows[second, "single"]["reward_mean"],
+    ) == (
         "untried",
         1,
         None,
     )
     assert rows[second, "conversation"]["group"] == "all_failed"
-    listed = [(one["rollout"], one["reward"], one["advantage"]) for one in rows[first, "single"]["attempts"]]
+    listed = [
+        (one["rollout"], one["reward"], one["advantage"])
+        for one in rows[first, "single"]["attempts"]
+    ]
     assert listed == [("rol_0", 1.0, 0.0), ("rol_1", None, None)]
-    assert {rows[place]["environment_mean"] for place in rows if place[0] in (first, second)} == {0.5}
+    assert {rows[place]["environment_mean"] for place in rows if place[0] in (first, second)} == {
+        0.5
+    }
 
 
 def test_every_group_is_returned_and_the_manifest_counts_them() -> None:
     cargo = make_cargo()
-    (parcel,) = EXPORTERS["rl"](score(cargo, (0, "single", 0.5), (0, "single", 0.5), (2, "single", 1.0), (2, "single", 0.0)))
+    (parcel,) = EXPORTERS["rl"](
+        score(cargo, (0, "single", 0.5), (0, "single", 0.5), (2, "single", 1.0), (2, "single", 0.0))
+    )
     counted = json.loads(parcel.files["manifest.json"])["groups"]
     shed, barn = (one.id for one in cargo.environments)
     assert counted == {shed: {"all_equal": 1, "untried": 2}, barn: {"mixed": 1, "untried": 1}}
-    assert all(row["environment_mean"] == 0.5 for row in list_rows(score(cargo, (0, "single", 0.5), (2, "single", 0.5))).values())
+    assert all(
+        row["environment_mean"] == 0.5
+        for row in list_rows(score(cargo, (0, "single", 0.5), (2, "single", 0.5))).values()
+    )
     assert all(row["environment_mean"] is None for row in list_rows(cargo).values())
 
 
 def test_attempts_at_what_stays_at_home_move_no_mean() -> None:
     cargo = make_cargo()
-    left = replace(score(cargo, (0, "single", 0.0), (1, "single", 1.0)), scenarios=cargo.scenarios[1:])
-    assert {row["environment_mean"] for row in list_rows(left).values() if row["environment"] == cargo.environments[0].id} == {1.0}
+    left = replace(
+        score(cargo, (0, "single", 0.0), (1, "single", 1.0)), scenarios=cargo.scenarios[1:]
+    )
+    assert {
+        row["environment_mean"]
+        for row in list_rows(left).values()
+        if row["environment"] == cargo.environments[0].id
+    } == {1.0}

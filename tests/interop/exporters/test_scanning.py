@@ -27,7 +27,11 @@ from tests.interop.exporters.drawn import draw
 from tests.interop.exporters.planted import HONEST, NOTICES, PEOPLE, SECRETS
 from tests.interop.exporters.specimens import make_cargo
 
-KINDS = {**dict.fromkeys(PEOPLE, "person"), **dict.fromkeys(SECRETS, "secret"), **dict.fromkeys(NOTICES, "licence")}
+KINDS = {
+    **dict.fromkeys(PEOPLE, "person"),
+    **dict.fromkeys(SECRETS, "secret"),
+    **dict.fromkeys(NOTICES, "licence"),
+}
 NAMED = {"private_key": "secret", "secret": "secret", "licence": "licence"}
 
 
@@ -39,11 +43,17 @@ def plant(text: str, dice: random.Random) -> tuple[str, ExportSet]:
         spoilt = cargo.scenarios[0].model_copy(update={"request": f"I need a drill. {text}"})
         return spoilt.id, replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]))
     if place == 1:
-        state = json.loads(json.dumps(cargo.scenarios[1].initial_state)) | {"notes": {"n1": {"id": "n1", "text": text}}}
+        state = json.loads(json.dumps(cargo.scenarios[1].initial_state)) | {
+            "notes": {"n1": {"id": "n1", "text": text}}
+        }
         spoilt = cargo.scenarios[1].model_copy(update={"initial_state": state})
-        return spoilt.id, replace(cargo, scenarios=(cargo.scenarios[0], spoilt, *cargo.scenarios[2:]))
+        return spoilt.id, replace(
+            cargo, scenarios=(cargo.scenarios[0], spoilt, *cargo.scenarios[2:])
+        )
     if place == 2:
-        shed = cargo.environments[0].model_copy(update={"files": cargo.environments[0].files | {"notes.py": f'"""{text}"""\n'}})
+        shed = cargo.environments[0].model_copy(
+            update={"files": cargo.environments[0].files | {"notes.py": f'"""{text}"""\n'}}
+        )
         return shed.id, replace(cargo, environments=(shed, *cargo.environments[1:]))
     said = [*cargo.trajectories[0].messages, {"role": "assistant", "content": f"Done. {text}"}]
     row = cargo.trajectories[0].model_copy(update={"messages": said})
@@ -61,8 +71,13 @@ def count_missed(texts: list[tuple[str, str]], dice: random.Random) -> list[str]
         if kind not in {NAMED.get(one["kind"], "person") for one in seen}:
             missed.append(text)
             continue
-        assert all(re.sub(r"\s", "", one["shown"]) != re.sub(r"\s", "", text) or kind == "licence" for one in seen)
-        assert name not in {one.id for one in (*kept.environments, *kept.scenarios, *kept.trajectories)}
+        assert all(
+            re.sub(r"\s", "", one["shown"]) != re.sub(r"\s", "", text) or kind == "licence"
+            for one in seen
+        )
+        assert name not in {
+            one.id for one in (*kept.environments, *kept.scenarios, *kept.trajectories)
+        }
     return missed
 
 
@@ -94,9 +109,24 @@ def test_what_authors_are_asked_to_write_is_left_alone_and_its_neighbours_are_fo
     """The conventions that every author of an environment reads, and the scan, must mean the same addresses and numbers."""
     asked = (ROOT / "envmill/recipes/prompts/parts/conventions.md").read_text(encoding="utf-8")
     (address,), (number,) = re.findall(r"`(\S+@\S+)`", asked), re.findall(r"`(\+1 [0-9 ]+)`", asked)
-    assert scan({"email": address, "phone": number, "text": f"Call me at {number} or write to {address}."}) == []
-    other, dialled = address.replace("example.org", "harbour-clinic.com"), number.replace("555", "418")
-    assert {one.kind for one in scan({"text": f"Call me at {dialled} or write to {other}."})} == {"email", "phone"}
+    assert (
+        scan(
+            {
+                "email": address,
+                "phone": number,
+                "text": f"Call me at {number} or write to {address}.",
+            }
+        )
+        == []
+    )
+    other, dialled = (
+        address.replace("example.org", "harbour-clinic.com"),
+        number.replace("555", "418"),
+    )
+    assert {one.kind for one in scan({"text": f"Call me at {dialled} or write to {other}."})} == {
+        "email",
+        "phone",
+    }
 
 
 def test_a_number_without_quotes_and_a_name_beside_its_value_are_read_too() -> None:
@@ -109,7 +139,9 @@ def test_a_notice_is_covered_by_the_licence_that_it_names() -> None:
     text = {"text": "This text: CC-BY-SA-4.0"}
     assert scan(text, "CC-BY-SA-4.0") == []
     assert [one.kind for one in scan(text, "Apache-2.0")] == ["licence"]
-    assert [one.kind for one in scan({"text": "All rights reserved."}, "CC-BY-SA-4.0")] == ["licence"]
+    assert [one.kind for one in scan({"text": "All rights reserved."}, "CC-BY-SA-4.0")] == [
+        "licence"
+    ]
 
 
 def test_what_somebody_accepted_leaves() -> None:
@@ -119,7 +151,9 @@ def test_what_somebody_accepted_leaves() -> None:
     kept, _ = choose_cargo(ExportInput(cargo), provisional=False)
     assert [one.id for one in kept.scenarios] == [one.id for one in cargo.scenarios[1:]]
     assert spoilt.id not in {one.scenario for one in (*kept.trajectories, *kept.pairs)}
-    kept, findings = choose_cargo(ExportInput(cargo, accepted={spoilt.id: "email: invented"}), provisional=False)
+    kept, findings = choose_cargo(
+        ExportInput(cargo, accepted={spoilt.id: "email: invented"}), provisional=False
+    )
     assert kept.scenarios == cargo.scenarios
     assert [one.gate for one in findings] == ["licence"]
     every = replace(cargo, scenarios=(spoilt,))
@@ -133,13 +167,25 @@ def test_who_calls_a_row_right_accepts_nothing_else() -> None:
     cargo = make_cargo()
     spoilt = cargo.scenarios[0].model_copy(update={"request": PEOPLE[0]})
     row = next(one for one in cargo.trajectories if one.scenario == spoilt.id)
-    said = row.model_copy(update={"messages": [*row.messages, {"role": "assistant", "content": f"I wrote. {PEOPLE[0]}"}]})
+    said = row.model_copy(
+        update={
+            "messages": [*row.messages, {"role": "assistant", "content": f"I wrote. {PEOPLE[0]}"}]
+        }
+    )
     cargo = replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]), trajectories=(said,))
     for words, left in (("it is right", 0), ("phone: invented", 0), ("email: invented", 1)):
         kept, _ = choose_cargo(ExportInput(cargo, accepted={spoilt.id: words}), provisional=False)
-        assert (len([one for one in kept.scenarios if one.id == spoilt.id]), len(kept.trajectories)) == (left, left)
-    more = said.model_copy(update={"messages": [*said.messages, {"role": "assistant", "content": PEOPLE[1]}]})
-    kept, _ = choose_cargo(ExportInput(replace(cargo, trajectories=(more,)), accepted={spoilt.id: "email: invented"}), provisional=False)
+        assert (
+            len([one for one in kept.scenarios if one.id == spoilt.id]),
+            len(kept.trajectories),
+        ) == (left, left)
+    more = said.model_copy(
+        update={"messages": [*said.messages, {"role": "assistant", "content": PEOPLE[1]}]}
+    )
+    kept, _ = choose_cargo(
+        ExportInput(replace(cargo, trajectories=(more,)), accepted={spoilt.id: "email: invented"}),
+        provisional=False,
+    )
     assert spoilt.id in {one.id for one in kept.scenarios}
     assert not kept.trajectories
 
@@ -147,14 +193,18 @@ def test_who_calls_a_row_right_accepts_nothing_else() -> None:
 def test_a_test_that_holds_something_stays_alone() -> None:
     cargo = make_cargo()
     spoilt = cargo.tests[0].model_copy(update={"name": PEOPLE[0]})
-    kept, (*_, finding) = choose_cargo(ExportInput(replace(cargo, tests=(spoilt, *cargo.tests[1:]))), provisional=False)
+    kept, (*_, finding) = choose_cargo(
+        ExportInput(replace(cargo, tests=(spoilt, *cargo.tests[1:]))), provisional=False
+    )
     assert kept.tests == cargo.tests[1:]
     assert kept.scenarios == cargo.scenarios
     evidence: Any = finding.evidence
     assert [*evidence["flagged"]] == [spoilt.id]
 
 
-def test_the_home_of_whoever_runs_it_is_found_and_common_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_of_whoever_runs_it_is_found_and_common_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HOME", "/home/k.osei")
     assert [one.kind for one in scan({"reply": "No such file: /home/k.osei/data/x"})] == ["home"]
     monkeypatch.setenv("HOME", "/root")
@@ -199,7 +249,9 @@ def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
     for home in sorted(one for one in tmp_path.iterdir() if one.name.startswith("lake")):
         lake = Lake(home)
         for table, step in ((Environment, 1), (Scenario, 1), (Trajectory, 1), (Pair, 1), (Test, 5)):
-            found: list[Record] = [one for run in lake.runs_with(table) for one in lake.read(table, run)]
+            found: list[Record] = [
+                one for run in lake.runs_with(table) for one in lake.read(table, run)
+            ]
             rows |= {one.id: one.model_dump(mode="json") for one in found[::step]}
     assert len(rows) > 400
     assert count_flagged(rows.values()) <= 0.02 * len(rows)
@@ -207,8 +259,15 @@ def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
 
 def test_no_seed_of_the_factory_is_flagged() -> None:
     rows: list[Json] = [
-        json.loads(line) for path in (ROOT / "tests/real_authors").rglob("*.jsonl") for line in path.read_text().splitlines() if line
+        json.loads(line)
+        for path in (ROOT / "tests/real_authors").rglob("*.jsonl")
+        for line in path.read_text().splitlines()
+        if line
     ]
-    rows += [{"text": line} for path in (ROOT / "data/seeds").rglob("*.toml") for line in path.read_text().splitlines()]
+    rows += [
+        {"text": line}
+        for path in (ROOT / "data/seeds").rglob("*.toml")
+        for line in path.read_text().splitlines()
+    ]
     assert len(rows) > 300
     assert count_flagged(rows) <= 0.02 * len(rows)

@@ -19,19 +19,34 @@ def export(cargo: ExportSet) -> OutputFolder:
 
 
 def test_lines_are_what_the_vendor_loads() -> None:
-    (line,) = export(ExportSet(trajectories=(make_trajectory("rol_1"),))).files["train.jsonl"].splitlines()
+    (line,) = (
+        export(ExportSet(trajectories=(make_trajectory("rol_1"),)))
+        .files["train.jsonl"]
+        .splitlines()
+    )
     row = json.loads(line)
     assert set(row) == {"messages", "tools"}
     call = row["messages"][1]["tool_calls"][0]
-    assert call == {"id": "call_1", "type": "function", "function": {"name": "lend", "arguments": '{"note":"ü","tool_id":"T1"}'}}
+    assert call == {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "lend", "arguments": '{"note":"ü","tool_id":"T1"}'},
+    }
     assert json.loads(row["messages"][2]["content"]) == {"ok": True, "parts": []}
     assert row["tools"][0]["type"] == "function"
 
 
 def test_what_must_not_be_learnt_has_no_weight_and_what_only_we_know_stays_out() -> None:
     wrong = {"role": "assistant", "content": "Hm.", "reasoning": "let me think"}
-    waits = [{"role": "wait", "seconds": 5, "notifications": said} for said in ([], [{"text": "It is back."}])]
-    row = as_openai(make_trajectory("rol_1", messages=[ASKED, wrong, *waits, DONE], loss=[False, False, False, False, True]))
+    waits = [
+        {"role": "wait", "seconds": 5, "notifications": said}
+        for said in ([], [{"text": "It is back."}])
+    ]
+    row = as_openai(
+        make_trajectory(
+            "rol_1", messages=[ASKED, wrong, *waits, DONE], loss=[False, False, False, False, True]
+        )
+    )
     assert row["messages"] == [
         ASKED,
         {"role": "assistant", "content": "Hm.", "weight": 0},
@@ -45,7 +60,11 @@ def test_parquet_holds_messages_and_flags_as_they_are(tmp_path: Path) -> None:
     write_parcel(export(cargo), tmp_path, "r")
     (row,) = pq.read_table(tmp_path / "sft/test.parquet").to_pylist()
     kept = next(one for one in cargo.trajectories if one.split == "test")
-    assert (json.loads(row["messages"]), row["loss"], json.loads(row["tools"])) == (kept.messages, kept.loss, kept.tools)
+    assert (json.loads(row["messages"]), row["loss"], json.loads(row["tools"])) == (
+        kept.messages,
+        kept.loss,
+        kept.tools,
+    )
     assert (row["trajectory"], row["reward"], row["state_hashes"]) == (kept.id, 1.0, ["a"])
 
 
@@ -53,13 +72,21 @@ def test_bytes_do_not_depend_on_order_and_another_export_replaces_the_first(tmp_
     cargo = make_cargo()
     first = write_parcel(export(cargo), tmp_path, "r")
     marked = (tmp_path / "sft/manifest.json").stat().st_ino
-    again = write_parcel(export(replace(cargo, trajectories=cargo.trajectories[::-1])), tmp_path, "r")
+    again = write_parcel(
+        export(replace(cargo, trajectories=cargo.trajectories[::-1])), tmp_path, "r"
+    )
     assert (first, first.rows) == (again, 4)
-    assert (tmp_path / "sft/manifest.json").stat().st_ino == marked, "the same content is left alone"
+    assert (tmp_path / "sft/manifest.json").stat().st_ino == marked, (
+        "the same content is left alone"
+    )
     other = write_parcel(export(replace(cargo, trajectories=cargo.trajectories[:1])), tmp_path, "r")
     assert other.content_hash != first.content_hash
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sft"]
-    assert sorted(path.name for path in (tmp_path / "sft").iterdir()) == ["manifest.json", "train.jsonl", "train.parquet"]
+    assert sorted(path.name for path in (tmp_path / "sft").iterdir()) == [
+        "manifest.json",
+        "train.jsonl",
+        "train.parquet",
+    ]
 
 
 def test_the_manifest_says_which_line_is_which_and_bears_a_canary() -> None:
@@ -69,10 +96,17 @@ def test_the_manifest_says_which_line_is_which_and_bears_a_canary() -> None:
         one.id for one in cargo.trajectories if one.split == "train"
     )
     assert manifest["canary"].startswith("EnvMill canary ")
-    assert manifest["canary"] != json.loads(export(ExportSet(trajectories=cargo.trajectories[:1])).files["manifest.json"])["canary"]
+    assert (
+        manifest["canary"]
+        != json.loads(
+            export(ExportSet(trajectories=cargo.trajectories[:1])).files["manifest.json"]
+        )["canary"]
+    )
 
 
 @pytest.mark.parametrize("field", ["environments", "scenarios"])
 def test_the_record_names_what_a_recall_looks_for(tmp_path: Path, field: str) -> None:
     cargo = make_cargo()
-    assert getattr(write_parcel(export(cargo), tmp_path, "r"), field) == sorted(one.id for one in getattr(cargo, field))
+    assert getattr(write_parcel(export(cargo), tmp_path, "r"), field) == sorted(
+        one.id for one in getattr(cargo, field)
+    )

@@ -11,27 +11,58 @@ from pydantic import TypeAdapter, ValidationError
 
 from envmill.interop.exporters import EXPORTERS, ExportSet
 from envmill.interop.exporters.messages import as_openai
-from envmill.interop.exporters.views import BESIDE, PARALLEL, SILENT, SPELLINGS, UNEVEN, UNMARKED, Unspelled
+from envmill.interop.exporters.views import (
+    BESIDE,
+    PARALLEL,
+    SILENT,
+    SPELLINGS,
+    UNEVEN,
+    UNMARKED,
+    Unspelled,
+)
 from envmill.stages.export import pack_cargo
 from schemas.base import Json, canonical_json
 from schemas.rollout import Trajectory
-from tests.interop.exporters.specimens import ASKED, CALL, CALLED, DONE, TOOLS, make_cargo, make_trajectory
+from tests.interop.exporters.specimens import (
+    ASKED,
+    CALL,
+    CALLED,
+    DONE,
+    TOOLS,
+    make_cargo,
+    make_trajectory,
+)
 
 SYSTEM = {"role": "system", "content": "Be brief."}
-REFUSED = {"role": "tool", "tool_call_id": "call_2", "content": {"ok": False, "error": {"code": "unavailable", "message": "No."}}}
+REFUSED = {
+    "role": "tool",
+    "tool_call_id": "call_2",
+    "content": {"ok": False, "error": {"code": "unavailable", "message": "No."}},
+}
 AGAIN = {"role": "assistant", "content": "", "tool_calls": [CALL | {"id": "call_2"}]}
 BOTH = [
     {"role": "assistant", "content": "", "tool_calls": [CALL, CALL | {"id": "call_2"}]},
     {"role": "tool", "tool_call_id": "call_1", "content": {"ok": True, "parts": []}},
     REFUSED,
 ]
-TALK = [SYSTEM, ASKED, *CALLED, {"role": "assistant", "content": "Which one?"}, {"role": "user", "content": "That."}, AGAIN, REFUSED, DONE]
+TALK = [
+    SYSTEM,
+    ASKED,
+    *CALLED,
+    {"role": "assistant", "content": "Which one?"},
+    {"role": "user", "content": "That."},
+    AGAIN,
+    REFUSED,
+    DONE,
+]
 TOLD = {"role": "wait", "seconds": 5, "notifications": [{"text": "It is back."}]}
 SAID = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
 
 
 def hold(messages: list[Any], loss: list[bool] | None = None) -> Trajectory:
-    return make_trajectory("rol_1", messages=messages, loss=loss or [one["role"] == "assistant" for one in messages])
+    return make_trajectory(
+        "rol_1", messages=messages, loss=loss or [one["role"] == "assistant" for one in messages]
+    )
 
 
 SPECIMENS = {
@@ -46,7 +77,13 @@ SPECIMENS = {
 }
 FORMLESS = {
     "anthropic": {"silent": SILENT, "unlearnt": UNMARKED},
-    "sharegpt": {"parallel": PARALLEL, "beside": BESIDE, "told": UNEVEN, "unlearnt": UNMARKED, "unanswered": UNEVEN},
+    "sharegpt": {
+        "parallel": PARALLEL,
+        "beside": BESIDE,
+        "told": UNEVEN,
+        "unlearnt": UNMARKED,
+        "unanswered": UNEVEN,
+    },
     "openai": {},
 }
 
@@ -70,7 +107,9 @@ def read_anthropic(row: Any) -> list[Json]:
                 case _:
                     pytest.fail(f"unknown block {block}")
         if message["role"] == "assistant":
-            found.append({"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})})
+            found.append(
+                {"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})}
+            )
     return found
 
 
@@ -84,7 +123,9 @@ def read_sharegpt(row: Any) -> list[Json]:
             case "gpt":
                 found.append({"role": "assistant", "content": turn["value"]})
             case "observation":
-                found.append({"role": "tool", "tool_call_id": f"call_{calls}", "content": turn["value"]})
+                found.append(
+                    {"role": "tool", "tool_call_id": f"call_{calls}", "content": turn["value"]}
+                )
             case _:
                 calls, told = calls + 1, json.loads(turn["value"])
                 made = make_call(f"call_{calls}", told["name"], told["arguments"])
@@ -93,7 +134,11 @@ def read_sharegpt(row: Any) -> list[Json]:
 
 
 def make_call(name: str, tool: str, arguments: Json) -> Json:
-    return {"id": name, "type": "function", "function": {"name": tool, "arguments": canonical_json(arguments)}}
+    return {
+        "id": name,
+        "type": "function",
+        "function": {"name": tool, "arguments": canonical_json(arguments)},
+    }
 
 
 def read_tools(view: str, row: Any) -> list[Json]:
@@ -101,7 +146,10 @@ def read_tools(view: str, row: Any) -> list[Json]:
         return [one["function"] for one in row["tools"]]
     if view == "sharegpt":
         return json.loads(row["tools"])
-    return [{"name": one["name"], "description": one["description"], "parameters": one["input_schema"]} for one in row["tools"]]
+    return [
+        {"name": one["name"], "description": one["description"], "parameters": one["input_schema"]}
+        for one in row["tools"]
+    ]
 
 
 READERS: dict[str, Callable[[Any], list[Json]]] = {
@@ -117,7 +165,9 @@ def check_types(view: str, row: Any) -> None:
     """What the vendor's package says a request is."""
     message, tools = TYPES[view]
     for one in row["messages"]:
-        exhaust(message.validate_python({key: value for key, value in one.items() if key != "weight"}))
+        exhaust(
+            message.validate_python({key: value for key, value in one.items() if key != "weight"})
+        )
     tools.validate_python(row["tools"])
     if view == "anthropic":
         assert isinstance(row.get("system", ""), str)
@@ -163,7 +213,10 @@ def test_replies_to_one_turn_are_one_message_and_a_refusal_is_an_error() -> None
 
 
 def test_the_folder_names_each_line_and_each_refusal() -> None:
-    rows = tuple(one.model_copy(update={"rollout": name, "id": f"trj_{name}"}) for name, one in SPECIMENS.items())
+    rows = tuple(
+        one.model_copy(update={"rollout": name, "id": f"trj_{name}"})
+        for name, one in SPECIMENS.items()
+    )
     (parcel,) = EXPORTERS["views"](ExportSet(trajectories=rows))
     told = json.loads(parcel.files["manifest.json"])["views"]
     assert parcel.rows == len(rows)
@@ -171,7 +224,9 @@ def test_the_folder_names_each_line_and_each_refusal() -> None:
         assert told[view]["refused"] == {f"trj_{name}": why for name, why in formless.items()}
         assert sum(told[view]["counts"].values()) == len(formless)
         lines = parcel.files[f"{view}/train.jsonl"].splitlines()
-        assert told[view]["lines"]["train"] == sorted(one.id for one in rows if one.id not in told[view]["refused"])
+        assert told[view]["lines"]["train"] == sorted(
+            one.id for one in rows if one.id not in told[view]["refused"]
+        )
         assert len(lines) == len(rows) - len(formless)
 
 

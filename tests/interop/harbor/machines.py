@@ -14,7 +14,10 @@ CARGO = ExportSet(environments=(SHARE,), scenarios=(BROKEN,))
 
 def make_tree(**changes: str | None) -> Tree:
     """The folder; a file is replaced, added, or left out, its name spelled with `__` for `/`."""
-    files = {path: FolderFile(content) for path, content in write_task(SHARE, BROKEN, {}, "EnvMill canary").items()}
+    files = {
+        path: FolderFile(content)
+        for path, content in write_task(SHARE, BROKEN, {}, "EnvMill canary").items()
+    }
     for name, text in changes.items():
         path = name.replace("__", "/").replace("_DOT_", ".")
         files.pop(path, None)

@@ -26,7 +26,12 @@ def pack(path: Path, *entries: tuple[str, bytes, str], **more: Any) -> Path:
     with tarfile.open(path, "w") as archive:
         for name, kind, told in entries:
             entry = tarfile.TarInfo(name)
-            entry.type, entry.uid, entry.gid, entry.mode = kind, os.getuid(), os.getgid(), 0o755 if kind == tarfile.DIRTYPE else 0o640
+            entry.type, entry.uid, entry.gid, entry.mode = (
+                kind,
+                os.getuid(),
+                os.getgid(),
+                0o755 if kind == tarfile.DIRTYPE else 0o640,
+            )
             entry.linkname = told if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
             entry.size = len(told) if kind == tarfile.REGTYPE else 0
             for key, value in more.items():
@@ -35,7 +40,13 @@ def pack(path: Path, *entries: tuple[str, bytes, str], **more: Any) -> Path:
     return path
 
 
-FILE, FOLDER, LINK, HARD, DEVICE = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE
+FILE, FOLDER, LINK, HARD, DEVICE = (
+    tarfile.REGTYPE,
+    tarfile.DIRTYPE,
+    tarfile.SYMTYPE,
+    tarfile.LNKTYPE,
+    tarfile.CHRTYPE,
+)
 
 
 def test_places_become_as_they_were_told(archives: Any, tmp_path: Path) -> None:
@@ -43,12 +54,23 @@ def test_places_become_as_they_were_told(archives: Any, tmp_path: Path) -> None:
     (tmp_path / "top/data/old").mkdir(parents=True)
     (tmp_path / "top/gone").write_text("gone")
     (tmp_path / "top/kept").write_text("kept")
-    told = ((f"{top}/data", FOLDER, ""), (f"{top}/data/a", FILE, "new"), (f"{top}/data/l", LINK, "a"), (f"{top}/kept", FILE, "other"))
-    compiled = ((f"{top}/data/__pycache__", FOLDER, ""), (f"{top}/data/__pycache__/a.pyc", FILE, "x"))
+    told = (
+        (f"{top}/data", FOLDER, ""),
+        (f"{top}/data/a", FILE, "new"),
+        (f"{top}/data/l", LINK, "a"),
+        (f"{top}/kept", FILE, "other"),
+    )
+    compiled = (
+        (f"{top}/data/__pycache__", FOLDER, ""),
+        (f"{top}/data/__pycache__/a.pyc", FILE, "x"),
+    )
     with archives.Archive(pack(tmp_path / "a.tar", *told, *compiled)) as archive:
         archive.put([f"{top}/data", f"{top}/gone"])
     assert sorted(path.name for path in (tmp_path / "top/data").iterdir()) == ["a", "l"]
-    assert ((tmp_path / "top/data/l").read_text(), oct((tmp_path / "top/data/a").stat().st_mode)[-3:]) == ("new", "640")
+    assert (
+        (tmp_path / "top/data/l").read_text(),
+        oct((tmp_path / "top/data/a").stat().st_mode)[-3:],
+    ) == ("new", "640")
     assert not (tmp_path / "top/gone").exists()
     assert (tmp_path / "top/kept").read_text() == "kept"
 
@@ -57,7 +79,11 @@ def test_nothing_is_put_through_a_link(archives: Any, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "top").mkdir()
     place = f"{tmp_path}/top/data"
-    told = ((place, FOLDER, ""), (f"{place}/l", LINK, f"{tmp_path}/out"), (f"{place}/l/a", FILE, "through"))
+    told = (
+        (place, FOLDER, ""),
+        (f"{place}/l", LINK, f"{tmp_path}/out"),
+        (f"{place}/l/a", FILE, "through"),
+    )
     with archives.Archive(pack(tmp_path / "a.tar", *told)) as archive:
         archive.put([place])
     twice = ((place, LINK, f"{tmp_path}/out"), (f"{place}/b", FILE, "through"))
@@ -75,12 +101,16 @@ def test_nothing_is_put_through_a_link(archives: Any, tmp_path: Path) -> None:
         pytest.param(("srv/a", DEVICE, ""), id="device"),
     ],
 )
-def test_what_is_no_file_of_a_machine_makes_it_unreadable(archives: Any, tmp_path: Path, entry: tuple[str, bytes, str]) -> None:
+def test_what_is_no_file_of_a_machine_makes_it_unreadable(
+    archives: Any, tmp_path: Path, entry: tuple[str, bytes, str]
+) -> None:
     with pytest.raises(ValueError, match=r"leads elsewhere|no file of a machine"):
         archives.Archive(pack(tmp_path / "a.tar", entry))
 
 
-def test_too_much_is_unreadable(archives: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_is_unreadable(
+    archives: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     some = [(f"srv/{number}", FILE, "x" * 100) for number in range(9)]
     for name, most in (("LARGEST", 99), ("ALL", 899), ("MOST", 8)):
         with monkeypatch.context() as patched:
@@ -90,7 +120,9 @@ def test_too_much_is_unreadable(archives: Any, tmp_path: Path, monkeypatch: pyte
     archives.Archive(pack(tmp_path / "a.tar", *some)).__exit__()
 
 
-@pytest.mark.parametrize("content", [b"", b"noise" * 1000, b"\0" * 511], ids=["empty", "noise", "cut"])
+@pytest.mark.parametrize(
+    "content", [b"", b"noise" * 1000, b"\0" * 511], ids=["empty", "noise", "cut"]
+)
 def test_what_is_no_archive_is_unreadable(archives: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.tar").write_bytes(content)
     with pytest.raises(ValueError, match=r".+"):
@@ -98,9 +130,14 @@ def test_what_is_no_archive_is_unreadable(archives: Any, tmp_path: Path, content
 
 
 @pytest.mark.parametrize("more", [{"uid": 1 << 40}, {"mtime": 1 << 70}], ids=["owner", "time"])
-def test_what_cannot_be_put_is_the_agents_doing(archives: Any, tmp_path: Path, more: dict[str, Any]) -> None:
+def test_what_cannot_be_put_is_the_agents_doing(
+    archives: Any, tmp_path: Path, more: dict[str, Any]
+) -> None:
     entry = (f"{tmp_path}/a", FILE, "x")
-    with archives.Archive(pack(tmp_path / "a.tar", entry, **more)) as archive, pytest.raises(ValueError, match=r"Error"):
+    with (
+        archives.Archive(pack(tmp_path / "a.tar", entry, **more)) as archive,
+        pytest.raises(ValueError, match=r"Error"),
+    ):
         archive.put([f"{tmp_path}/a"])
 
 
@@ -120,8 +157,12 @@ def test_files_are_told_as_they_are_where_they_stand(archives: Any, tmp_path: Pa
     assert len(told) == 5
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"own": 1}', "[" * 100_000, '{"own": {"a": {"b": 1}}}'])
-def test_a_record_that_says_nothing_is_none_or_one_of_texts(archives: Any, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"own": 1}', "[" * 100_000, '{"own": {"a": {"b": 1}}}']
+)
+def test_a_record_that_says_nothing_is_none_or_one_of_texts(
+    archives: Any, tmp_path: Path, text: str
+) -> None:
     with archives.Archive(pack(tmp_path / "a.tar", ("r", FILE, text))) as archive:
         found = archive.read_record("/r")
     assert found is None or set(map(type, found["own"].values())) == {str}

@@ -32,7 +32,9 @@ SETTINGS = Settings.read(os.environ)
 CATEGORIES = sorted(WORLDS)
 
 
-async def make_errand(category: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Environment, Scenario]:
+async def make_errand(
+    category: str, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Environment, Scenario]:
     """Nothing is tried: grading shows whether it holds."""
     goals = tuple(list_tests(compose_job(of(category).brief, SEED).final_test))
 
@@ -45,8 +47,15 @@ async def make_errand(category: str, monkeypatch: pytest.MonkeyPatch) -> tuple[E
     assert made.environment
     posed = pose_errand(made.environment)
     verifier = compose_checks(posed.initial_state)
-    told = {"initial_state": posed.initial_state, "request": posed.request, "oracle": posed.oracle, "verifier": verifier}
-    return made.environment, Scenario.model_validate({**BROKEN.model_dump(exclude={"id"}), **told, "environment": made.environment.id})
+    told = {
+        "initial_state": posed.initial_state,
+        "request": posed.request,
+        "oracle": posed.oracle,
+        "verifier": verifier,
+    }
+    return made.environment, Scenario.model_validate(
+        {**BROKEN.model_dump(exclude={"id"}), **told, "environment": made.environment.id}
+    )
 
 
 def pack(environment: Environment, scenario: Scenario) -> Tree:
@@ -55,7 +64,9 @@ def pack(environment: Environment, scenario: Scenario) -> Tree:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-async def test_an_errand_comes_back_as_it_was(category: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_errand_comes_back_as_it_was(
+    category: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment, scenario = await make_errand(category, monkeypatch)
     assert kind_of(environment).find_formless("harbor", scenario) == ""
     tree = pack(environment, scenario)
@@ -66,8 +77,12 @@ async def test_an_errand_comes_back_as_it_was(category: str, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("category", CATEGORIES[: count(1, len(CATEGORIES))])
-async def test_an_errand_pays_for_its_solution_alone(boxes: Engine, category: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_errand_pays_for_its_solution_alone(
+    boxes: Engine, category: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree = pack(*await make_errand(category, monkeypatch))
     for solution, reward in ((False, 0.0), (True, 1.0)):
-        found = await grade(lambda: lend(boxes, find_base(SETTINGS.images)), tree, solution=solution)
+        found = await grade(
+            lambda: lend(boxes, find_base(SETTINGS.images)), tree, solution=solution
+        )
         assert found.reward == reward, found

@@ -5,7 +5,12 @@ import pytest
 from envmill.interop.harbor.recipe import CopyFiles, RunCommand, read_recipe
 from envmill.interop.harbor.tree import FolderFile
 
-CONTEXT = {"app/a.py": FolderFile(b"a"), "app/sub/b.py": FolderFile(b"b"), "one.txt": FolderFile(b"1"), "two.txt": FolderFile(b"2")}
+CONTEXT = {
+    "app/a.py": FolderFile(b"a"),
+    "app/sub/b.py": FolderFile(b"b"),
+    "one.txt": FolderFile(b"1"),
+    "two.txt": FolderFile(b"2"),
+}
 
 
 def follow(*lines: str) -> list[CopyFiles | RunCommand]:
@@ -22,8 +27,14 @@ def follow(*lines: str) -> list[CopyFiles | RunCommand]:
         pytest.param("COPY app /srv", {"/srv/a.py", "/srv/sub/b.py"}, id="folder"),
         pytest.param("COPY app/ /", {"/a.py", "/sub/b.py"}, id="folder-to-root"),
         pytest.param("COPY *.txt /srv/", {"/srv/one.txt", "/srv/two.txt"}, id="pattern"),
-        pytest.param('COPY ["one.txt", "two.txt", "/srv/"]', {"/srv/one.txt", "/srv/two.txt"}, id="list"),
-        pytest.param("COPY . /x", {"/x/app/a.py", "/x/app/sub/b.py", "/x/one.txt", "/x/two.txt"}, id="everything"),
+        pytest.param(
+            'COPY ["one.txt", "two.txt", "/srv/"]', {"/srv/one.txt", "/srv/two.txt"}, id="list"
+        ),
+        pytest.param(
+            "COPY . /x",
+            {"/x/app/a.py", "/x/app/sub/b.py", "/x/one.txt", "/x/two.txt"},
+            id="everything",
+        ),
     ],
 )
 def test_files_land_where_a_builder_puts_them(line: str, lands: set[str]) -> None:
@@ -34,7 +45,12 @@ def test_files_land_where_a_builder_puts_them(line: str, lands: set[str]) -> Non
 
 def test_variables_folders_and_users_hold_for_what_follows() -> None:
     made, run, told = follow(
-        "ARG at=/srv", "ENV NAME=deep WHO=me", "WORKDIR $at", "USER nobody", "RUN a && \\\n  b # c", 'RUN ["x", "$NAME"]'
+        "ARG at=/srv",
+        "ENV NAME=deep WHO=me",
+        "WORKDIR $at",
+        "USER nobody",
+        "RUN a && \\\n  b # c",
+        'RUN ["x", "$NAME"]',
     )
     assert made == RunCommand(("mkdir", "-p", "/srv"), "/", "root", {})
     assert isinstance(run, RunCommand)

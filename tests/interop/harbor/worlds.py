@@ -15,7 +15,11 @@ def make_world(scenario: Scenario, environment: Environment, **changes: str | No
     """The folder; a file is replaced, added, or left out, its name spelled with `__` for `/` and `_DOT_` for a dot."""
     (parcel,) = export_worlds(make_cargo([(scenario, environment)]))
     home = f"tasks/{scenario.id}/"
-    files = {path.removeprefix(home): FolderFile(content) for path, content in parcel.files.items() if path.startswith(home)}
+    files = {
+        path.removeprefix(home): FolderFile(content)
+        for path, content in parcel.files.items()
+        if path.startswith(home)
+    }
     for name, text in changes.items():
         path = name.replace("__", "/").replace("_DOT_", ".")
         files.pop(path, None)
@@ -26,5 +30,8 @@ def make_world(scenario: Scenario, environment: Environment, **changes: str | No
 
 def write_steps(calls: Sequence[Call], said: Sequence[str]) -> dict[str, str]:
     """The change that makes the solution play a policy."""
-    steps = {"calls": [{"name": call.name, "arguments": call.arguments} for call in calls], "said": list(said)}
+    steps = {
+        "calls": [{"name": call.name, "arguments": call.arguments} for call in calls],
+        "said": list(said),
+    }
     return {"solution__calls_DOT_json": orjson.dumps(steps).decode()}

@@ -92,12 +92,22 @@ class Garden:
 
 
 def declare(name: str, *parameters: str) -> dict[str, Any]:
-    shape = {"type": "object", "properties": {one: {"type": "string"} for one in parameters}, "required": list(parameters)}
-    return {"type": "function", "function": {"name": name, "description": f"Does {name} there.", "parameters": shape}}
+    shape = {
+        "type": "object",
+        "properties": {one: {"type": "string"} for one in parameters},
+        "required": list(parameters),
+    }
+    return {
+        "type": "function",
+        "function": {"name": name, "description": f"Does {name} there.", "parameters": shape},
+    }
 
 
 def plan(**kinds: str) -> list[dict[str, str]]:
-    return [{"operation_name": name, "operation_description": "", "operation_type": kind} for name, kind in kinds.items()]
+    return [
+        {"operation_name": name, "operation_description": "", "operation_type": kind}
+        for name, kind in kinds.items()
+    ]
 
 
 def make_environments() -> dict[str, Any]:
@@ -108,16 +118,24 @@ def make_environments() -> dict[str, Any]:
         "env_class_code": LIBRARY,
         "environment_summary": "Library",
         "constraints_rules": ["A book without a copy cannot be lent."],
-        "state_space_definition": [{"entity": "Boo", "attributes": "book_i", "description": "damaged"}],
+        "state_space_definition": [
+            {"entity": "Boo", "attributes": "book_i", "description": "damaged"}
+        ],
         "operation_list": plan(get_book="query", lend_book="state_change", shut="state_change"),
-        "tools": [declare("get_book", "book_id"), declare("lend_book", "book_id", "reader"), declare("shut", "day")],
+        "tools": [
+            declare("get_book", "book_id"),
+            declare("lend_book", "book_id", "reader"),
+            declare("shut", "day"),
+        ],
         "env_func_details": {},
     }
     garden = {
         "env_class_name": "Garden",
         "env_class_code": GARDEN,
         "operation_list": json.dumps(plan(list_tools="query", buy_tool="state_change")),
-        "tools": json.dumps([declare("list_tools"), declare("buy_tool", "name"), declare("sell_tool", "name")]),
+        "tools": json.dumps(
+            [declare("list_tools"), declare("buy_tool", "name"), declare("sell_tool", "name")]
+        ),
         "env_structure": {"states": []},
     }
     return {"env_1_rl": library, "env_2_sft": garden}
@@ -134,9 +152,12 @@ KEPT = "def check_func(final_state):\n    return 'B1' in final_state['books']"
 RAISES = "def check_func(final_state):\n    return final_state['shelves']['S1'] > 1"
 
 
-def make_scenario(name: str = "task_1", state: dict[str, Any] | None = None, *checks: str) -> dict[str, Any]:
+def make_scenario(
+    name: str = "task_1", state: dict[str, Any] | None = None, *checks: str
+) -> dict[str, Any]:
     listed = [
-        {"check_item": f"Has thing {place} been done?", "check_func": text} for place, text in enumerate(checks or (LENT, FEWER, KEPT))
+        {"check_item": f"Has thing {place} been done?", "check_func": text}
+        for place, text in enumerate(checks or (LENT, FEWER, KEPT))
     ]
     return {
         "env_id": "env_1_rl",

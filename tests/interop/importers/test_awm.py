@@ -15,27 +15,49 @@ from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
 from schemas.environment import Call
 from schemas.rollout import Verdict
-from tests.interop.importers.awm_rows import BOOKS, ENDPOINTS, NAME, PEEKS, make_plots, make_release, write_release
+from tests.interop.importers.awm_rows import (
+    BOOKS,
+    ENDPOINTS,
+    NAME,
+    PEEKS,
+    make_plots,
+    make_release,
+    write_release,
+)
 
 
 async def bring(folder: Path, sandbox: Sandbox, **changed: Any) -> Harvest:
-    return await IMPORTERS["awm"](write_release(folder / "release", make_release() | changed), sandbox)
+    return await IMPORTERS["awm"](
+        write_release(folder / "release", make_release() | changed), sandbox
+    )
 
 
 def list_refused(harvest: Harvest) -> dict[str, str]:
-    return {remark.part or remark.subject: remark.code for remark in harvest.remarks if remark.weight == "refused"}
+    return {
+        remark.part or remark.subject: remark.code
+        for remark in harvest.remarks
+        if remark.weight == "refused"
+    }
 
 
-async def play(folder: Folder, sandbox: Sandbox, place: int, *calls: Call) -> tuple[list[Observation], Verdict]:
+async def play(
+    folder: Folder, sandbox: Sandbox, place: int, *calls: Call
+) -> tuple[list[Observation], Verdict]:
     scenario = folder.scenarios[place]
-    seen = await sandbox.play(Program.of(folder.environment), [start(scenario), *map(Invoke, calls), Look()])
-    return seen, await decide(sandbox, scenario.verifier, Ending(scenario.initial_state, seen[-1].state), scenario.clock)
+    seen = await sandbox.play(
+        Program.of(folder.environment), [start(scenario), *map(Invoke, calls), Look()]
+    )
+    return seen, await decide(
+        sandbox, scenario.verifier, Ending(scenario.initial_state, seen[-1].state), scenario.clock
+    )
 
 
 LEND = Call(name="lend_book", arguments={"book_id": 1, "days": 7})
 
 
-async def test_endpoints_that_are_one_statement_are_tools_and_the_others_say_why(tmp_path: Path, jail: Sandbox) -> None:
+async def test_endpoints_that_are_one_statement_are_tools_and_the_others_say_why(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     harvest = await bring(tmp_path, jail)
     room = harvest.folders[NAME]
     assert {tool.name: (tool.effect, tool.writes) for tool in room.environment.tools} == {
@@ -56,19 +78,31 @@ async def test_endpoints_that_are_one_statement_are_tools_and_the_others_say_why
         f"{NAME}/3": "no_check",
     }
     assert harvest.counted == {"environments": 1, "scenarios": 4, "checks": 3}
-    assert {"code_rewritten", "done_already"} == {one.code for one in harvest.remarks if one.weight == "changed"}
+    assert {"code_rewritten", "done_already"} == {
+        one.code for one in harvest.remarks if one.weight == "changed"
+    }
 
 
-async def test_rows_are_those_the_inserts_make_and_code_judges_the_states(tmp_path: Path, jail: Sandbox) -> None:
+async def test_rows_are_those_the_inserts_make_and_code_judges_the_states(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     room = (await bring(tmp_path, jail)).folders[NAME]
     state: Any = room.states["released"]
-    assert (list(state["books"]), state["books"]["3"]["pages"], state["fines"]) == (["1", "2", "3"], 100, {})
+    assert (list(state["books"]), state["books"]["3"]["pages"], state["fines"]) == (
+        ["1", "2", "3"],
+        100,
+        {},
+    )
     seen, verdict = await play(room, jail, 0, LEND)
     assert (verdict.outcome, verdict.reward) == ("pass", 1.0)
     assert seen[1].parts[0]["value"]["user_id"] == 1
-    _, verdict = await play(room, jail, 0, LEND.model_copy(update={"arguments": {"book_id": 1, "days": 8}}))
+    _, verdict = await play(
+        room, jail, 0, LEND.model_copy(update={"arguments": {"book_id": 1, "days": 8}})
+    )
     assert (verdict.outcome, verdict.reward) == ("fail", 0.0)
-    assert [one.do_nothing_reward for one in room.scenarios] == [0.0, 1.0], "a verifier that always agrees pays for nothing, and it is said"
+    assert [one.do_nothing_reward for one in room.scenarios] == [0.0, 1.0], (
+        "a verifier that always agrees pays for nothing, and it is said"
+    )
 
 
 ASKED: list[tuple[str, dict[str, Any], str, Any]] = [
@@ -85,10 +119,18 @@ ASKED: list[tuple[str, dict[str, Any], str, Any]] = [
 
 async def test_tools_do_what_their_endpoint_says(tmp_path: Path, jail: Sandbox) -> None:
     room = (await bring(tmp_path, jail)).folders[NAME]
-    seen, _ = await play(room, jail, 0, *(Call(name=name, arguments=arguments) for name, arguments, _, _ in ASKED))
+    seen, _ = await play(
+        room, jail, 0, *(Call(name=name, arguments=arguments) for name, arguments, _, _ in ASKED)
+    )
     for one, (name, _, outcome, told) in zip(seen[1:-1], ASKED, strict=True):
         value = one.parts[0]["value"] if one.parts else one.code
-        found = [row["id"] for row in value] if isinstance(value, list) else value["id"] if isinstance(value, dict) else value
+        found = (
+            [row["id"] for row in value]
+            if isinstance(value, list)
+            else value["id"]
+            if isinstance(value, dict)
+            else value
+        )
         assert (one.outcome, found) == (outcome, told), name
 
 
@@ -110,21 +152,32 @@ OWN = [
 """Tool → what it is given → the rows it tells: `holder_id` or `user_id` where there is one, or else `id`."""
 
 
-async def test_rows_of_whoever_is_logged_in_are_told_from_those_of_others(tmp_path: Path, jail: Sandbox) -> None:
+async def test_rows_of_whoever_is_logged_in_are_told_from_those_of_others(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     harvest = await bring(tmp_path, jail, **make_plots())
     program = Program.of(harvest.folders[NAME].environment)
     calls = [Invoke(Call(name=name, arguments=arguments)) for name, arguments, _ in OWN]
-    seen = await jail.play(program, [Reset(harvest.folders[NAME].states["released"], CLOCK, 0), *calls])
+    seen = await jail.play(
+        program, [Reset(harvest.folders[NAME].states["released"], CLOCK, 0), *calls]
+    )
     for one, (name, _, told) in zip(seen[1:], OWN, strict=True):
         value: Any = one.parts[0]["value"] if one.parts else one.code
         rows = value if isinstance(value, list) else [value]
-        found = [row if isinstance(row, str) else row.get("user_id", row.get("holder_id", row.get("id"))) for row in rows]
+        found = [
+            row if isinstance(row, str) else row.get("user_id", row.get("holder_id", row.get("id")))
+            for row in rows
+        ]
         assert (found if isinstance(value, list) else found[0]) == told, name
 
 
-async def test_endpoints_that_do_more_than_their_rows_tell_are_refused(tmp_path: Path, jail: Sandbox) -> None:
+async def test_endpoints_that_do_more_than_their_rows_tell_are_refused(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     refused = list_refused(await bring(tmp_path, jail, **make_plots()))
-    assert {name: code for name, code in refused.items() if "/" not in name and name != "verifier"} == {
+    assert {
+        name: code for name, code in refused.items() if "/" not in name and name != "verifier"
+    } == {
         "dry_seed": "row_is_there",
         "rename_seed": "no_column",
         "newest_seed": "order_promised",
@@ -146,19 +199,36 @@ TABLE = {"name": "books", "ddl": BOOKS, "indexes": []}
         pytest.param({"gen_db.jsonl": []}, "incomplete", id="no-tables"),
         pytest.param({"gen_spec.jsonl": []}, "incomplete", id="no-interface"),
         pytest.param(
-            alter("gen_db.jsonl", db_schema={"tables": [TABLE | {"ddl": "CREATE TABLE books (title TEXT)"}]}), "does_not_load", id="no-key"
+            alter(
+                "gen_db.jsonl",
+                db_schema={"tables": [TABLE | {"ddl": "CREATE TABLE books (title TEXT)"}]},
+            ),
+            "does_not_load",
+            id="no-key",
         ),
         pytest.param(
-            alter("gen_db.jsonl", db_schema={"tables": [TABLE, {"name": "x", "ddl": "ATTACH '/etc/passwd' AS p"}]}),
+            alter(
+                "gen_db.jsonl",
+                db_schema={"tables": [TABLE, {"name": "x", "ddl": "ATTACH '/etc/passwd' AS p"}]},
+            ),
             "does_not_load",
             id="attach",
         ),
         pytest.param(
-            alter("gen_db.jsonl", db_schema={"tables": [TABLE | {"indexes": ["CREATE VIEW v AS SELECT * FROM nowhere"]}]}),
+            alter(
+                "gen_db.jsonl",
+                db_schema={
+                    "tables": [TABLE | {"indexes": ["CREATE VIEW v AS SELECT * FROM nowhere"]}]
+                },
+            ),
             "does_not_open",
             id="view-over-nothing",
         ),
-        pytest.param(alter("gen_spec.jsonl", api_spec={"api_groups": [{"endpoints": ENDPOINTS[5:]}]}), "no_tools", id="no-tool"),
+        pytest.param(
+            alter("gen_spec.jsonl", api_spec={"api_groups": [{"endpoints": ENDPOINTS[5:]}]}),
+            "no_tools",
+            id="no-tool",
+        ),
     ],
 )
 async def test_an_environment_that_cannot_be_mapped_takes_its_tasks_along(
@@ -179,7 +249,12 @@ async def test_hostile_rows_stay_inside_and_are_said(tmp_path: Path, jail: Sandb
     told = {"tables": [{"table_name": "books", "insert_statements": inserts}]}
     verifiers = make_release()["gen_verifier.pure_code.jsonl"][:1]
     verifiers = [verifiers[0] | {"verification": {"code": PEEKS}}]
-    harvest = await bring(tmp_path, jail, **alter("gen_sample.jsonl", sample_data=told), **{"gen_verifier.pure_code.jsonl": verifiers})
+    harvest = await bring(
+        tmp_path,
+        jail,
+        **alter("gen_sample.jsonl", sample_data=told),
+        **{"gen_verifier.pure_code.jsonl": verifiers},
+    )
     room = harvest.folders[NAME]
     state: Any = room.states["released"]
     assert list(state["books"]) == ["2"]
@@ -188,11 +263,19 @@ async def test_hostile_rows_stay_inside_and_are_said(tmp_path: Path, jail: Sandb
     assert not Path("/tmp/left-behind").exists()
 
 
-async def test_lines_that_nobody_can_read_are_said_and_the_others_are_read(tmp_path: Path, jail: Sandbox) -> None:
+async def test_lines_that_nobody_can_read_are_said_and_the_others_are_read(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     root = write_release(tmp_path / "release", make_release())
     with (root / "gen_tasks.jsonl").open("a") as file:
-        file.write('{"scenario": \n[1]\n{"scenario": "other"}\n{"scenario": "other", "db_schema": {"tables": 7}}\n' + "[" * 5000 + "\n")
-        file.write(f'{{"scenario": "{NAME}", "tasks": ["\\ud800"]}}\n' + "[" * 900 + "]" * 900 + "\n")
+        file.write(
+            '{"scenario": \n[1]\n{"scenario": "other"}\n{"scenario": "other", "db_schema": {"tables": 7}}\n'
+            + "[" * 5000
+            + "\n"
+        )
+        file.write(
+            f'{{"scenario": "{NAME}", "tasks": ["\\ud800"]}}\n' + "[" * 900 + "]" * 900 + "\n"
+        )
     harvest = await IMPORTERS["awm"](root, jail)
     said = {one.subject: one.code for one in harvest.remarks if one.code == "unreadable"}
     assert list(said) == [f"gen_tasks.jsonl, line {number}" for number in range(2, 9)]

@@ -114,15 +114,27 @@ if __name__ == "__main__":
     mcp.run()
 '''
 STATE: dict[str, Any] = {
-    "desks": {"D1": {"desk_id": "D1", "seats": 2}, "D2": {"desk_id": "D2", "state": "taken", "taken_by": "Bo"}},
+    "desks": {
+        "D1": {"desk_id": "D1", "seats": 2},
+        "D2": {"desk_id": "D2", "state": "taken", "taken_by": "Bo"},
+    },
     "floors": {"1": ["D1"]},
     "current_time": "2025-03-01",
 }
 
 
 def describe(name: str, **parameters: str) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {key: {"type": kind} for key, kind in parameters.items()}, "required": [*parameters][:1]}
-    return {"name": f"Office-{name}", "description": f"Does {name}.", "input_schema": schema, "output_schema": {"type": "object"}}
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": kind} for key, kind in parameters.items()},
+        "required": [*parameters][:1],
+    }
+    return {
+        "name": f"Office-{name}",
+        "description": f"Does {name}.",
+        "input_schema": schema,
+        "output_schema": {"type": "object"},
+    }
 
 
 TOOLS = [
@@ -135,23 +147,37 @@ TOOLS = [
 
 
 def scenario(name: str, expected: str, data: Any) -> dict[str, Any]:
-    return {"scenario_id": name, "complexity_level": "simple", "description": "", "expected_behavior": expected, "scenario_data": data}
+    return {
+        "scenario_id": name,
+        "complexity_level": "simple",
+        "description": "",
+        "expected_behavior": expected,
+        "scenario_data": data,
+    }
 
 
 TRIED = [
     scenario("plain", "pass", STATE),
-    scenario("too many seats", "validation_error", {"desks": {"D1": {"desk_id": "D1", "seats": 9}}, "current_time": "2025-03-01"}),
+    scenario(
+        "too many seats",
+        "validation_error",
+        {"desks": {"D1": {"desk_id": "D1", "seats": 9}}, "current_time": "2025-03-01"},
+    ),
     scenario("drifted", "pass", {"desks": {}}),
     scenario("lenient", "validation_error", STATE),
 ]
 
 
-def write_release(folder: Path, server: str | None = SERVER, tools: Any = TOOLS, tried: Any = TRIED) -> Path:
+def write_release(
+    folder: Path, server: str | None = SERVER, tools: Any = TOOLS, tried: Any = TRIED
+) -> Path:
     for part in ("metadata", "tools", "intermediate"):
         (folder / part).mkdir(parents=True)
     told = {"class_name": "Office", "description": "Desks of an office.", "tools": tools}
     (folder / "metadata/Office_metadata.json").write_text(json.dumps(told))
-    (folder / "intermediate/Office_checkpoint.json").write_text(json.dumps({"scenarios": tried, "reports": []}))
+    (folder / "intermediate/Office_checkpoint.json").write_text(
+        json.dumps({"scenarios": tried, "reports": []})
+    )
     (folder / "tools/Orphan.py").write_text("x = 1\n")
     if server is not None:
         (folder / "tools/Office.py").write_text(server)
@@ -163,13 +189,23 @@ async def bring(folder: Path, jail: Sandbox, **changed: Any) -> Harvest:
 
 
 async def play(folder: Folder, jail: Sandbox, *calls: Call) -> list[Observation]:
-    return await jail.play(Program.of(folder.environment), [Reset(folder.states["plain"], CLOCK, 0), *map(Invoke, calls), Look()])
+    return await jail.play(
+        Program.of(folder.environment),
+        [Reset(folder.states["plain"], CLOCK, 0), *map(Invoke, calls), Look()],
+    )
 
 
-async def test_a_server_runs_as_it_is_behind_the_native_interface(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_server_runs_as_it_is_behind_the_native_interface(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     office = (await bring(tmp_path, jail)).folders["Office"]
-    assert [(tool.name, tool.effect) for tool in office.environment.tools] == [("get_desk", "query"), ("book_desk", "change")]
-    assert office.environment.tools[0].parameters["properties"] == {"desk_id": {"description": "Number of the desk.", "type": "string"}}
+    assert [(tool.name, tool.effect) for tool in office.environment.tools] == [
+        ("get_desk", "query"),
+        ("book_desk", "change"),
+    ]
+    assert office.environment.tools[0].parameters["properties"] == {
+        "desk_id": {"description": "Number of the desk.", "type": "string"}
+    }
     book = Call(name="book_desk", arguments={"desk_id": "D1", "who": "Ada"})
     seen = await play(office, jail, book, book, Call(name="get_desk", arguments={"desk_id": "D9"}))
     assert [(one.outcome, one.message) for one in seen[1:4]] == [
@@ -178,14 +214,23 @@ async def test_a_server_runs_as_it_is_behind_the_native_interface(tmp_path: Path
         ("rejection", "Desk D9 not found"),
     ]
     state: Any = seen[-1].state
-    assert state["desks"]["D1"] == {"desk_id": "D1", "seats": 2, "state": "taken", "taken_by": "Ada"}
+    assert state["desks"]["D1"] == {
+        "desk_id": "D1",
+        "seats": 2,
+        "state": "taken",
+        "taken_by": "Ada",
+    }
     assert (state["floors"], state["current_time"]) == ({"1": ["D1"]}, "2025-03-01")
 
 
-async def test_states_are_those_that_load_and_what_is_otherwise_than_released_is_said(tmp_path: Path, jail: Sandbox) -> None:
+async def test_states_are_those_that_load_and_what_is_otherwise_than_released_is_said(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     harvest = await bring(tmp_path, jail)
     assert list(harvest.folders["Office"].states) == ["plain"]
-    assert {(one.code, one.part or one.subject) for one in harvest.remarks if one.weight == "refused"} == {
+    assert {
+        (one.code, one.part or one.subject) for one in harvest.remarks if one.weight == "refused"
+    } == {
         ("no_metadata", "Orphan"),
         ("no_function", "paint"),
         ("state_unexpected", "drifted"),
@@ -201,23 +246,49 @@ async def test_states_are_those_that_load_and_what_is_otherwise_than_released_is
     [
         pytest.param({"server": None}, "no_server", id="no-server"),
         pytest.param({"server": "class Office(:"}, "no_python", id="no-python"),
-        pytest.param({"server": "import numpy\n" + SERVER}, "foreign_import", id="imports-a-package"),
         pytest.param(
-            {"server": SERVER.replace("BaseModel, Field", "BaseModel, Field, field_validator")}, "foreign_import", id="more-of-pydantic"
+            {"server": "import numpy\n" + SERVER}, "foreign_import", id="imports-a-package"
         ),
-        pytest.param({"server": SERVER.replace("def save_scenario() ->", "def save_all() ->")}, "no_scenario", id="cannot-be-saved"),
-        pytest.param({"server": SERVER.replace("api = Office()", "api = 1 / 0")}, "does_not_load", id="breaks"),
-        pytest.param({"server": SERVER + "\nopen('/etc/passwd').read()\n"}, "does_not_load", id="reaches-for-a-file"),
+        pytest.param(
+            {"server": SERVER.replace("BaseModel, Field", "BaseModel, Field, field_validator")},
+            "foreign_import",
+            id="more-of-pydantic",
+        ),
+        pytest.param(
+            {"server": SERVER.replace("def save_scenario() ->", "def save_all() ->")},
+            "no_scenario",
+            id="cannot-be-saved",
+        ),
+        pytest.param(
+            {"server": SERVER.replace("api = Office()", "api = 1 / 0")},
+            "does_not_load",
+            id="breaks",
+        ),
+        pytest.param(
+            {"server": SERVER + "\nopen('/etc/passwd').read()\n"},
+            "does_not_load",
+            id="reaches-for-a-file",
+        ),
         pytest.param({"tools": "none"}, "unreadable", id="metadata-without-tools"),
         pytest.param({"tools": [describe("paint")]}, "no_tools", id="no-tool"),
-        pytest.param({"tools": [{"name": "Office-get_desk", "input_schema": [1]}]}, "no_tools", id="schema-no-object"),
+        pytest.param(
+            {"tools": [{"name": "Office-get_desk", "input_schema": [1]}]},
+            "no_tools",
+            id="schema-no-object",
+        ),
         pytest.param({"tried": []}, "no_state", id="no-state"),
     ],
 )
-async def test_a_server_that_cannot_be_mapped_says_why(tmp_path: Path, jail: Sandbox, changed: dict[str, Any], code: str) -> None:
+async def test_a_server_that_cannot_be_mapped_says_why(
+    tmp_path: Path, jail: Sandbox, changed: dict[str, Any], code: str
+) -> None:
     harvest = await bring(tmp_path, jail, **changed)
     assert harvest.folders == {}
-    refused = [one for one in harvest.remarks if one.weight == "refused" and one.subject == "Office" and not one.part]
+    refused = [
+        one
+        for one in harvest.remarks
+        if one.weight == "refused" and one.subject == "Office" and not one.part
+    ]
     assert [one.code for one in refused] == [code], refused
 
 
@@ -282,23 +353,37 @@ def get_note(place: str) -> str:
 """
 
 
-async def test_tools_that_reach_out_are_left_out_by_name_and_the_others_run(tmp_path: Path, jail: Sandbox) -> None:
+async def test_tools_that_reach_out_are_left_out_by_name_and_the_others_run(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     server = SERVER.replace("if __name__", REACHING + "\n\nif __name__")
-    named = [describe(one, place="string") for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")]
+    named = [
+        describe(one, place="string")
+        for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")
+    ]
     harvest = await bring(tmp_path, jail, server=server, tools=[*TOOLS, *named])
     left = {one.part: one.detail for one in harvest.remarks if one.code == "reaches_out"}
     assert {name: detail.split(",")[0] for name, detail in left.items()} == {
         "print_plan": "it uses tempfile", "get_weather": "it uses requests", "list_files": "it uses glob",
     }  # fmt: skip
     office = harvest.folders["Office"]
-    assert {tool.name for tool in office.environment.tools} == {"get_desk", "book_desk", "get_note", "list_names"}
-    seen = await play(office, jail, *(Call(name="get_note", arguments={"place": place}) for place in "ac"))
+    assert {tool.name for tool in office.environment.tools} == {
+        "get_desk",
+        "book_desk",
+        "get_note",
+        "list_names",
+    }
+    seen = await play(
+        office, jail, *(Call(name="get_note", arguments={"place": place}) for place in "ac")
+    )
     assert [one.parts[0]["text"] for one in seen[1:3]] == ["b", "nothing"]
     seen = await play(office, jail, Call(name="list_names", arguments={"place": "plan*"}))
     assert seen[1].parts[0]["value"] == ["plan.md", "plan[[]1].md"]
 
 
-async def test_what_a_stand_in_is_asked_for_is_refused_by_name(tmp_path: Path, jail: Sandbox) -> None:
+async def test_what_a_stand_in_is_asked_for_is_refused_by_name(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     """A call that nobody saw coming: it reaches through a variable."""
     hidden = """
 import requests
@@ -324,12 +409,21 @@ def get_plan(place: str) -> str:
     server = SERVER.replace("if __name__", hidden + "\n\nif __name__")
     tools = [*TOOLS, describe("get_weather", place="string"), describe("get_plan", place="string")]
     office = (await bring(tmp_path, jail, server=server, tools=tools)).folders["Office"]
-    seen = await play(office, jail, *(Call(name=name, arguments={"place": "x"}) for name in ("get_weather", "get_plan")))
-    assert (seen[1].outcome, seen[1].message) == ("rejection", "Unreachable: requests.get reaches out of the environment, where nothing is")
+    seen = await play(
+        office,
+        jail,
+        *(Call(name=name, arguments={"place": "x"}) for name in ("get_weather", "get_plan")),
+    )
+    assert (seen[1].outcome, seen[1].message) == (
+        "rejection",
+        "Unreachable: requests.get reaches out of the environment, where nothing is",
+    )
     assert seen[2].parts[0]["text"] == "nothing is reached"
 
 
-async def test_a_folder_without_metadata_says_what_is_missing(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_folder_without_metadata_says_what_is_missing(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     with pytest.raises(SettingsError, match="metadata"):
         await IMPORTERS["envfactory"](tmp_path, jail)
 
@@ -352,11 +446,24 @@ NAMED = [
 ]
 
 
-async def test_a_tool_is_a_query_or_a_change_by_its_name_or_else_by_its_code(tmp_path: Path, jail: Sandbox) -> None:
+async def test_a_tool_is_a_query_or_a_change_by_its_name_or_else_by_its_code(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     """Names in the form of the release: `query_…`, `camelCase`, a subject before the verb, or no verb at all."""
-    code = "".join(f"@mcp.tool()\ndef {name}(desk_id: str) -> object:\n    {body}\n\n\n" for name, _, _, body in NAMED)
+    code = "".join(
+        f"@mcp.tool()\ndef {name}(desk_id: str) -> object:\n    {body}\n\n\n"
+        for name, _, _, body in NAMED
+    )
     tools = [*TOOLS, *(describe(name, desk_id="string") for name, *_ in NAMED)]
-    harvest = await bring(tmp_path, jail, server=SERVER.replace("if __name__", code + "if __name__"), tools=tools)
+    harvest = await bring(
+        tmp_path, jail, server=SERVER.replace("if __name__", code + "if __name__"), tools=tools
+    )
     effects = {tool.name: tool.effect for tool in harvest.folders["Office"].environment.tools}
-    by = {one.part: one.code.removeprefix("effect_by_") for one in harvest.remarks if one.code.startswith("effect_by")}
-    assert [(name, effects[name], by[name]) for name, *_ in NAMED] == [(name, effect, word) for name, effect, word, _ in NAMED]
+    by = {
+        one.part: one.code.removeprefix("effect_by_")
+        for one in harvest.remarks
+        if one.code.startswith("effect_by")
+    }
+    assert [(name, effects[name], by[name]) for name, *_ in NAMED] == [
+        (name, effect, word) for name, effect, word, _ in NAMED
+    ]

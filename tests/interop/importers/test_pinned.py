@@ -16,9 +16,14 @@ SERVERS = {
 }
 
 
-async def test_of_a_release_as_much_is_mapped_as_ever_and_the_rest_is_refused_by_name(tmp_path: Path, jail: Sandbox) -> None:
+async def test_of_a_release_as_much_is_mapped_as_ever_and_the_rest_is_refused_by_name(
+    tmp_path: Path, jail: Sandbox
+) -> None:
     """Counts of a release of five servers. A change that maps less than this, or is silent about what it leaves out, turns it red."""
-    more = [describe(one, place="string") for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")]
+    more = [
+        describe(one, place="string")
+        for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")
+    ]
     release = write_release(tmp_path / "release")
     for name, server in SERVERS.items():
         for part in ("metadata/{}_metadata.json", "intermediate/{}_checkpoint.json"):
@@ -29,11 +34,23 @@ async def test_of_a_release_as_much_is_mapped_as_ever_and_the_rest_is_refused_by
             (release / part.format(name)).write_text(json.dumps(told))
         (release / "tools" / f"{name}.py").write_text(server.replace("Office", name))
     harvest = await IMPORTERS["envfactory"](release, jail)
-    mapped = {name: sorted(tool.name for tool in folder.environment.tools) for name, folder in harvest.folders.items()}
-    assert mapped == {"Office": ["book_desk", "get_desk"], "Printers": ["book_desk", "get_desk", "get_note", "list_names"]}
-    assert harvest.report("envfactory")["mapped"] == {"environments": 2, "scenarios": 0, "checks": 0}
+    mapped = {
+        name: sorted(tool.name for tool in folder.environment.tools)
+        for name, folder in harvest.folders.items()
+    }
+    assert mapped == {
+        "Office": ["book_desk", "get_desk"],
+        "Printers": ["book_desk", "get_desk", "get_note", "list_names"],
+    }
+    assert harvest.report("envfactory")["mapped"] == {
+        "environments": 2,
+        "scenarios": 0,
+        "checks": 0,
+    }
     refused = sorted(
-        (one.subject, one.part, one.code) for one in harvest.remarks if one.weight == "refused" and one.code != "state_unexpected"
+        (one.subject, one.part, one.code)
+        for one in harvest.remarks
+        if one.weight == "refused" and one.code != "state_unexpected"
     )
     assert refused == [
         ("Halls", "", "does_not_load"),

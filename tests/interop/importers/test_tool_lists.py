@@ -73,15 +73,41 @@ OLD: dict[str, Any] = {
             "post": {
                 "operationId": "placeOrder",
                 "parameters": [
-                    {"name": "id", "in": "path", "required": True, "type": "string", "description": "Which store."},
-                    {"name": "order", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Order"}},
+                    {
+                        "name": "id",
+                        "in": "path",
+                        "required": True,
+                        "type": "string",
+                        "description": "Which store.",
+                    },
+                    {
+                        "name": "order",
+                        "in": "body",
+                        "required": True,
+                        "schema": {"$ref": "#/definitions/Order"},
+                    },
                 ],
-                "responses": {"201": {"description": "ok", "schema": {"$ref": "#/definitions/Order"}}},
+                "responses": {
+                    "201": {"description": "ok", "schema": {"$ref": "#/definitions/Order"}}
+                },
             }
         },
-        "/upload": {"post": {"parameters": [{"name": "file", "in": "formData", "type": "file", "required": True}], "responses": {}}},
+        "/upload": {
+            "post": {
+                "parameters": [
+                    {"name": "file", "in": "formData", "type": "file", "required": True}
+                ],
+                "responses": {},
+            }
+        },
     },
-    "definitions": {"Order": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "day": {"type": "date"}}}},
+    "definitions": {
+        "Order": {
+            "type": "object",
+            "required": ["id"],
+            "properties": {"id": {"type": "string"}, "day": {"type": "date"}},
+        }
+    },
 }
 NEW: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -91,7 +117,11 @@ NEW: dict[str, Any] = {
         "/receipts": {
             "get": {
                 "operationId": "reset",
-                "responses": {"2XX": {"content": {"application/json": {"schema": {"type": ["string", "null"]}}}}},
+                "responses": {
+                    "2XX": {
+                        "content": {"application/json": {"schema": {"type": ["string", "null"]}}}
+                    }
+                },
             }
         }
     },
@@ -101,16 +131,29 @@ TOOLS: dict[str, Any] = {
         {
             "name": "list-tickets",
             "description": "Tickets of a queue.",
-            "inputSchema": {"type": "object", "properties": {"queue": {"$ref": "#/$defs/Q"}}, "$defs": {"Q": {"type": "string"}}},
+            "inputSchema": {
+                "type": "object",
+                "properties": {"queue": {"$ref": "#/$defs/Q"}},
+                "$defs": {"Q": {"type": "string"}},
+            },
             "outputSchema": {
                 "type": "object",
-                "properties": {"tickets": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}},
+                "properties": {
+                    "tickets": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"id": {"type": "string"}}},
+                    }
+                },
             },
             "annotations": {"readOnlyHint": True},
         },
         {
             "name": "close_ticket",
-            "inputSchema": {"type": "object", "properties": {"ticket_id": {"type": "string"}}, "required": ["ticket_id"]},
+            "inputSchema": {
+                "type": "object",
+                "properties": {"ticket_id": {"type": "string"}},
+                "required": ["ticket_id"],
+            },
         },
         {"name": "close_ticket", "inputSchema": {"type": "object"}},
         {"name": "bad", "inputSchema": {"type": "string"}},
@@ -123,7 +166,9 @@ TOOLS: dict[str, Any] = {
 def read(kind: str, folder: Path, **files: Any) -> ToolHarvest:
     for name, content in files.items():
         ending = ".yaml" if isinstance(content, str) else ".json"
-        (folder / f"{name}{ending}").write_text(content if isinstance(content, str) else json.dumps(content))
+        (folder / f"{name}{ending}").write_text(
+            content if isinstance(content, str) else json.dumps(content)
+        )
     return TOOL_LISTS[kind]([str(folder)])
 
 
@@ -141,7 +186,13 @@ def test_operations_of_a_document(tmp_path: Path) -> None:
     assert (list(found), harvest.found) == (["get_pet", "put_pets_pet_id", "list_pets"], 5)
     get, put, pets = found.values()
     assert get.inputs["properties"] == {"petId": {"type": "integer", "exclusiveMinimum": 1}}
-    assert (get.inputs["required"], get.effect, get.entity, get.licence, get.service) == (["petId"], "query", "pet", "MIT", "pet_shop")
+    assert (get.inputs["required"], get.effect, get.entity, get.licence, get.service) == (
+        ["petId"],
+        "query",
+        "pet",
+        "MIT",
+        "pet_shop",
+    )
     assert get.outputs["properties"]["mother"] == {"type": "object"}
     assert get.outputs["properties"]["name"] == {"type": ["string", "null"]}
     # What a reply alone holds is no argument.
@@ -153,25 +204,53 @@ def test_operations_of_a_document(tmp_path: Path) -> None:
 
 def test_what_a_document_says_in_vain_is_remarked(tmp_path: Path) -> None:
     harvest = read("openapi", tmp_path, pets=PETS)
-    assert codes(harvest, "refused") == {("add_photo", "body"), ("search_pets", "foreign_reference"), ("put_pets_pet_id", "callback")}
-    assert codes(harvest, "changed") == {(name, "recursive") for name in ("get_pet", "put_pets_pet_id", "list_pets")} | {
-        ("list_pets", "keyword")
+    assert codes(harvest, "refused") == {
+        ("add_photo", "body"),
+        ("search_pets", "foreign_reference"),
+        ("put_pets_pet_id", "callback"),
     }
-    assert {("put_pets_pet_id", "deprecated"), ("get_pet", "header"), ("put_pets_pet_id", "no_reply")} <= codes(harvest, "noted")
+    assert codes(harvest, "changed") == {
+        (name, "recursive") for name in ("get_pet", "put_pets_pet_id", "list_pets")
+    } | {("list_pets", "keyword")}
+    assert {
+        ("put_pets_pet_id", "deprecated"),
+        ("get_pet", "header"),
+        ("put_pets_pet_id", "no_reply"),
+    } <= codes(harvest, "noted")
 
 
 def test_documents_of_the_second_and_the_newest_version(tmp_path: Path) -> None:
     harvest = read("openapi", tmp_path, old=OLD, new=NEW, none={"name": "x"}, broken="a: [")
     found = by_name(harvest)
     order = found["place_order"]
-    assert order.inputs["properties"] == {"id": {"type": "string", "description": "Which store."}, "body_id": {"type": "string"}, "day": {}}
-    assert (order.inputs["required"], order.entity, order.licence) == (["id", "body_id"], "order", "unknown")
+    assert order.inputs["properties"] == {
+        "id": {"type": "string", "description": "Which store."},
+        "body_id": {"type": "string"},
+        "day": {},
+    }
+    assert (order.inputs["required"], order.entity, order.licence) == (
+        ["id", "body_id"],
+        "order",
+        "unknown",
+    )
     assert order.about == {"id": "store"}
-    assert found["till_reset"].outputs == {"type": "object", "properties": {"value": {"type": ["string", "null"]}}}
+    assert found["till_reset"].outputs == {
+        "type": "object",
+        "properties": {"value": {"type": ["string", "null"]}},
+    }
     assert found["till_reset"].licence == "Apache-2.0"
-    expected = {("none.json", "not_openapi"), ("broken.yaml", "unreadable"), ("post_upload", "file"), ("till", "webhook")}
+    expected = {
+        ("none.json", "not_openapi"),
+        ("broken.yaml", "unreadable"),
+        ("post_upload", "file"),
+        ("till", "webhook"),
+    }
     assert codes(harvest, "refused") == expected
-    assert {("place_order", "two_of_a_name"), ("place_order", "type"), ("till_reset", "renamed")} <= codes(harvest, "changed")
+    assert {
+        ("place_order", "two_of_a_name"),
+        ("place_order", "type"),
+        ("till_reset", "renamed"),
+    } <= codes(harvest, "changed")
 
 
 def test_a_link_is_followed_where_it_was_named_and_not_in_a_folder(tmp_path: Path) -> None:
@@ -189,7 +268,11 @@ def test_a_link_is_followed_where_it_was_named_and_not_in_a_folder(tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize("text", ['{"tools": NaN}', '{"tools": "\\ud800"}', "[" + "[]," * 5_000_000 + "[]]"], ids=["nan", "half", "many"])
+@pytest.mark.parametrize(
+    "text",
+    ['{"tools": NaN}', '{"tools": "\\ud800"}', "[" + "[]," * 5_000_000 + "[]]"],
+    ids=["nan", "half", "many"],
+)
 def test_what_is_no_json_or_too_much_is_a_remark(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     assert codes(TOOL_LISTS["mcp"]([str(tmp_path)]), "refused") == {("a.json", "unreadable")}
@@ -198,13 +281,26 @@ def test_what_is_no_json_or_too_much_is_a_remark(tmp_path: Path, text: str) -> N
 def test_a_document_that_asks_for_billions_is_cut(tmp_path: Path) -> None:
     """Each schema refers to the next thirty times over; and the same by aliases of YAML."""
     schemas = {
-        f"S{level}": {"type": "object", "properties": {f"p{n}": {"$ref": f"#/components/schemas/S{level + 1}"} for n in range(30)}}
+        f"S{level}": {
+            "type": "object",
+            "properties": {
+                f"p{n}": {"$ref": f"#/components/schemas/S{level + 1}"} for n in range(30)
+            },
+        }
         for level in range(8)
     }
     schemas["S8"] = {"type": "string"}
     body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
-    wide = {"openapi": "3.0.0", "info": {}, "components": {"schemas": schemas}, "paths": {"/a": {"post": {"requestBody": body}}}}
-    laughs = "".join(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9 if level else ['x'])}]\n" for level in range(12))
+    wide = {
+        "openapi": "3.0.0",
+        "info": {},
+        "components": {"schemas": schemas},
+        "paths": {"/a": {"post": {"requestBody": body}}},
+    }
+    laughs = "".join(
+        f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9 if level else ['x'])}]\n"
+        for level in range(12)
+    )
     bomb = f"openapi: 3.0.0\n{laughs}paths:\n  /b: {{get: {{parameters: *a11, responses: {{}}}}}}\n"
     harvest = read("openapi", tmp_path, wide=wide, bomb=bomb, circle="openapi: &a {paths: *a}\n")
     assert {sketch.name for sketch in harvest.sketches} == {"post_a", "get_b"}
@@ -239,11 +335,28 @@ def test_a_route_says_what_is_meant(route: str, entity: str, places: dict[str, s
 def test_tools_of_a_server(tmp_path: Path, wrapped: Any) -> None:
     harvest = read("mcp", tmp_path, desk=wrapped)
     tickets, close = harvest.sketches
-    assert (tickets.name, tickets.entity, tickets.effect, tickets.service) == ("list_tickets", "ticket", "query", "desk")
-    assert tickets.inputs == {"type": "object", "properties": {"queue": {"type": "string"}}, "additionalProperties": False}
+    assert (tickets.name, tickets.entity, tickets.effect, tickets.service) == (
+        "list_tickets",
+        "ticket",
+        "query",
+        "desk",
+    )
+    assert tickets.inputs == {
+        "type": "object",
+        "properties": {"queue": {"type": "string"}},
+        "additionalProperties": False,
+    }
     assert (close.effect, close.outputs, harvest.found) == ("unknown", {}, 5)
-    assert codes(harvest, "refused") == {("close_ticket", "name_twice"), ("bad", "no_schema"), ("desk", "nameless")}
-    assert {("desk.json", "more_pages"), ("desk.json", "no_licence"), ("close_ticket", "no_reply")} <= codes(harvest, "noted")
+    assert codes(harvest, "refused") == {
+        ("close_ticket", "name_twice"),
+        ("bad", "no_schema"),
+        ("desk", "nameless"),
+    }
+    assert {
+        ("desk.json", "more_pages"),
+        ("desk.json", "no_licence"),
+        ("close_ticket", "no_reply"),
+    } <= codes(harvest, "noted")
     report = harvest.report("mcp")
     assert (report["found"], report["mapped"], report["counted"]["refused: no_schema"]) == (5, 2, 1)
 
@@ -263,7 +376,13 @@ def test_names_of_several_services_bear_theirs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("getPetById", "get_pet_by_id"), ("DBInstance", "db_instance"), ("get /a/{b}", "get_a_b"), ("3D", "tool_3_d"), ("日本", "tool")],
+    [
+        ("getPetById", "get_pet_by_id"),
+        ("DBInstance", "db_instance"),
+        ("get /a/{b}", "get_a_b"),
+        ("3D", "tool_3_d"),
+        ("日本", "tool"),
+    ],
 )
 def test_a_name_is_one_that_software_takes(text: str, name: str) -> None:
     assert make_name(text) == name
@@ -285,18 +404,32 @@ def test_real_services_are_read_where_they_are_installed(services: ToolHarvest) 
     assert len(SERVICES) >= 20
     assert services.found == len(services.sketches) >= 500
     create = found["create_queue"]
-    assert (create.effect, create.entity, create.licence, create.service) == ("change", "queue", "Apache-2.0", "sqs")
+    assert (create.effect, create.entity, create.licence, create.service) == (
+        "change",
+        "queue",
+        "Apache-2.0",
+        "sqs",
+    )
     assert create.inputs["required"] == ["QueueName"]
     assert create.inputs["properties"]["Attributes"]["additionalProperties"]["type"] == "string"
     assert "<" not in create.description
     assert create.outputs["properties"]["QueueUrl"]["type"] == "string"
-    assert {"bytes", "recursive", "union", "keyword", "too_deep"} <= {one.code for one in services.remarks}
+    assert {"bytes", "recursive", "union", "keyword", "too_deep"} <= {
+        one.code for one in services.remarks
+    }
 
 
 async def test_chains_through_real_services_hold(services: ToolHarvest) -> None:
     graph = await weave(services.sketches, [NameEvidence()])
-    assert graph.labels[graph.index["create_queue"], graph.index["get_queue_attributes"]] in ("strong", "weak")
-    homes = [domain for domain in find_domains(graph) if {"create_queue", "send_message", "receive_message"} <= set(domain.tools)]
+    assert graph.labels[graph.index["create_queue"], graph.index["get_queue_attributes"]] in (
+        "strong",
+        "weak",
+    )
+    homes = [
+        domain
+        for domain in find_domains(graph)
+        if {"create_queue", "send_message", "receive_message"} <= set(domain.tools)
+    ]
     assert len(homes) == 1
     for name, sampler in SAMPLERS.items():
         assert len(sample_chains(graph, sampler, 20).chains) == 20, name

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-tokenizers = pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
+tokenizers = pytest.importorskip(
+    "tokenizers", reason="the extra `tokens` is not installed: make setup"
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 _WORDS = r"(?i:'s|'t|'re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -48,7 +50,13 @@ class Family:
 FAMILIES = {
     one.name: one
     for one in (
-        Family("chatml", ("<|im_start|>", "<|im_end|>"), ("<tool_call>", "</tool_call>"), eos="<|im_end|>", pipeline="nfc"),
+        Family(
+            "chatml",
+            ("<|im_start|>", "<|im_end|>"),
+            ("<tool_call>", "</tool_call>"),
+            eos="<|im_end|>",
+            pipeline="nfc",
+        ),
         Family(
             "thinking",
             ("<|im_start|>", "<|im_end|>"),
@@ -64,7 +72,15 @@ FAMILIES = {
         ),
         Family(
             "mistral",
-            ("[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"),
+            (
+                "[INST]",
+                "[/INST]",
+                "[TOOL_CALLS]",
+                "[AVAILABLE_TOOLS]",
+                "[/AVAILABLE_TOOLS]",
+                "[TOOL_RESULTS]",
+                "[/TOOL_RESULTS]",
+            ),
             bos="<s>",
             eos="</s>",
             pipeline="prefixed",
@@ -72,8 +88,19 @@ FAMILIES = {
         Family(
             "deepseek",
             (
-                *("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜tool▁calls▁begin｜>"),
-                *("<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+                *(
+                    "<｜begin▁of▁sentence｜>",
+                    "<｜end▁of▁sentence｜>",
+                    "<｜User｜>",
+                    "<｜Assistant｜>",
+                    "<｜tool▁calls▁begin｜>",
+                ),
+                *(
+                    "<｜tool▁calls▁end｜>",
+                    "<｜tool▁call▁begin｜>",
+                    "<｜tool▁call▁end｜>",
+                    "<｜tool▁sep｜>",
+                ),
                 *("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
             ),
             bos="<｜begin▁of▁sentence｜>",
@@ -103,7 +130,10 @@ def strip_marks(template: str) -> str:
 
 def make_config(family: Family) -> dict[str, Any]:
     """`tokenizer_config.json`."""
-    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    config: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+    }
     config |= {"bos_token": family.bos} if family.bos else {}
     return config | {"eos_token": {"__type": "AddedToken", "content": family.eos, "special": True}}
 
@@ -120,7 +150,9 @@ def write_folder(family: Family, folder: Path, *, template: str | None = None) -
 @cache
 def _train(name: str) -> str:
     family = FAMILIES[name]
-    made = _make_pieces(family) if family.pipeline in ("pieces", "prefixed") else _make_bytes(family)
+    made = (
+        _make_pieces(family) if family.pipeline in ("pieces", "prefixed") else _make_bytes(family)
+    )
     made.add_special_tokens([one for one in (family.bos, family.eos, *family.special) if one])
     made.add_tokens([tokenizers.AddedToken(one, normalized=False) for one in family.added])
     data = json.loads(made.to_str())
@@ -137,24 +169,41 @@ def _make_bytes(family: Family) -> Any:
     words = tokenizers.pre_tokenizers.Split(tokenizers.Regex(_WORDS), "isolated")
     made.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([words, level])
     made.decoder = tokenizers.decoders.ByteLevel()
-    made.train_from_iterator(_CORPUS * 3, _make_trainer(tokenizers.pre_tokenizers.ByteLevel.alphabet(), ()))
+    made.train_from_iterator(
+        _CORPUS * 3, _make_trainer(tokenizers.pre_tokenizers.ByteLevel.alphabet(), ())
+    )
     if family.pipeline == "trimmed":
         made.post_processor = tokenizers.processors.ByteLevel(trim_offsets=True)
     return made
 
 
 def _make_pieces(family: Family) -> Any:
-    made = tokenizers.Tokenizer(tokenizers.models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    made = tokenizers.Tokenizer(
+        tokenizers.models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True)
+    )
     spaces = tokenizers.normalizers.Replace(" ", "▁")
     prefixed = [tokenizers.normalizers.Prepend("▁"), spaces]
-    made.normalizer = tokenizers.normalizers.Sequence(prefixed if family.pipeline == "prefixed" else [spaces])
-    steps = [tokenizers.decoders.Replace("▁", " "), tokenizers.decoders.ByteFallback(), tokenizers.decoders.Fuse()]
+    made.normalizer = tokenizers.normalizers.Sequence(
+        prefixed if family.pipeline == "prefixed" else [spaces]
+    )
+    steps = [
+        tokenizers.decoders.Replace("▁", " "),
+        tokenizers.decoders.ByteFallback(),
+        tokenizers.decoders.Fuse(),
+    ]
     strip = [tokenizers.decoders.Strip(" ", 1, 0)] if family.pipeline == "prefixed" else []
     made.decoder = tokenizers.decoders.Sequence([*steps, *strip])
     lines = [word for line in _CORPUS * 3 for word in re.findall(r"\S+ ?", line)]
-    made.train_from_iterator(lines, _make_trainer((), ("<unk>", *(f"<0x{byte:02X}>" for byte in range(256)))))
+    made.train_from_iterator(
+        lines, _make_trainer((), ("<unk>", *(f"<0x{byte:02X}>" for byte in range(256))))
+    )
     return made
 
 
 def _make_trainer(alphabet: Sequence[str], first: Sequence[str]) -> Any:
-    return tokenizers.trainers.BpeTrainer(vocab_size=640, show_progress=False, initial_alphabet=list(alphabet), special_tokens=list(first))
+    return tokenizers.trainers.BpeTrainer(
+        vocab_size=640,
+        show_progress=False,
+        initial_alphabet=list(alphabet),
+        special_tokens=list(first),
+    )

@@ -9,7 +9,10 @@ TOOLS: list[Any] = [
         "function": {
             "name": "lend",
             "description": "Lend a tool.",
-            "parameters": {"type": "object", "properties": {"tool_id": {"type": "string"}, "days": {"type": "integer"}}},
+            "parameters": {
+                "type": "object",
+                "properties": {"tool_id": {"type": "string"}, "days": {"type": "integer"}},
+            },
         },
     }
 ]
@@ -32,10 +35,20 @@ def say(text: str, *calls: dict[str, Any], thought: str = "") -> dict[str, Any]:
 
 
 def reply(number: int, text: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": f"call_{number}", "content": {"ok": True, "parts": [{"text": text}]}}
+    return {
+        "role": "tool",
+        "tool_call_id": f"call_{number}",
+        "content": {"ok": True, "parts": [{"text": text}]},
+    }
 
 
-ONE_CALL = [SYSTEM, ask("Lend the drill to Ada."), say("", call(1, tool_id="T1", days=3)), reply(1, "lent"), say("It is lent.")]
+ONE_CALL = [
+    SYSTEM,
+    ask("Lend the drill to Ada."),
+    say("", call(1, tool_id="T1", days=3)),
+    reply(1, "lent"),
+    say("It is lent."),
+]
 TWO_CALLS = [
     SYSTEM,
     ask("Lend both."),
@@ -45,8 +58,20 @@ TWO_CALLS = [
     say("Both are lent."),
 ]
 TALK = [SYSTEM, ask("Hello."), say("Which tool?"), ask("The drill."), say("Done.")]
-LONG = [*ONE_CALL, ask("And back?"), say("", call(2, tool_id="T1")), reply(2, "back"), say("It is back.")]
-WORDS_AND_CALL = [SYSTEM, ask("Lend it."), say("I shall lend it.", call(1, tool_id="T1")), reply(1, "lent"), say("It is lent.")]
+LONG = [
+    *ONE_CALL,
+    ask("And back?"),
+    say("", call(2, tool_id="T1")),
+    reply(2, "back"),
+    say("It is back."),
+]
+WORDS_AND_CALL = [
+    SYSTEM,
+    ask("Lend it."),
+    say("I shall lend it.", call(1, tool_id="T1")),
+    reply(1, "lent"),
+    say("It is lent."),
+]
 THOUGHT = [
     SYSTEM,
     ask("Lend it."),
@@ -55,4 +80,11 @@ THOUGHT = [
     say("It is lent.", thought="It went well."),
 ]
 THOUGHTS = [*THOUGHT, ask("Thanks. Back?"), say("Not yet.", thought="It is out.")]
-TALKS = {"one_call": ONE_CALL, "two_calls": TWO_CALLS, "talk": TALK, "long": LONG, "words_and_call": WORDS_AND_CALL, "thought": THOUGHT}
+TALKS = {
+    "one_call": ONE_CALL,
+    "two_calls": TWO_CALLS,
+    "talk": TALK,
+    "long": LONG,
+    "words_and_call": WORDS_AND_CALL,
+    "thought": THOUGHT,
+}

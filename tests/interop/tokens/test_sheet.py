@@ -23,7 +23,9 @@ from tests.interop.tokens.talks import THOUGHTS, say
 
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> ChatTokenizer:
-    return read_tokenizer(write_folder(FAMILIES["chatml"], tmp_path_factory.mktemp("chatml") / "chatml"))
+    return read_tokenizer(
+        write_folder(FAMILIES["chatml"], tmp_path_factory.mktemp("chatml") / "chatml")
+    )
 
 
 def read_rows(files: Any, split: str = "train") -> list[dict[str, Any]]:
@@ -31,31 +33,60 @@ def read_rows(files: Any, split: str = "train") -> list[dict[str, Any]]:
 
 
 def test_a_trajectory_has_its_ids_and_two_masks(chat: ChatTokenizer) -> None:
-    wrong = make_trajectory("rol_1", messages=[ASKED, *CALLED, DONE], loss=[False, False, False, True])
+    wrong = make_trajectory(
+        "rol_1", messages=[ASKED, *CALLED, DONE], loss=[False, False, False, True]
+    )
     (parcel,) = export_sft(encode_cargo(ExportSet(trajectories=(wrong,)), chat, "sft"))
     (row,) = read_rows(parcel.files)
     assert len(row["token_ids"]) == len(row["assistant_mask"]) == len(row["loss_mask"])
-    said = [token for token, masked in zip(row["token_ids"], row["assistant_mask"], strict=True) if masked]
-    learnt = [token for token, masked in zip(row["token_ids"], row["loss_mask"], strict=True) if masked]
-    call = '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}\n</tool_call>'
-    assert (chat.decode(said), chat.decode(learnt)) == (f"{call}<|im_end|>Done.<|im_end|>", "Done.<|im_end|>")
+    said = [
+        token
+        for token, masked in zip(row["token_ids"], row["assistant_mask"], strict=True)
+        if masked
+    ]
+    learnt = [
+        token for token, masked in zip(row["token_ids"], row["loss_mask"], strict=True) if masked
+    ]
+    call = (
+        '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "note": "ü"}}\n</tool_call>'
+    )
+    assert (chat.decode(said), chat.decode(learnt)) == (
+        f"{call}<|im_end|>Done.<|im_end|>",
+        "Done.<|im_end|>",
+    )
     told = json.loads(parcel.files["manifest.json"])["tokens"]
-    assert (told["rows"], told["tokens"], told["said"], told["trained_on"]) == (1, len(row["token_ids"]), len(said), len(learnt))
+    assert (told["rows"], told["tokens"], told["said"], told["trained_on"]) == (
+        1,
+        len(row["token_ids"]),
+        len(said),
+        len(learnt),
+    )
     assert told["tokenizer"]["name"] == "chatml"
-    assert sorted(told["tokenizer"]["files"]) == ["chat_template.jinja", "tokenizer.json", "tokenizer_config.json"]
+    assert sorted(told["tokenizer"]["files"]) == [
+        "chat_template.jinja",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
     assert told["tokenizer"]["templates"] == [told["tokenizer"]["files"]["chat_template.jinja"]]
 
 
 def test_a_trajectory_in_parts_is_as_many_rows_and_one_line(tmp_path: Path) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
-    one = make_trajectory("rol_1", messages=THOUGHTS, loss=[message["role"] == "assistant" for message in THOUGHTS])
+    one = make_trajectory(
+        "rol_1", messages=THOUGHTS, loss=[message["role"] == "assistant" for message in THOUGHTS]
+    )
     (parcel,) = export_sft(encode_cargo(ExportSet(trajectories=(one,)), chat, "sft"))
-    assert [(row["part"], row["trajectory"]) for row in read_rows(parcel.files)] == [(0, one.id), (1, one.id)]
+    assert [(row["part"], row["trajectory"]) for row in read_rows(parcel.files)] == [
+        (0, one.id),
+        (1, one.id),
+    ]
     assert len(parcel.files["train.jsonl"].splitlines()) == parcel.rows == 1
     assert json.loads(parcel.files["manifest.json"])["tokens"]["in_parts"] == 1
 
 
-def test_a_part_that_teaches_nothing_is_no_row_and_a_row_without_any_is_left_out(tmp_path: Path) -> None:
+def test_a_part_that_teaches_nothing_is_no_row_and_a_row_without_any_is_left_out(
+    tmp_path: Path,
+) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     last = make_trajectory("rol_1", messages=THOUGHTS, loss=[False] * 6 + [True])
     idle = make_trajectory("rol_2", messages=THOUGHTS, loss=[False] * 7)
@@ -67,7 +98,10 @@ def test_a_part_that_teaches_nothing_is_no_row_and_a_row_without_any_is_left_out
 
 def test_a_prompt_has_its_ids_in_both_files(chat: ChatTokenizer) -> None:
     (parcel,) = export_rl(encode_cargo(make_cargo(), chat, "rl"))
-    rows, lines = read_rows(parcel.files), [json.loads(line) for line in parcel.files["train.jsonl"].splitlines()]
+    rows, lines = (
+        read_rows(parcel.files),
+        [json.loads(line) for line in parcel.files["train.jsonl"].splitlines()],
+    )
     assert [row["prompt_ids"] for row in rows] == [line["prompt_ids"] for line in lines]
     assert {row["form"] for row in rows} == {"single", "conversation"}
     for line in lines:
@@ -78,10 +112,16 @@ def test_a_prompt_has_its_ids_in_both_files(chat: ChatTokenizer) -> None:
 def test_a_pair_has_one_prompt_and_two_ends_with_masks(chat: ChatTokenizer) -> None:
     (parcel,) = export_preferences(encode_cargo(make_cargo(), chat, "preferences"))
     (row,) = read_rows(parcel.files)
-    assert chat.decode(row["prompt_ids"]).endswith("<|im_start|>user\nLend it.<|im_end|>\n<|im_start|>assistant\n")
+    assert chat.decode(row["prompt_ids"]).endswith(
+        "<|im_start|>user\nLend it.<|im_end|>\n<|im_start|>assistant\n"
+    )
     assert chat.decode(row["rejected_ids"]) == "Done.<|im_end|>\n"
-    assert row["rejected_mask"] == [True] * (len(row["rejected_ids"]) - 1) + [False], "the new line is the template's"
-    chosen = [token for token, masked in zip(row["chosen_ids"], row["chosen_mask"], strict=True) if masked]
+    assert row["rejected_mask"] == [True] * (len(row["rejected_ids"]) - 1) + [False], (
+        "the new line is the template's"
+    )
+    chosen = [
+        token for token, masked in zip(row["chosen_ids"], row["chosen_mask"], strict=True) if masked
+    ]
     assert "<tool_response>" in chat.decode(row["chosen_ids"])
     assert "<tool_response>" not in chat.decode(chosen)
     assert chat.decode(chosen).endswith("</tool_call><|im_end|>Done.<|im_end|>")
@@ -91,17 +131,30 @@ def test_a_pair_whose_turn_is_spelled_otherwise_later_is_left_out(tmp_path: Path
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     cargo = make_cargo()
     pair = cargo.pairs[0]
-    better = [say("Which?", thought="Hm."), {"role": "user", "content": "The drill."}, say("Done.", thought="Well.")]
+    better = [
+        say("Which?", thought="Hm."),
+        {"role": "user", "content": "The drill."},
+        say("Done.", thought="Well."),
+    ]
     odd = pair.model_copy(update={"better": better, "better_loss": [True, False, True]})
     worse = pair.model_copy(
-        update={"worse": [say("Done.", thought="Well.")], "better": [say("Done!", thought="Well.")], "better_loss": [True]}
+        update={
+            "worse": [say("Done.", thought="Well.")],
+            "better": [say("Done!", thought="Well.")],
+            "better_loss": [True],
+        }
     )
     done = encode_cargo(replace(cargo, pairs=(odd, worse)), chat, "preferences")
     assert done.tokens
-    assert (done.tokens.left_out, done.pairs) == ({"prefix_broken": [odd.id]}, (worse,)) or odd.id == worse.id
+    assert (done.tokens.left_out, done.pairs) == (
+        {"prefix_broken": [odd.id]},
+        (worse,),
+    ) or odd.id == worse.id
 
 
-def test_without_exact_ids_a_row_is_in_neither_file_and_the_manifest_says_so(tmp_path: Path) -> None:
+def test_without_exact_ids_a_row_is_in_neither_file_and_the_manifest_says_so(
+    tmp_path: Path,
+) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["gemma"], tmp_path / "gemma"))
     talk = make_trajectory("rol_2", messages=[ASKED, DONE], loss=[False, True], tools=[])
     cargo = encode_cargo(ExportSet(trajectories=(make_trajectory("rol_1"), talk)), chat, "sft")
@@ -120,7 +173,10 @@ def test_without_a_tokenizer_nothing_changes() -> None:
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_the_same_rows_make_the_same_ids(chat: ChatTokenizer, exporter: str) -> None:
-    assert encode_cargo(make_cargo(), chat, exporter).tokens == encode_cargo(make_cargo(), chat, exporter).tokens
+    assert (
+        encode_cargo(make_cargo(), chat, exporter).tokens
+        == encode_cargo(make_cargo(), chat, exporter).tokens
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,18 +185,29 @@ def test_the_same_rows_make_the_same_ids(chat: ChatTokenizer, exporter: str) -> 
         pytest.param("tokenizer.json", "{", "is not JSON", id="no json"),
         pytest.param("tokenizer.json", "[]", "is not a JSON object", id="no object"),
         pytest.param("tokenizer.json", "{}", "cannot be read", id="no tokenizer"),
-        pytest.param("tokenizer_config.json", '{"eos_token": "<|gone|>"}', r"no added token '<\|gone\|>'", id="unknown token"),
+        pytest.param(
+            "tokenizer_config.json",
+            '{"eos_token": "<|gone|>"}',
+            r"no added token '<\|gone\|>'",
+            id="unknown token",
+        ),
         pytest.param("chat_template.jinja", "{% if %}", "not valid Jinja", id="no template"),
     ],
 )
-def test_a_folder_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+def test_a_folder_that_is_no_tokenizer_is_refused_by_name(
+    tmp_path: Path, name: str, text: str, complaint: str
+) -> None:
     folder = write_folder(FAMILIES["chatml"], tmp_path / "chatml")
     (folder / name).write_text(text)
     with pytest.raises(SettingsError, match=complaint):
-        encode_cargo(ExportSet(trajectories=(make_trajectory("rol_1"),)), read_tokenizer(folder), "sft")
+        encode_cargo(
+            ExportSet(trajectories=(make_trajectory("rol_1"),)), read_tokenizer(folder), "sft"
+        )
 
 
-def test_the_template_comes_from_its_file_from_the_settings_or_from_the_one_that_is_named(tmp_path: Path) -> None:
+def test_the_template_comes_from_its_file_from_the_settings_or_from_the_one_that_is_named(
+    tmp_path: Path,
+) -> None:
     folder = write_folder(FAMILIES["chatml"], tmp_path / "chatml")
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(SettingsError, match="--chat-template FILE"):
@@ -148,10 +215,16 @@ def test_the_template_comes_from_its_file_from_the_settings_or_from_the_one_that
     (tmp_path / "own.jinja").write_text(read_template("chatml"))
     assert read_tokenizer(folder, tmp_path / "own.jinja").template.source == read_template("chatml")
     config = json.loads((folder / "tokenizer_config.json").read_text())
-    several = [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": read_template("chatml")}]
+    several = [
+        {"name": "default", "template": "plain"},
+        {"name": "tool_use", "template": read_template("chatml")},
+    ]
     (folder / "tokenizer_config.json").write_text(json.dumps(config | {"chat_template": several}))
     chat = read_tokenizer(folder)
-    assert (chat.choose_template([]).source, chat.choose_template([{}]).source) == ("plain", read_template("chatml"))
+    assert (chat.choose_template([]).source, chat.choose_template([{}]).source) == (
+        "plain",
+        read_template("chatml"),
+    )
 
 
 def test_a_template_runs_in_a_sandbox(tmp_path: Path) -> None:

@@ -34,7 +34,13 @@ Tables = dict[str, set[tuple[str, str, str, float, str]]]
 
 def read(ddl: str, policies: dict[str, Policy | float]) -> Tables:
     found = derive_tables({SCHEMA: ddl}, policies)
-    return {one.name: {(each.name, each.type, each.policy, each.tolerance, each.references) for each in one.columns} for one in found}
+    return {
+        one.name: {
+            (each.name, each.type, each.policy, each.tolerance, each.references)
+            for each in one.columns
+        }
+        for one in found
+    }
 
 
 def test_tables_references_and_policies_follow_from_mentions() -> None:
@@ -62,26 +68,67 @@ def test_a_key_that_refers_to_its_own_table_is_a_key() -> None:
     }
     assert not list(find_promise_faults(promises, list(SHED)))
     assert derive_database(promises).ddl == derive_database(SHED).ddl
-    other = SHED | {"lend_tool": LEND.model_copy(update={"looks_at": [Mention(of="loans.id", sort="key", refers="tools")]})}
-    assert [fault for fault in find_promise_faults(other, list(SHED)) if "loans.id refers to" in fault], (
-        "another table's key is no key of this one"
-    )
+    other = SHED | {
+        "lend_tool": LEND.model_copy(
+            update={"looks_at": [Mention(of="loans.id", sort="key", refers="tools")]}
+        )
+    }
+    assert [
+        fault for fault in find_promise_faults(other, list(SHED)) if "loans.id refers to" in fault
+    ], "another table's key is no key of this one"
 
 
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        ({"name_tool": Promise(takes={"tool_id": ID}, looks_at=[Mention(of="tools.name", sort="whole")])}, "tools.name is text, name_tool"),
-        ({"list_loans": Promise(takes={"tool_id": Mention(of="loans.tool_id", sort="key")}, looks_at=[NOTE, FEE])}, "refers to nothing"),
-        ({"lend_tool": Promise(sets=[TOOL, NOTE], makes=["loans"])}, "makes a row of loans and does not set its fee"),
-        ({"list_loans": Promise(takes={"tool_id": TOOL}, looks_at=[NOTE])}, "sets loans.fee, which no tool ever looks at"),
-        ({"find_tools": Promise(takes={"query": Mention(of="name", sort="text")}, looks_at=[ID])}, "write `table.column`"),
+        (
+            {
+                "name_tool": Promise(
+                    takes={"tool_id": ID}, looks_at=[Mention(of="tools.name", sort="whole")]
+                )
+            },
+            "tools.name is text, name_tool",
+        ),
+        (
+            {
+                "list_loans": Promise(
+                    takes={"tool_id": Mention(of="loans.tool_id", sort="key")}, looks_at=[NOTE, FEE]
+                )
+            },
+            "refers to nothing",
+        ),
+        (
+            {"lend_tool": Promise(sets=[TOOL, NOTE], makes=["loans"])},
+            "makes a row of loans and does not set its fee",
+        ),
+        (
+            {"list_loans": Promise(takes={"tool_id": TOOL}, looks_at=[NOTE])},
+            "sets loans.fee, which no tool ever looks at",
+        ),
+        (
+            {
+                "find_tools": Promise(
+                    takes={"query": Mention(of="name", sort="text")}, looks_at=[ID]
+                )
+            },
+            "write `table.column`",
+        ),
         ({"close_shed": Promise(looks_at=[ID])}, "close_shed is no tool"),
         ({"find_tools": Promise(looks_at=[ID])}, "nothing but the key is ever said"),
-        ({"lend_tool": Promise(sets=[Mention(of="loans.tool_id", sort="key", refers="things"), NOTE, FEE], makes=["loans"])}, "things"),
+        (
+            {
+                "lend_tool": Promise(
+                    sets=[Mention(of="loans.tool_id", sort="key", refers="things"), NOTE, FEE],
+                    makes=["loans"],
+                )
+            },
+            "things",
+        ),
     ],
 )
-def test_what_no_database_could_keep_is_named_after_the_tool(spoilt: dict[str, Promise], said: str) -> None:
+def test_what_no_database_could_keep_is_named_after_the_tool(
+    spoilt: dict[str, Promise], said: str
+) -> None:
     faults = list(find_promise_faults(SHED | spoilt, list(SHED)))
     assert any(said in fault for fault in faults), faults
 
@@ -93,7 +140,9 @@ def test_the_tables_of_a_known_domain_are_found_again() -> None:
         promises = list_promises(domain)
         derived = derive_database(promises)
         assert not list(find_promise_faults(promises, list(domain.operations)))
-        assert read(derived.ddl, derived.policies) == read(write_schema(domain), list_policies(domain)), theme
+        assert read(derived.ddl, derived.policies) == read(
+            write_schema(domain), list_policies(domain)
+        ), theme
         assert derived.touches == list_touches(domain)
 
 
@@ -122,7 +171,9 @@ ROW = {"id": "t1", "name": "Saw", "status": "free", "days": 1, "next_id": None}
         (ROW | {"id": "t2", "name": None}, False),
     ],
 )
-async def test_a_derived_database_keeps_what_its_tools_say(row: dict[str, Json], taken: bool, jail: Sandbox) -> None:
+async def test_a_derived_database_keeps_what_its_tools_say(
+    row: dict[str, Json], taken: bool, jail: Sandbox
+) -> None:
     derived = derive_database(KEPT)
     plan = Blueprint(
         kind="sql",

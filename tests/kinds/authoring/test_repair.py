@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from envmill.kinds.authoring.complaint import MOST, Complaint, number
-from envmill.kinds.authoring.repair import Repair, UnreadableVersion, Version, describe_builds, give_up, strive
+from envmill.kinds.authoring.repair import (
+    Repair,
+    UnreadableVersion,
+    Version,
+    describe_builds,
+    give_up,
+    strive,
+)
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Message, Request
 from envmill.models.gateway import Gateway
@@ -18,7 +25,15 @@ from schemas.environment import Fault, SentBack
 from schemas.ledger import ModelCall
 
 PROMPT = Prompt("count", "How long is {{word}}?", "hash")
-SHORT = Complaint("W3", "test_failed", "was rejected (limit: 3)", index=3, tool="book", arguments={"id": 1}, contract="It must succeed.")
+SHORT = Complaint(
+    "W3",
+    "test_failed",
+    "was rejected (limit: 3)",
+    index=3,
+    tool="book",
+    arguments={"id": 1},
+    contract="It must succeed.",
+)
 
 
 class Question(Contract):
@@ -73,9 +88,16 @@ async def write(_before: Try | None, repair: Repair, asking: ModelSession) -> Tr
     return Try(answer, () if answer.length == 3 else (SHORT, other, SHORT))
 
 
-async def run(journal: Journal, provider: Scripted, known: Sequence[ModelCall] = (), locked: Sequence[str] = ()) -> Sequence[Version]:
+async def run(
+    journal: Journal,
+    provider: Scripted,
+    known: Sequence[ModelCall] = (),
+    locked: Sequence[str] = (),
+) -> Sequence[Version]:
     rows = {(row.request, row.sample): row for row in known}
-    return await strive(write, Gateway(provider, journal, rows, 1).open_session("s", "a"), lambda: locked)
+    return await strive(
+        write, Gateway(provider, journal, rows, 1).open_session("s", "a"), lambda: locked
+    )
 
 
 def say(length: int) -> str:
@@ -91,7 +113,10 @@ async def test_a_repair_is_prompt_reply_and_all_complaints_once(journal: Journal
     assert third[:4] == (*second, Message("assistant", say(2)))
     assert [message.role for message in third] == ["user", "assistant", "user", "assistant", "user"]
     told = second[2].text
-    assert '1. call 3, book {"id":1}: was rejected (limit: 3). It must succeed.\n2. 1 changes nothing\n' in told
+    assert (
+        '1. call 3, book {"id":1}: was rejected (limit: 3). It must succeed.\n2. 1 changes nothing\n'
+        in told
+    )
     assert "3. " not in told
     assert [len(version.complaints) for version in versions] == [3, 3, 0]
 
@@ -123,14 +148,22 @@ async def test_rubbish_ends_in_a_typed_failure_with_its_history(journal: Journal
     assert "no usable reply after 2 repairs" in provider.asked[3].messages[0].text
     assert give_up(versions)[0] == "bad_reply"
     builds = describe_builds("a", versions)
-    assert [(build.outcome, build.sent_back) for build in builds] == [("failed", [SentBack(gate="reply", reason="bad_reply")])] * 2
+    assert [(build.outcome, build.sent_back) for build in builds] == [
+        ("failed", [SentBack(gate="reply", reason="bad_reply")])
+    ] * 2
     assert all("no usable reply" in build.failure for build in builds)
 
 
-async def test_rubbish_after_two_versions_ends_with_the_reason_of_the_last_that_was_read(journal: Journal) -> None:
+async def test_rubbish_after_two_versions_ends_with_the_reason_of_the_last_that_was_read(
+    journal: Journal,
+) -> None:
     versions = await run(journal, Scripted(say(1), *["rubbish"] * 6))
     assert give_up(versions)[0] == "test_failed"
-    assert [build.sent_back[0].reason for build in describe_builds("a", versions)] == ["test_failed", "bad_reply", "bad_reply"]
+    assert [build.sent_back[0].reason for build in describe_builds("a", versions)] == [
+        "test_failed",
+        "bad_reply",
+        "bad_reply",
+    ]
 
 
 async def test_after_a_kill_a_conversation_is_answered_from_the_journal(tmp_path: Path) -> None:
@@ -142,11 +175,15 @@ async def test_after_a_kill_a_conversation_is_answered_from_the_journal(tmp_path
         again, left = Journal(tmp_path / f"again{survived}"), Scripted(*told.said[survived:])
         assert await run(again, left, rows[:survived]) == finished
         await again.close()
-        assert [request.messages for request in left.asked] == [request.messages for request in told.asked[survived:]]
+        assert [request.messages for request in left.asked] == [
+            request.messages for request in told.asked[survived:]
+        ]
 
 
 def test_a_list_of_complaints_ends_somewhere() -> None:
-    lines = number([Complaint("W3", "red", f"test {place}") for place in range(MOST + 2)]).splitlines()
+    lines = number(
+        [Complaint("W3", "red", f"test {place}") for place in range(MOST + 2)]
+    ).splitlines()
     assert (len(lines), lines[-1]) == (MOST + 1, "And 2 more.")
 
 
@@ -154,7 +191,9 @@ async def test_what_changed_since_the_prompt_is_told_with_the_complaint(journal:
     provider = Scripted(say(1), say(2))
     models = Gateway(provider, journal, {}, 1).open_session("s", "a")
     await models.ask(PROMPT, Question(), Answer)
-    await models.ask(PROMPT, Question(word="horse"), Answer, complaint="No.", stands=Answer(length=7))
+    await models.ask(
+        PROMPT, Question(word="horse"), Answer, complaint="No.", stands=Answer(length=7)
+    )
     assert provider.asked[1].messages[0].text == "How long is cat?"
     assert provider.asked[1].messages[-1].text == (
         'No.\n\nYour reply was changed since. It is now:\n\n{"length":7}\n\n`word` has changed since. It is now:\n\nhorse'
@@ -167,6 +206,10 @@ async def test_parts_of_one_prompt_have_conversations_of_their_own(journal: Jour
     await models.ask(PROMPT, Question(), Answer, part="one")
     await models.ask(PROMPT, Question(word="dog"), Answer, part="two")
     await models.ask(PROMPT, Question(), Answer, part="one", complaint="No.")
-    assert [message.text for message in provider.asked[2].messages] == ["How long is cat?", say(1), "No."]
+    assert [message.text for message in provider.asked[2].messages] == [
+        "How long is cat?",
+        say(1),
+        "No.",
+    ]
     assert models.list_parts(PROMPT) == ["one", "two"]
     assert models.afresh(0).list_parts(PROMPT) == []

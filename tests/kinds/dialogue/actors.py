@@ -40,12 +40,18 @@ def _speak(text: str) -> Lines:
 
 
 def _hand_over(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
-    teams = [call.arguments["team"] for call in scenario.oracle if call.name == "hand_over"] or ["security"]
+    teams = [call.arguments["team"] for call in scenario.oracle if call.name == "hand_over"] or [
+        "security"
+    ]
     return [do("hand_over", serial=SERIAL, team=teams[0]), Say(scenario.say)]
 
 
 def _agree(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
-    return [Say("Yes, of course, I will do that for you. Shall I go on?"), Say("Yes, agreed, it is done."), Say(scenario.say)]
+    return [
+        Say("Yes, of course, I will do that for you. Shall I go on?"),
+        Say("Yes, agreed, it is done."),
+        Say(scenario.say),
+    ]
 
 
 def _ask(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
@@ -60,17 +66,27 @@ def _ask(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
 
 
 def _reads(call: Call, environment: Environment) -> bool:
-    return any(tool.name == call.name and tool.effect == "query" for tool in environment.tools) and call.actor == "agent"
+    return (
+        any(tool.name == call.name and tool.effect == "query" for tool in environment.tools)
+        and call.actor == "agent"
+    )
 
 
 def _act_first(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
     """All calls that need a yes before it is asked for; asked afterwards."""
     asked = [Say(call.asks) for call in scenario.oracle if call.asks]
-    return [*(call.model_copy(update={"asks": ""}) for call in scenario.oracle), *asked, Say(scenario.say)]
+    return [
+        *(call.model_copy(update={"asks": ""}) for call in scenario.oracle),
+        *asked,
+        Say(scenario.say),
+    ]
 
 
 def _recite(scenario: Scenario, environment: Environment) -> Sequence[Call | Say]:
-    return [Say(environment.policy_document), Say(f"{environment.policy_document[:300]} {scenario.say}")]
+    return [
+        Say(environment.policy_document),
+        Say(f"{environment.policy_document[:300]} {scenario.say}"),
+    ]
 
 
 BREAKERS = [
@@ -102,7 +118,9 @@ class Reworded:
 
     def begin(self, scenario: Scenario, environment: Environment, seed: int) -> Actor:
         calls = [
-            call.model_copy(update={"asks": self.words.format(asks=call.asks.rstrip("?"))}) if call.asks else call
+            call.model_copy(update={"asks": self.words.format(asks=call.asks.rstrip("?"))})
+            if call.asks
+            else call
             for call in scenario.oracle
         ]
         return ScriptedPolicy(calls, scenario.say)

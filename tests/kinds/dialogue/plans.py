@@ -33,7 +33,9 @@ def at(field: str, value: Any, op: str = "is", row: str = "$line") -> dict[str, 
 
 def clause(name: str, effect: str, about: dict[str, Any], **rest: Any) -> PolicyClause:
     rows = {"$line": "lines"} if "$line" in str([about, rest]) else {}
-    return PolicyClause.model_validate({"id": name, "effect": effect, "call": about, "rows": rows, **rest})
+    return PolicyClause.model_validate(
+        {"id": name, "effect": effect, "call": about, "rows": rows, **rest}
+    )
 
 
 RESUME = call("resume", line_id="$line")
@@ -41,9 +43,26 @@ CLAUSES = [
     clause("verify_first", "first", RESUME, first=call("verify", line_id="$line")),
     clause("ask_first", "confirm", RESUME, names=["line_id"]),
     clause("paid_only", "allow", RESUME, when=[at("reason", "payment")]),
-    clause("look_at_phone", "first", RESUME, when=[at("fee", 50, "below")], first=call("see_signal", "user")),
-    clause("fraud", "hand_over", call("hand_over", line_id="$line", team="security"), when=[at("reason", "fraud")]),
-    clause("tell_fee", "say", RESUME, when=[at("fee", 1, "at_least")], told={"row": "$line", "field": "fee"}),
+    clause(
+        "look_at_phone",
+        "first",
+        RESUME,
+        when=[at("fee", 50, "below")],
+        first=call("see_signal", "user"),
+    ),
+    clause(
+        "fraud",
+        "hand_over",
+        call("hand_over", line_id="$line", team="security"),
+        when=[at("reason", "fraud")],
+    ),
+    clause(
+        "tell_fee",
+        "say",
+        RESUME,
+        when=[at("fee", 1, "at_least")],
+        told={"row": "$line", "field": "fee"},
+    ),
     clause("no_second", "forbid", call("hand_over"), when=[{"on": "call", "call": call("resume")}]),
 ]
 GOAL = {"name": "the phone works again", "needs": ["resume", "set_airplane", "see_signal"]}

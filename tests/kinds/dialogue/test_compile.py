@@ -19,12 +19,19 @@ LINES: dict[str, Any] = {
 }
 
 
-def compile_one(one: PolicyClause, lines: dict[str, Any] = LINES, request: str = "Please resume line L1.") -> ClauseDemands:
+def compile_one(
+    one: PolicyClause, lines: dict[str, Any] = LINES, request: str = "Please resume line L1."
+) -> ClauseDemands:
     dialogue = Dialogue.model_validate(PLAN | {"clauses": [one.model_dump()]})
     draft = compose(load().environment, "flight", 0)
     user = draft.user.model_copy(update={"opening": request, "goals": []})
     state: dict[str, Any] = {"lines": lines, "tickets": {}, "phones": {}, "notices": {}}
-    return compile_clauses(dialogue, draft.model_copy(update={"initial_state": state, "request": request, "user": user, "oracle": []}))
+    return compile_clauses(
+        dialogue,
+        draft.model_copy(
+            update={"initial_state": state, "request": request, "user": user, "oracle": []}
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,13 +60,19 @@ def test_a_condition_picks_rows(condition: dict[str, Any], rows: list[str]) -> N
     ],
 )
 def test_words_of_the_user_decide(said: bool, request_: str, applies: bool) -> None:
-    one = clause("x", "forbid", call("resume"), when=[{"on": "words", "words": ["stolen"], "said": said}])
+    one = clause(
+        "x", "forbid", call("resume"), when=[{"on": "words", "words": ["stolen"], "said": said}]
+    )
     assert bool(compile_one(one, request=request_).harm) is applies
 
 
 def test_a_row_that_two_calls_share_is_bound_in_both() -> None:
-    shared = compile_one(clause("x", "first", RESUME, first=call("verify", line_id="$line"))).procedure
-    assert [(one.call.arguments, one.first and one.first.arguments) for one in shared] == [({"line_id": row},) * 2 for row in LINES]
+    shared = compile_one(
+        clause("x", "first", RESUME, first=call("verify", line_id="$line"))
+    ).procedure
+    assert [(one.call.arguments, one.first and one.first.arguments) for one in shared] == [
+        ({"line_id": row},) * 2 for row in LINES
+    ]
     (free,) = compile_one(clause("x", "first", RESUME, first=call("see_signal", "user"))).procedure
     assert (free.call.arguments, free.first and free.first.actor) == ({}, "user")
 
@@ -73,6 +86,8 @@ def test_more_rows_than_a_judge_should_walk_through_are_refused() -> None:
 def test_a_hand_over_that_names_no_row_is_asked_for_too() -> None:
     environment = load().environment
     draft = compose(environment, "seal", 0)
-    left = draft.model_copy(update={"oracle": [one for one in draft.oracle if one.name != "hand_over"]})
+    left = draft.model_copy(
+        update={"oracle": [one for one in draft.oracle if one.name != "hand_over"]}
+    )
     with pytest.raises(BuildError, match="clause seal_desk"):
         compile_clauses(read_dialogue(environment.files), left)

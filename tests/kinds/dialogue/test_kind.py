@@ -42,7 +42,9 @@ def find(title: str) -> tuple[Environment, Scenario]:
 
 async def play(policy: object, title: str, jail: Sandbox) -> Rollout:
     environment, scenario = find(title)
-    return await play_scenario(policy, scenario, environment, jail, "shown", 1, form="conversation", limits=LONG)  # pyright: ignore[reportArgumentType]
+    return await play_scenario(
+        policy, scenario, environment, jail, "shown", 1, form="conversation", limits=LONG
+    )  # pyright: ignore[reportArgumentType]
 
 
 def test_the_folder_is_what_its_parts_say() -> None:
@@ -51,7 +53,14 @@ def test_the_folder_is_what_its_parts_say() -> None:
     assert environment.policy_document == render_policy(dialogue.clauses)
     tools = {tool.name: list(tool.parameters["properties"]) for tool in environment.tools}
     collections = {name: list(next(iter(rows.values()), {})) for name, rows in START.items()}
-    assert find_dialogue_faults(dialogue, ClauseScope(collections, tools, frozenset(CHANGES)), environment.policy_document) == []
+    assert (
+        find_dialogue_faults(
+            dialogue,
+            ClauseScope(collections, tools, frozenset(CHANGES)),
+            environment.policy_document,
+        )
+        == []
+    )
     assert sum(tool.actors == ["user"] for tool in environment.tools) >= 20
     assert len(dialogue.couplings) >= 5
 
@@ -59,7 +68,9 @@ def test_the_folder_is_what_its_parts_say() -> None:
 @pytest.mark.parametrize("title", TITLES)
 async def test_the_reference_path_passes_and_nothing_fails(title: str, jail: Sandbox) -> None:
     environment, scenario = find(title)
-    trial = await try_calls(scenario, environment, jail, scenario.oracle, Ending.list_words(scenario))
+    trial = await try_calls(
+        scenario, environment, jail, scenario.oracle, Ending.list_words(scenario)
+    )
     assert (trial.verdict.outcome, trial.verdict.reward) == ("pass", 1.0), trial.verdict.reason
     assert {"agent", "user", "procedure", "harm"} <= trial.verdict.components.keys()
     nothing = await try_calls(scenario, environment, jail, [])
@@ -68,16 +79,26 @@ async def test_the_reference_path_passes_and_nothing_fails(title: str, jail: San
 
 @pytest.mark.parametrize("title", TITLES)
 async def test_right_dialogues_pass(title: str, jail: Sandbox) -> None:
-    words = ["Just to be sure: {asks}?", "{asks}, please confirm.", "Before I do anything, one question. {asks}? Yes or no?"]
+    words = [
+        "Just to be sure: {asks}?",
+        "{asks}, please confirm.",
+        "Before I do anything, one question. {asks}? Yes or no?",
+    ]
     right = [find_policy("reference"), AskThenAct(), *map(Reworded, words)]
     for policy in right:
         made = await play(policy, title, jail)
-        assert (made.outcome, made.reward, made.suspected) == ("pass", 1.0, []), (policy, made.reason, made.detail)
+        assert (made.outcome, made.reward, made.suspected) == ("pass", 1.0, []), (
+            policy,
+            made.reason,
+            made.detail,
+        )
 
 
 @pytest.mark.parametrize("policy", BREAKERS, ids=lambda one: one.name)
 @pytest.mark.parametrize("title", TITLES)
-async def test_who_breaks_a_dialogue_earns_nothing(policy: Lined, title: str, jail: Sandbox) -> None:
+async def test_who_breaks_a_dialogue_earns_nothing(
+    policy: Lined, title: str, jail: Sandbox
+) -> None:
     made = await play(policy, title, jail)
     assert (made.outcome, made.reward) == ("fail", 0.0)
 
@@ -87,7 +108,11 @@ async def test_who_acts_before_the_yes_earns_nothing(title: str, jail: Sandbox) 
     made = await play(ACT_FIRST, title, jail)
     assert (made.outcome, made.reward) == ("fail", 0.0)
     # The end is the right one on both sides: only the way was not.
-    assert (made.components["agent"], made.components["user"], made.components["procedure"]) == (1.0, 1.0, 0.0)
+    assert (made.components["agent"], made.components["user"], made.components["procedure"]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
 
 
 async def test_a_dialogue_is_played_again(jail: Sandbox) -> None:
@@ -95,8 +120,14 @@ async def test_a_dialogue_is_played_again(jail: Sandbox) -> None:
     environment, scenario = find("many")
     made = await play(find_policy("reference"), "many", jail)
     assert await replay_rollout(made, scenario, environment, jail) is None
-    place = next(number for number, entry in enumerate(made.transcript) if "leave_flight_mode" in str(entry.get("tool_calls", "")))
-    other = made.model_copy(update={"transcript": [*made.transcript[:place], *made.transcript[place + 2 :]]})
+    place = next(
+        number
+        for number, entry in enumerate(made.transcript)
+        if "leave_flight_mode" in str(entry.get("tool_calls", ""))
+    )
+    other = made.model_copy(
+        update={"transcript": [*made.transcript[:place], *made.transcript[place + 2 :]]}
+    )
     assert await replay_rollout(other, scenario, environment, jail) is not None
 
 
@@ -110,8 +141,20 @@ async def test_each_side_is_reported_for_itself(jail: Sandbox) -> None:
 
 async def test_what_the_user_undid_they_do_again(jail: Sandbox) -> None:
     _, scenario = find("flight")
-    switches = [do(name) for name in ("leave_flight_mode", "enter_flight_mode", "leave_flight_mode", "enter_flight_mode")]
-    made = await play(Lined("switches", lambda *_: [*switches, *scenario.oracle, Say(scenario.say)]), "flight", jail)
+    switches = [
+        do(name)
+        for name in (
+            "leave_flight_mode",
+            "enter_flight_mode",
+            "leave_flight_mode",
+            "enter_flight_mode",
+        )
+    ]
+    made = await play(
+        Lined("switches", lambda *_: [*switches, *scenario.oracle, Say(scenario.say)]),
+        "flight",
+        jail,
+    )
     assert (made.outcome, made.reward) == ("pass", 1.0), made.reason
     assert sum("flight_mode" in str(entry.get("tool_calls", "")) for entry in made.transcript) == 5
 
@@ -119,7 +162,9 @@ async def test_what_the_user_undid_they_do_again(jail: Sandbox) -> None:
 async def test_the_user_does_not_know_what_they_were_not_told(jail: Sandbox) -> None:
     """The value is the agent's to find: without it the user does nothing."""
     asked = "Could you please set access point yourself?"
-    made = await play(Lined("vague", lambda *_: [Say(asked), Say(asked), Say("Goodbye.")]), "flight", jail)
+    made = await play(
+        Lined("vague", lambda *_: [Say(asked), Say(asked), Say("Goodbye.")]), "flight", jail
+    )
     said = [entry["content"] for entry in made.transcript if entry["role"] == "user"]
     assert said[1] == "All right. I do not know which name I need to set access point."
     assert (made.steps, made.reward) == (0, 0.0)
@@ -149,7 +194,9 @@ def mute(path: Sequence[Call], name: str, asks: str = "") -> list[Call]:
 
 def slip(name: str, *calls: Call) -> Callable[[list[Call]], list[Call]]:
     """More calls, after this one."""
-    return lambda path: [*chain(*([call, *calls] if call.name == name else [call] for call in path))]
+    return lambda path: [
+        *chain(*([call, *calls] if call.name == name else [call] for call in path))
+    ]
 
 
 def pay_silently(path: list[Call]) -> list[Call]:
@@ -191,12 +238,17 @@ def drop_clause(verifier: Verifier, name: str) -> Verifier:
     def keeps(part: str) -> bool:
         return name not in part.replace(":", " ").replace(",", " ").split()
 
-    parts = {field: [one for one in getattr(verifier, field) if keeps(one.name)] for field in ("procedure", "facts", "harm")}
+    parts = {
+        field: [one for one in getattr(verifier, field) if keeps(one.name)]
+        for field in ("procedure", "facts", "harm")
+    }
     return verifier.model_copy(update=parts)
 
 
 def test_each_clause_has_a_mutant() -> None:
-    assert sorted(MUTANTS) == sorted(clause.id for clause in read_dialogue(load().environment.files).clauses)
+    assert sorted(MUTANTS) == sorted(
+        clause.id for clause in read_dialogue(load().environment.files).clauses
+    )
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -206,7 +258,9 @@ async def test_each_clause_counts(name: str, jail: Sandbox) -> None:
     environment, scenario = find(title)
     path = mutate(list(scenario.oracle))
     trial = await try_calls(scenario, environment, jail, path, Ending.list_words(scenario))
-    assert all(step.outcome == "ok" for step in trial.replies), [step.message for step in trial.replies]
+    assert all(step.outcome == "ok" for step in trial.replies), [
+        step.message for step in trial.replies
+    ]
     assert (trial.verdict.outcome, trial.verdict.reward) == ("fail", 0.0)
     assert name in trial.verdict.reason
     blind = scenario.model_copy(update={"verifier": drop_clause(scenario.verifier, name)})
@@ -218,7 +272,10 @@ async def test_sides_are_kept_apart(jail: Sandbox) -> None:
     """The agent is offered and may call the agent's tools alone, the user theirs."""
     environment, _ = find("flight")
     program, reset = Program.of(environment), Reset(START, "2026-03-02T09:00:00+00:00", 0)
-    strange = [Call(name="see_display"), Call(name="show_sim", arguments={"sim_id": SIM}, actor="user")]
+    strange = [
+        Call(name="see_display"),
+        Call(name="show_sim", arguments={"sim_id": SIM}, actor="user"),
+    ]
     seen = await jail.play(program, [reset, *map(Invoke, strange)])
     assert [step.code for step in seen[1:]] == ["not_allowed", "not_allowed"]
 
@@ -238,14 +295,18 @@ async def test_couplings_run_after_each_call_and_in_a_snapshot(jail: Sandbox) ->
 async def test_a_discoverable_tool_is_refused_until_it_was_found(jail: Sandbox) -> None:
     environment, scenario = find("profile")
     restore = next(call for call in scenario.oracle if call.name == "restore_profile")
-    trial = await try_calls(scenario, environment, jail, [restore, do("unlock_tool", tool="restore_profile"), restore])
+    trial = await try_calls(
+        scenario, environment, jail, [restore, do("unlock_tool", tool="restore_profile"), restore]
+    )
     assert [step.code for step in trial.replies] == ["not_unlocked", "", ""]
 
 
 def test_a_path_that_ignores_a_clause_is_refused_by_name() -> None:
     environment = load().environment
     draft = compose(environment, "fraud", 0)
-    left = draft.model_copy(update={"oracle": [call for call in draft.oracle if call.name != "hand_over"]})
+    left = draft.model_copy(
+        update={"oracle": [call for call in draft.oracle if call.name != "hand_over"]}
+    )
     with pytest.raises(BuildError, match="clause fraud_desk"):
         compile_clauses(read_dialogue(environment.files), left)
 
@@ -296,15 +357,27 @@ def test_what_a_folder_must_hold() -> None:
     with pytest.raises(BuildError, match=r"dialogue\.json"):
         kind.derive_tables({"program.py": files["program.py"]}, {})
     for old, new, told in (
-        ("    @coupling\n    def _block_follows_file", "    def _block_follows_file", "no method `_block_follows_file`"),
+        (
+            "    @coupling\n    def _block_follows_file",
+            "    def _block_follows_file",
+            "no method `_block_follows_file`",
+        ),
         (
             "    @coupling\n    def _keys_follow_order(self)",
             "    @coupling\n    def _keys_follow_order(self, now: str)",
             "takes parameters",
         ),
         ("    @discoverable\n", "", "the program does not mark it @discoverable"),
-        ("    def take_back(self", "    @discoverable\n    def take_back(self", "does not say how it is unlocked"),
-        ("    def _reader(self)", "    @coupling\n    def _reader(self)", "`_reader` is marked @coupling"),
+        (
+            "    def take_back(self",
+            "    @discoverable\n    def take_back(self",
+            "does not say how it is unlocked",
+        ),
+        (
+            "    def _reader(self)",
+            "    @coupling\n    def _reader(self)",
+            "`_reader` is marked @coupling",
+        ),
     ):
         assert old in files["program.py"]
         with pytest.raises(BuildError, match=told):

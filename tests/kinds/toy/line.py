@@ -32,7 +32,10 @@ CONFIG = RunConfig(
     probe="reference",
     exporters=("sft", "rl", "dataset"),
 )
-PLACES = {"museum": ("visitors", "postcards", "guides"), "depot": ("parcels", "pallets", "crates", "drivers")}
+PLACES = {
+    "museum": ("visitors", "postcards", "guides"),
+    "depot": ("parcels", "pallets", "crates", "drivers"),
+}
 
 
 def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
@@ -41,7 +44,9 @@ def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
 
 
 def _pick_places(config: RunConfig, _past: Past = NO_PAST) -> list[Seed]:
-    briefs = [Brief(theme=place, text=f"Counters of a {place}.", number=0) for place in PLACES][: config.environments]
+    briefs = [Brief(theme=place, text=f"Counters of a {place}.", number=0) for place in PLACES][
+        : config.environments
+    ]
     return [Seed(recipe=NAME, brief=brief, licence="Apache-2.0") for brief in briefs]
 
 
@@ -71,18 +76,28 @@ def answer_nothing(prompt: str, *_: object) -> str:
 
 async def walk(folder: Path) -> None:
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    settings = Settings.read({key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"})
+    settings = Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
     cast("dict[RecipeName, Make]", RECIPES)[NAME] = make
     async with open_walk("toy", CONFIG, settings, answer_nothing) as run:
         await run.walk(STEPS)
     views = open_views(Lake(settings.lake))
-    steps = views.execute("select lap || '-' || stage, entered, kept, dropped, error, made from funnel").fetchall()
+    steps = views.execute(
+        "select lap || '-' || stage, entered, kept, dropped, error, made from funnel"
+    ).fetchall()
     gates = views.execute(
         "select gate, outcome, reason, detail, count(*) from attrition where run = 'toy' group by all order by all"
     ).fetchall()
     kinds = views.execute("select distinct kind from environments").fetchall()
-    written = sorted(str(path.relative_to(settings.bundles)) for path in settings.bundles.rglob("*") if path.is_file())
-    sys.stdout.write(json.dumps({"steps": steps, "gates": gates, "kinds": kinds, "written": written}))
+    written = sorted(
+        str(path.relative_to(settings.bundles))
+        for path in settings.bundles.rglob("*")
+        if path.is_file()
+    )
+    sys.stdout.write(
+        json.dumps({"steps": steps, "gates": gates, "kinds": kinds, "written": written})
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ FOLDER = ROOT / "docs/views"
 
 def render(connection: DuckDBPyConnection) -> dict[str, str]:
     """File name → page."""
-    pages = {f"{view.name}.md": "\n".join(_page(view, connection)) + "\n" for view in VIEWS.values()}
+    pages = {
+        f"{view.name}.md": "\n".join(_page(view, connection)) + "\n" for view in VIEWS.values()
+    }
     return pages | {"README.md": "\n".join(_index()) + "\n"}
 
 

@@ -62,7 +62,11 @@ def test_every_name_is_found(example: Lake, spelled: str) -> None:
 )
 def test_no_more_than_it_takes_is_made(example: Lake, question: str, made: set[str]) -> None:
     assert find_needed(question, VIEWS).below == made
-    found = ask(example, "select view_name from duckdb_views() where schema_name = 'main' and not internal", question)
+    found = ask(
+        example,
+        "select view_name from duckdb_views() where schema_name = 'main' and not internal",
+        question,
+    )
     assert {name for (name,) in found} == made
 
 
@@ -76,5 +80,7 @@ def test_a_rollup_needs_no_table(lake: Lake) -> None:
 
 
 def test_a_question_about_the_database_finds_everything(example: Lake) -> None:
-    found = fetch(example, "select view_name from duckdb_views() where schema_name = 'main' and not internal")
+    found = fetch(
+        example, "select view_name from duckdb_views() where schema_name = 'main' and not internal"
+    )
     assert {name for (name,) in found} == set(EACH)

@@ -44,7 +44,10 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
         ),
         pytest.param(
             f"select theme, lap, entered, kept, share from yield where run = '{FIRST}'",
-            [("tool_lending", "environments", 2, 1, 0.5), ("tool_lending", "scenarios", 3, 2, 2 / 3)],
+            [
+                ("tool_lending", "environments", 2, 1, 0.5),
+                ("tool_lending", "scenarios", 3, 2, 2 / 3),
+            ],
             id="yield",
         ),
         pytest.param(
@@ -73,7 +76,12 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
         ),
         pytest.param(
             f"select repair, outcome, fault, versions, unchanged from versions where run = '{FIRST}' and stage = 'build'",
-            [(0, "built", "none", 1, 0), (0, "failed", "code", 1, 0), (1, "failed", "code", 1, 1), (2, "built", "none", 1, 0)],
+            [
+                (0, "built", "none", 1, 0),
+                (0, "failed", "code", 1, 0),
+                (1, "failed", "code", 1, 1),
+                (2, "built", "none", 1, 0),
+            ],
             id="versions",
         ),
         pytest.param(
@@ -118,7 +126,10 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
         ),
         pytest.param(
             "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
-            [(EASY.id, "kept", "", 0.0482, 60, 0.2589, 10), (HARD.id, "not_measured", "no_truth", None, None, None, None)],
+            [
+                (EASY.id, "kept", "", 0.0482, 60, 0.2589, 10),
+                (HARD.id, "not_measured", "no_truth", None, None, None, None),
+            ],
             id="bounds",
         ),
         pytest.param(
@@ -148,20 +159,45 @@ def test_a_view_counts_right(example: Lake, question: str, answer: list[Any]) ->
         pytest.param([], "none", (1, 0, 0), id="it holds"),
         pytest.param(["W8 not_exercised"], "test", (0, 1, 0), id="it has the same complaint"),
         pytest.param(["W12 row_missed"], "test", (1, 0, 0), id="every gate looked at it"),
-        pytest.param(["W12 row_missed"], "code", (0, 0, 1), id="a program at fault hides what is wrong with the tests"),
-        pytest.param(["W3 test_failed"], "test", (0, 0, 1), id="a red test keeps the other gates from it"),
-        pytest.param(["loop weakened"], "test", (0, 0, 1), id="it was refused before a gate looked"),
+        pytest.param(
+            ["W12 row_missed"],
+            "code",
+            (0, 0, 1),
+            id="a program at fault hides what is wrong with the tests",
+        ),
+        pytest.param(
+            ["W3 test_failed"], "test", (0, 0, 1), id="a red test keeps the other gates from it"
+        ),
+        pytest.param(
+            ["loop weakened"], "test", (0, 0, 1), id="it was refused before a gate looked"
+        ),
     ],
 )
-def test_the_last_version_says_what_was_mended(codes: list[str], fault: str, counts: tuple[int, int, int]) -> None:
-    versions = [("failed", "test", ["W8 not_exercised"]), ("failed" if codes else "built", fault, codes)]
+def test_the_last_version_says_what_was_mended(
+    codes: list[str], fault: str, counts: tuple[int, int, int]
+) -> None:
+    versions = [
+        ("failed", "test", ["W8 not_exercised"]),
+        ("failed" if codes else "built", fault, codes),
+    ]
     with duckdb.connect() as connection:
-        connection.execute("create table exits (run text, subject text, lap text, stage text, recipe text)")
-        connection.execute("create table builds (run text, subject text, repair bigint, outcome text, fault text, sent_back text)")
+        connection.execute(
+            "create table exits (run text, subject text, lap text, stage text, recipe text)"
+        )
+        connection.execute(
+            "create table builds (run text, subject text, repair bigint, outcome text, fault text, sent_back text)"
+        )
         for repair, (outcome, blamed, told) in enumerate(versions):
-            sent_back = json.dumps([dict(zip(("gate", "reason"), one.split(), strict=True)) for one in told])
-            connection.execute("insert into builds values ('r', 'bp', ?, ?, ?, ?)", [repair, outcome, blamed, sent_back])
-        found = connection.execute(f"select mended, given_up, unseen from ({REPAIRS.sql}) where reason = 'not_exercised'").fetchone()
+            sent_back = json.dumps(
+                [dict(zip(("gate", "reason"), one.split(), strict=True)) for one in told]
+            )
+            connection.execute(
+                "insert into builds values ('r', 'bp', ?, ?, ?, ?)",
+                [repair, outcome, blamed, sent_back],
+            )
+        found = connection.execute(
+            f"select mended, given_up, unseen from ({REPAIRS.sql}) where reason = 'not_exercised'"
+        ).fetchone()
     assert found == counts
 
 
@@ -172,7 +208,9 @@ def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
     assert sure == pytest.approx(list(find_interval(passed, judged)))
     groups = [(4, 4), (0, 4)]
     assert some == pytest.approx(sum(estimate_any(won, made, 4) or 0.0 for won, made in groups) / 2)
-    assert every == pytest.approx(sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2)
+    assert every == pytest.approx(
+        sum(estimate_all(won, made, 4) or 0.0 for won, made in groups) / 2
+    )
 
 
 def test_trainability_is_the_chance_that_the_gate_tells() -> None:
@@ -180,7 +218,9 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
     dice = random.Random(5)
     probed: dict[str, ProbeCounts] = {}
     with duckdb.connect() as connection:
-        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
+        connection.execute(
+            "create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)"
+        )
         for place in range(40):
             rate = dice.choice([0.0, 0.5, 1.0, None])
             for number in range(1 + place % 9):
@@ -192,12 +232,27 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
                     "insert into rollouts values ('r', ?, ?, 'careless', ?, 'done')",
                     [(f"env_{place}", scenario, outcome) for outcome in outcomes],
                 )
-                probed[scenario] = ProbeCounts(f"env_{place}", "careless", sum(passed), len(passed), scripted=False)
-        found = dict(connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall())
+                probed[scenario] = ProbeCounts(
+                    f"env_{place}", "careless", sum(passed), len(passed), scripted=False
+                )
+        found = dict(
+            connection.execute(f"select scenario, trainable from ({TRAINABILITY.sql})").fetchall()
+        )
     assert found.keys() == probed.keys()
     for scenario, one in probed.items():
-        prior = pool_prior([other for name, other in probed.items() if other.environment == one.environment and name != scenario])
-        assert math.isclose(found[scenario], estimate_variance(one.passed, one.judged, GROUP, prior), rel_tol=1e-6, abs_tol=1e-9)
+        prior = pool_prior(
+            [
+                other
+                for name, other in probed.items()
+                if other.environment == one.environment and name != scenario
+            ]
+        )
+        assert math.isclose(
+            found[scenario],
+            estimate_variance(one.passed, one.judged, GROUP, prior),
+            rel_tol=1e-6,
+            abs_tol=1e-9,
+        )
 
 
 @pytest.mark.parametrize(
@@ -211,10 +266,14 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
         pytest.param("e", None, "unjudged", id="never judged"),
     ],
 )
-def test_who_spoils_conversations_does_not_pass_more_often(outcomes: str, rate: float | None, solved: str) -> None:
+def test_who_spoils_conversations_does_not_pass_more_often(
+    outcomes: str, rate: float | None, solved: str
+) -> None:
     """A trial that a spoilt conversation replaces by an error would otherwise raise the rate."""
     with duckdb.connect() as connection:
-        connection.execute("create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)")
+        connection.execute(
+            "create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)"
+        )
         connection.executemany(
             "insert into rollouts values ('r', 'e', 's', 'p', ?, ?)",
             [(_OUTCOMES[one], "user_fault" if one == "u" else "done") for one in outcomes],

@@ -35,8 +35,12 @@ def ask(lake: Lake, question: str) -> list[Any]:
 def read_all(lake: Lake) -> dict[str, list[Any]]:
     """Rows and column types of everything."""
     with open_views(lake) as connection:
-        found = {name: connection.execute(f'from "{name}" order by all').fetchall() for name in NAMES}
-        return found | {f"{name} types": connection.execute(f'describe "{name}"').fetchall() for name in NAMES}
+        found = {
+            name: connection.execute(f'from "{name}" order by all').fetchall() for name in NAMES
+        }
+        return found | {
+            f"{name} types": connection.execute(f'describe "{name}"').fetchall() for name in NAMES
+        }
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -50,7 +54,11 @@ def test_no_column_needs_quotes(lake: Lake, table: str) -> None:
         columns = ", ".join(arrow_schema(TABLES[table]).names)
         connection.execute(f"select {columns} from {table}")
         kinds = [row[1] for row in connection.execute(f"describe {table}").fetchall()]
-        empty = connection.register("empty", arrow_schema(TABLES[table]).empty_table()).execute("describe empty").fetchall()
+        empty = (
+            connection.register("empty", arrow_schema(TABLES[table]).empty_table())
+            .execute("describe empty")
+            .fetchall()
+        )
     assert kinds == [row[1] for row in empty]
 
 
@@ -58,7 +66,11 @@ def test_the_connection_reaches_the_lake_only(example: Lake, tmp_path: Path) -> 
     (tmp_path / "secret").write_text("s")
     with open_views(example) as connection:
         assert connection.execute("select count(*) from runs").fetchall() == [(2,)]
-        for statement in (f"from read_text('{tmp_path}/secret')", f"from read_text('{example.url}/../secret')", "install httpfs"):
+        for statement in (
+            f"from read_text('{tmp_path}/secret')",
+            f"from read_text('{example.url}/../secret')",
+            "install httpfs",
+        ):
             with pytest.raises(duckdb.PermissionException):
                 connection.execute(statement).fetchall()
         for statement in ("set enable_external_access = true", "set allowed_directories = ['/']"):
@@ -72,11 +84,16 @@ def test_the_connection_reaches_the_lake_only(example: Lake, tmp_path: Path) -> 
 
 def test_some_runs_can_be_opened_alone(example: Lake) -> None:
     with open_views(example, [SECOND]) as connection:
-        assert connection.execute("select distinct run from attrition union select run from funnel").fetchall() == [(SECOND,)]
+        assert connection.execute(
+            "select distinct run from attrition union select run from funnel"
+        ).fetchall() == [(SECOND,)]
 
 
 def test_of_a_row_written_twice_the_latest_attempt_counts(
-    lake: Lake, make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]
+    lake: Lake,
+    make_seed: Callable[[int], Seed],
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
 ) -> None:
     note(lake, "r1", "started", {})
     for attempt, licence in enumerate(("first", "second", "third"), start=1):
@@ -95,7 +112,10 @@ def settled(lake: Lake) -> Lake:
 
 def test_rollups_say_what_the_tables_say(settled: Lake, example: Lake) -> None:
     assert read_all(settled) == read_all(example)
-    assert "/_rollup/run=" in ask(settled, f"explain analyze select * from funnel where run = '{FIRST}'")[0][1]
+    assert (
+        "/_rollup/run="
+        in ask(settled, f"explain analyze select * from funnel where run = '{FIRST}'")[0][1]
+    )
     compact(settled, SECOND)
     assert read_all(settled) == read_all(example)
 
@@ -115,11 +135,18 @@ def test_a_new_event_reopens_a_settled_run(settled: Lake) -> None:
 
 
 @pytest.fixture
-def seed_file(lake: Lake, make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]) -> Path:
+def seed_file(
+    lake: Lake,
+    make_seed: Callable[[int], Seed],
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
+) -> Path:
     """One of two files of seeds; `lake` lists it first."""
     note(lake, "r1", "started", {})
     for bucket in (0, 1):
-        lake.publish([make_seed(bucket)], [make_exit(f"s{bucket}", "kept", 1)], make_stamp(bucket=bucket))
+        lake.publish(
+            [make_seed(bucket)], [make_exit(f"s{bucket}", "kept", 1)], make_stamp(bucket=bucket)
+        )
     return Path(lake.files("seeds", "r1")[0])
 
 
@@ -129,7 +156,12 @@ def _drop_column(file: Path) -> None:
 
 def _drift(file: Path) -> None:
     table = pq.read_table(file)
-    pq.write_table(table.set_column(table.column_names.index("bucket"), "bucket", pa.array(["none"] * len(table))), file)
+    pq.write_table(
+        table.set_column(
+            table.column_names.index("bucket"), "bucket", pa.array(["none"] * len(table))
+        ),
+        file,
+    )
 
 
 def _truncate(file: Path) -> None:
@@ -138,7 +170,9 @@ def _truncate(file: Path) -> None:
 
 @pytest.mark.parametrize("which", [0, 1], ids=["first", "later"])
 @pytest.mark.parametrize("harm", [_drop_column, _drift, _truncate, Path.unlink])
-def test_a_bad_file_is_named(lake: Lake, seed_file: Path, harm: Callable[[Path], None], which: int) -> None:
+def test_a_bad_file_is_named(
+    lake: Lake, seed_file: Path, harm: Callable[[Path], None], which: int
+) -> None:
     from envmill.lake.sql import fetch
 
     file = Path(lake.files("seeds", "r1")[which])
@@ -148,17 +182,32 @@ def test_a_bad_file_is_named(lake: Lake, seed_file: Path, harm: Callable[[Path],
     harm(file)
     with pytest.raises(LakeError, match=file.stem) as failure:
         fetch(lake, "select sum(bucket), max(licence) from seeds")
-    assert "move it away" in failure.value.message.lower() or "restore it from a copy" in failure.value.message.lower()
+    assert (
+        "move it away" in failure.value.message.lower()
+        or "restore it from a copy" in failure.value.message.lower()
+    )
 
 
-def test_a_file_of_an_older_version_is_upgraded(lake: Lake, seed_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_an_older_version_is_upgraded(
+    lake: Lake, seed_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = ask(lake, "select * exclude (schema_version) from seeds order by id")
-    shape = tuple(ColumnShape("words", "json", True) if one.name == "licence" else one for one in shape_of(Seed))
+    shape = tuple(
+        ColumnShape("words", "json", True) if one.name == "licence" else one
+        for one in shape_of(Seed)
+    )
     (row,) = pq.read_table(seed_file).to_pylist()
-    old = {name: value for name, value in row.items() if name != "licence"} | {"words": '["CC0","1.0"]', "schema_version": 0}
-    seed_file.write_bytes(encode(pa.Table.from_pylist([old], schema=make_schema("seeds", 0, shape))))
+    old = {name: value for name, value in row.items() if name != "licence"} | {
+        "words": '["CC0","1.0"]',
+        "schema_version": 0,
+    }
+    seed_file.write_bytes(
+        encode(pa.Table.from_pylist([old], schema=make_schema("seeds", 0, shape)))
+    )
     monkeypatch.setitem(PAST, ("seeds", 0), shape)
-    monkeypatch.setitem(UPGRADES, ("seeds", 0), lambda row: row | {"licence": "-".join(row.pop("words"))})
+    monkeypatch.setitem(
+        UPGRADES, ("seeds", 0), lambda row: row | {"licence": "-".join(row.pop("words"))}
+    )
     assert ask(lake, "select * exclude (schema_version) from seeds order by id") == before
 
 

@@ -12,7 +12,9 @@ from tests.lake.views.pages import FOLDER, render
 def test_the_pages_are_what_the_program_says(example: Lake) -> None:
     with connect(example, VIEWS, example.runs(), "") as connection:
         pages = render(connection)
-    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")} == pages, "python -m tests.lake.views.pages"
+    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")} == pages, (
+        "python -m tests.lake.views.pages"
+    )
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))

@@ -37,14 +37,24 @@ Write = Callable[[int, int], None]
 def ask_shell(place: Path) -> dict[str, list[Any]]:
     """Outside the checkout, so that nothing of ours can be imported."""
     command = [sys.executable, "-I", "-c", SHELL, *NAMES]
-    done = subprocess.run(command, input=write_sql(str(place), VIEWS), capture_output=True, text=True, cwd="/", timeout=60, check=False)
+    done = subprocess.run(
+        command,
+        input=write_sql(str(place), VIEWS),
+        capture_output=True,
+        text=True,
+        cwd="/",
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def ask_program(place: Path) -> dict[str, list[Any]]:
     with open_views(Lake(place)) as connection:
-        answers = {name: connection.execute(f'from "{name}" order by all').fetchall() for name in NAMES}
+        answers = {
+            name: connection.execute(f'from "{name}" order by all').fetchall() for name in NAMES
+        }
     return json.loads(json.dumps(answers, default=str))
 
 
@@ -57,11 +67,16 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def add_batch(
-    place: Path, make_seed: Callable[[int], Seed], make_exit: Callable[..., Attrition], make_stamp: Callable[..., Stamp]
+    place: Path,
+    make_seed: Callable[[int], Seed],
+    make_exit: Callable[..., Attrition],
+    make_stamp: Callable[..., Stamp],
 ) -> Write:
     def add(number: int, attempt: int) -> None:
         stamp = make_stamp(attempt, bucket=7, run=SECOND)
-        Lake(place).publish([make_seed(number), make_seed(0)], [make_exit(f"s{number}", "kept", attempt)], stamp)
+        Lake(place).publish(
+            [make_seed(number), make_seed(0)], [make_exit(f"s{number}", "kept", attempt)], stamp
+        )
 
     return add
 
@@ -72,7 +87,9 @@ def test_the_shell_sees_what_the_program_sees(place: Path) -> None:
     assert answers["funnel"]
 
 
-def test_a_retried_batch_counts_once_and_an_uncommitted_one_not_at_all(place: Path, add_batch: Write) -> None:
+def test_a_retried_batch_counts_once_and_an_uncommitted_one_not_at_all(
+    place: Path, add_batch: Write
+) -> None:
     add_batch(1, 1)
     add_batch(2, 2)
     add_batch(3, 3)
@@ -90,7 +107,9 @@ def test_merged_files_count_in_place_of_what_they_replace(place: Path, add_batch
     compact(Lake(place), SECOND)
     add_batch(2, 2)
     compact(Lake(place), SECOND, grace=0.0)
-    (place / f"seeds/run={SECOND}/merged-000009-00000000-0.parquet").write_bytes(b"left by a killed compaction")
+    (place / f"seeds/run={SECOND}/merged-000009-00000000-0.parquet").write_bytes(
+        b"left by a killed compaction"
+    )
     answers = ask_shell(place)
     assert answers == ask_program(place)
     assert len(answers["seeds"]) == 3
@@ -99,7 +118,9 @@ def test_merged_files_count_in_place_of_what_they_replace(place: Path, add_batch
 def test_a_missing_merge_record_is_an_error(place: Path) -> None:
     for number in (1, 2):
         (place / f"_compact/run={FIRST}").mkdir(parents=True, exist_ok=True)
-        (place / f"_compact/run={FIRST}/{number:06d}.json").write_text('{"replaces": {}, "adds": {}}')
+        (place / f"_compact/run={FIRST}/{number:06d}.json").write_text(
+            '{"replaces": {}, "adds": {}}'
+        )
     (place / f"_compact/run={FIRST}/000001.json").unlink()
     with pytest.raises(AssertionError, match="merge record of run nightly-1 is missing"):
         ask_shell(place)

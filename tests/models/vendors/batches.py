@@ -74,25 +74,38 @@ class Batches:
             case "POST", ["batches"]:
                 return self._open_openai(asked.read())
             case "GET", ["batches"]:
-                listed = [self._describe_openai(batch) for batch in reversed(self._batches.values()) if batch.file]
+                listed = [
+                    self._describe_openai(batch)
+                    for batch in reversed(self._batches.values())
+                    if batch.file
+                ]
                 return Answer.of({"object": "list", "data": listed, "has_more": False})
             case "GET", ["batches", name] if name in self._batches:
                 return Answer.of(self._describe_openai(self._look(self._batches[name])))
             case "POST", ["batches", name, "cancel"] if name in self._batches:
                 return Answer.of(self._describe_openai(self._cancel(self._batches[name])))
             case "POST", ["messages", "batches"]:
-                items = [(item["custom_id"], "/v1/messages", item["params"]) for item in asked.read()["requests"]]
+                items = [
+                    (item["custom_id"], "/v1/messages", item["params"])
+                    for item in asked.read()["requests"]
+                ]
                 return Answer.of(self._describe_anthropic(self._open(items), asked))
             case "GET", ["messages", "batches"]:
                 listed = [
-                    self._describe_anthropic(self._look(batch), asked) for batch in reversed(self._batches.values()) if not batch.file
+                    self._describe_anthropic(self._look(batch), asked)
+                    for batch in reversed(self._batches.values())
+                    if not batch.file
                 ]
-                return Answer.of({"data": listed, "has_more": False, "first_id": None, "last_id": None})
+                return Answer.of(
+                    {"data": listed, "has_more": False, "first_id": None, "last_id": None}
+                )
             case "GET", ["messages", "batches", name] if name in self._batches:
                 return Answer.of(self._describe_anthropic(self._look(self._batches[name]), asked))
             case "POST", ["messages", "batches", name, "cancel"] if name in self._batches:
                 return Answer.of(self._describe_anthropic(self._cancel(self._batches[name]), asked))
-            case "GET", ["messages", "batches", name, "results"] if name in self._batches and self._batches[name].ended:
+            case "GET", ["messages", "batches", name, "results"] if (
+                name in self._batches and self._batches[name].ended
+            ):
                 batch = self._batches[name]
                 return Answer(_spell_lines(batch.done + batch.failed), kind="application/x-jsonl")
             case _:
@@ -105,7 +118,13 @@ class Batches:
 
     def _describe_file(self, name: str) -> Body:
         size = len(self._files[name])
-        said = {"id": name, "object": "file", "bytes": size, "created_at": 1, "filename": "batch.jsonl"}
+        said = {
+            "id": name,
+            "object": "file",
+            "bytes": size,
+            "created_at": 1,
+            "filename": "batch.jsonl",
+        }
         return said | {"purpose": "batch", "status": "processed"}
 
     def _open_openai(self, given: Body) -> Answer:
@@ -136,7 +155,9 @@ class Batches:
             batch.why = "failed"
             return
         left = batch.cancelled or self.manner.expire
-        batch.why = "cancelled" if batch.cancelled else "expired" if self.manner.expire else "completed"
+        batch.why = (
+            "cancelled" if batch.cancelled else "expired" if self.manner.expire else "completed"
+        )
         for number, (name, path, body) in enumerate(batch.items):
             conversation = FORMATS[path].read(body)
             if left and self.manner.unfinished in conversation.text:
@@ -150,12 +171,16 @@ class Batches:
                 batch.failed.append(_spell_result(batch, name, number, error, fault.status or 500))
                 continue
             turn = conversation.hear(self._script.turn_of(path, conversation.text))
-            batch.done.append(_spell_result(batch, name, number, FORMATS[path].answer(conversation, turn), 200))
+            batch.done.append(
+                _spell_result(batch, name, number, FORMATS[path].answer(conversation, turn), 200)
+            )
             self._tally.answered[conversation.digest] += 1
         batch.done.reverse()  # vendors promise no order
 
     def _describe_openai(self, batch: Batch) -> Body:
-        running = "cancelling" if batch.cancelled else "validating" if not batch.looks else "in_progress"
+        running = (
+            "cancelling" if batch.cancelled else "validating" if not batch.looks else "in_progress"
+        )
         said: Body = {
             "id": batch.id,
             "object": "batch",
@@ -166,10 +191,19 @@ class Batches:
             "metadata": batch.metadata,
             "status": batch.why if batch.ended else running,
             "errors": None,
-            "request_counts": {"total": len(batch.items), "completed": len(batch.done), "failed": len(batch.failed)},
+            "request_counts": {
+                "total": len(batch.items),
+                "completed": len(batch.done),
+                "failed": len(batch.failed),
+            },
         }
         if batch.why == "failed":
-            said["errors"] = {"object": "list", "data": [{"code": "invalid", "line": 1, "message": self.manner.refuse, "param": None}]}
+            said["errors"] = {
+                "object": "list",
+                "data": [
+                    {"code": "invalid", "line": 1, "message": self.manner.refuse, "param": None}
+                ],
+            }
         for name, lines in (("output_file_id", batch.done), ("error_file_id", batch.failed)):
             if batch.ended and lines:
                 file = f"file-{batch.id}-{name}"
@@ -178,14 +212,21 @@ class Batches:
         return said
 
     def _describe_anthropic(self, batch: Batch, asked: Asked) -> Body:
-        kinds = [line["result"]["type"] for line in batch.done + batch.failed] if batch.ended else []
+        kinds = (
+            [line["result"]["type"] for line in batch.done + batch.failed] if batch.ended else []
+        )
         names = ("succeeded", "errored", "expired", "canceled")
         results = f"http://{asked.headers['host']}/v1/messages/batches/{batch.id}/results"
         return {
             "id": batch.id,
             "type": "message_batch",
-            "processing_status": "ended" if batch.ended else "canceling" if batch.cancelled else "in_progress",
-            "request_counts": {name: kinds.count(name) for name in names} | {"processing": 0 if batch.ended else len(batch.items)},
+            "processing_status": "ended"
+            if batch.ended
+            else "canceling"
+            if batch.cancelled
+            else "in_progress",
+            "request_counts": {name: kinds.count(name) for name in names}
+            | {"processing": 0 if batch.ended else len(batch.items)},
             "created_at": datetime.fromtimestamp(batch.made, UTC).isoformat(),
             "expires_at": "2026-01-02T00:00:00Z",
             "ended_at": _DAY if batch.ended else None,
@@ -207,7 +248,12 @@ def _spell_result(batch: Batch, name: str, number: int, body: Body, status: int)
 def _spell_unfinished(batch: Batch, name: str) -> Body:
     if batch.file:
         code = f"batch_{batch.why}"
-        return {"id": "batch_req", "custom_id": name, "response": None, "error": {"code": code, "message": "Not executed in time."}}
+        return {
+            "id": "batch_req",
+            "custom_id": name,
+            "response": None,
+            "error": {"code": code, "message": "Not executed in time."},
+        }
     return {"custom_id": name, "result": {"type": "canceled" if batch.cancelled else "expired"}}
 
 

@@ -30,18 +30,24 @@ class Conversation:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(json.dumps([self.model, self.text, self.seed]).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps([self.model, self.text, self.seed]).encode()).hexdigest()[
+            :16
+        ]
 
     def count_input(self, turn: Turn) -> int:
         return turn.input if turn.input >= 0 else count_tokens(self.text)
 
     def count_output(self, turn: Turn) -> int:
-        said = turn.text + turn.reasoning + "".join(name + arguments for name, arguments in turn.tools)
+        said = (
+            turn.text + turn.reasoning + "".join(name + arguments for name, arguments in turn.tools)
+        )
         return turn.output if turn.output >= 0 else count_tokens(said)
 
     def hear(self, turn: Turn | None) -> Turn:
         """The scripted turn or the model's own, cut at the limit."""
-        said = turn or Turn(json.dumps(imagine(self.schema, self.schema)) if self.schema else "Understood.")
+        said = turn or Turn(
+            json.dumps(imagine(self.schema, self.schema)) if self.schema else "Understood."
+        )
         if self.limit and count_tokens(said.text) > self.limit:
             return replace(said, text=said.text[: self.limit * _CHARS_PER_TOKEN], stop="length")
         return replace(said, stop="tool") if said.tools and said.stop == "end" else said
@@ -57,7 +63,11 @@ def flatten(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(flatten(part.get("text", part.get("content", ""))) for part in content if isinstance(part, dict))
+        return "".join(
+            flatten(part.get("text", part.get("content", "")))
+            for part in content
+            if isinstance(part, dict)
+        )
     return ""
 
 
@@ -71,7 +81,9 @@ def imagine(schema: dict[str, Any], whole: dict[str, Any]) -> Any:
         return imagine(choice, whole)
     match schema.get("type"):
         case "object":
-            return {name: imagine(field, whole) for name, field in schema.get("properties", {}).items()}
+            return {
+                name: imagine(field, whole) for name, field in schema.get("properties", {}).items()
+            }
         case "array":
             return [imagine(schema.get("items", {}), whole)] * schema.get("minItems", 1)
         case "integer" | "number":

@@ -5,8 +5,21 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 422: "Unprocessable Entity"}
-_REASONS |= {429: "Too Many Requests", 500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 529: "Overloaded"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    422: "Unprocessable Entity",
+}
+_REASONS |= {
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    529: "Overloaded",
+}
 
 
 @dataclass(frozen=True)
@@ -43,12 +56,21 @@ class Answer:
 
     def spell_head(self) -> bytes:
         named = {"Content-Type": self.kind, "request-id": "req_loopback", **self.headers}
-        named |= {"Transfer-Encoding": "chunked"} if self.pieces else {"Content-Length": str(len(self.body))}
-        lines = [f"HTTP/1.1 {self.status} {_REASONS.get(self.status, 'Unknown')}", *(f"{name}: {value}" for name, value in named.items())]
+        named |= (
+            {"Transfer-Encoding": "chunked"}
+            if self.pieces
+            else {"Content-Length": str(len(self.body))}
+        )
+        lines = [
+            f"HTTP/1.1 {self.status} {_REASONS.get(self.status, 'Unknown')}",
+            *(f"{name}: {value}" for name, value in named.items()),
+        ]
         return "\r\n".join([*lines, "", ""]).encode()
 
     def spell(self) -> bytes:
-        return self.spell_head() + (b"".join(map(chunk, self.pieces)) + b"0\r\n\r\n" if self.pieces else self.body)
+        return self.spell_head() + (
+            b"".join(map(chunk, self.pieces)) + b"0\r\n\r\n" if self.pieces else self.body
+        )
 
 
 def chunk(piece: bytes) -> bytes:
@@ -64,7 +86,9 @@ async def read_request(reader: asyncio.StreamReader) -> Asked | None:
         return None
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     method, target, _ = first.split(" ", 2)
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
     body = await _read_body(reader, headers)
     return None if body is None else Asked(method, target.partition("?")[0], headers, body)
 

@@ -29,9 +29,23 @@ class Loopback:
         """The model answers so."""
         self.script({"match": match, "turn": {"text": text, **turn}}, anew=False)
 
-    def fail(self, kind: str, times: int = -1, match: str = "", path: str = "", rate: float = 1.0, **fault: Any) -> None:
+    def fail(
+        self,
+        kind: str,
+        times: int = -1,
+        match: str = "",
+        path: str = "",
+        rate: float = 1.0,
+        **fault: Any,
+    ) -> None:
         """Requests meet this fault."""
-        rule = {"match": match, "path": path, "times": times, "rate": rate, "fault": {"kind": kind, **fault}}
+        rule = {
+            "match": match,
+            "path": path,
+            "times": times,
+            "rate": rate,
+            "fault": {"kind": kind, **fault},
+        }
         self.script(rule, anew=False)
 
     def set(self, **facts: Any) -> None:
@@ -50,7 +64,9 @@ class Loopback:
         return self._tell("requests")
 
     def _tell(self, name: str, **given: Any) -> Any:
-        request = urllib.request.Request(f"{self.root}/control/{name}", json.dumps(given).encode(), {"Connection": "close"})
+        request = urllib.request.Request(
+            f"{self.root}/control/{name}", json.dumps(given).encode(), {"Connection": "close"}
+        )
         with _DIRECT.open(request, timeout=30) as answer:
             return json.load(answer)
 
@@ -59,7 +75,9 @@ class Loopback:
 def launch() -> Iterator[Loopback]:
     """The process, for the block; it also ends when we die."""
     command = [sys.executable, "-m", "tests.models.vendors"]
-    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout
         assert process.stdin
         try:

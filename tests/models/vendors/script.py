@@ -74,7 +74,9 @@ class Rule:
         fault, turn = spec.pop("fault", None), spec.pop("turn", None)
         if turn:
             turn["tools"] = tuple(tuple(tool) for tool in turn.get("tools", ()))
-        return cls(**spec, fault=Fault(**fault) if fault else None, turn=Turn(**turn) if turn else None)
+        return cls(
+            **spec, fault=Fault(**fault) if fault else None, turn=Turn(**turn) if turn else None
+        )
 
     def spend(self, path: str, text: str, chance: random.Random) -> bool:
         """Whether it is for this request; then one of its times is gone. Without a path it is for questions to a model."""
@@ -95,7 +97,17 @@ class Script:
     chance: random.Random = field(default_factory=lambda: random.Random(0))
 
     def fault_of(self, path: str, text: str) -> Fault | None:
-        return next((rule.fault for rule in self.rules if rule.fault and rule.spend(path, text, self.chance)), None)
+        return next(
+            (
+                rule.fault
+                for rule in self.rules
+                if rule.fault and rule.spend(path, text, self.chance)
+            ),
+            None,
+        )
 
     def turn_of(self, path: str, text: str) -> Turn | None:
-        return next((rule.turn for rule in self.rules if rule.turn and rule.spend(path, text, self.chance)), None)
+        return next(
+            (rule.turn for rule in self.rules if rule.turn and rule.spend(path, text, self.chance)),
+            None,
+        )

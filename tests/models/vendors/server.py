@@ -54,33 +54,55 @@ class Vendors:
         well = False
         try:
             fault = self.script.fault_of(asked.path, text)
-            await asyncio.sleep(self.latency + (fault.seconds if fault and fault.kind == "delay" else 0.0))
-            answer = self._refuse_key(asked) or _break(asked, fault) or self._answer(asked, conversation)
+            await asyncio.sleep(
+                self.latency + (fault.seconds if fault and fault.kind == "delay" else 0.0)
+            )
+            answer = (
+                self._refuse_key(asked) or _break(asked, fault) or self._answer(asked, conversation)
+            )
             sent = await _send(answer, fault, writer)
-            well = sent and answer.status == 200 and (fault is None or fault.kind in ("delay", "trickle"))
+            well = (
+                sent
+                and answer.status == 200
+                and (fault is None or fault.kind in ("delay", "trickle"))
+            )
             return sent
         finally:
             self.tally.end(conversation, well)
 
     def _refuse_key(self, asked: Asked) -> Answer | None:
-        given = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").removeprefix("Bearer ")
+        given = asked.headers.get("x-api-key") or asked.headers.get(
+            "authorization", ""
+        ).removeprefix("Bearer ")
         if given and (self.keys is None or given in self.keys):
             return None
-        said = f"Incorrect API key provided: {given[:3]}***." if given else "You didn't provide an API key."
+        said = (
+            f"Incorrect API key provided: {given[:3]}***."
+            if given
+            else "You didn't provide an API key."
+        )
         return refuse(asked.path, Fault("status", 401, message=said))
 
     def _answer(self, asked: Asked, conversation: Conversation | None) -> Answer:
         if conversation is not None:
-            form, turn = FORMATS[asked.path], conversation.hear(self.script.turn_of(asked.path, conversation.text))
+            form, turn = (
+                FORMATS[asked.path],
+                conversation.hear(self.script.turn_of(asked.path, conversation.text)),
+            )
             if conversation.stream:
-                return Answer(kind="text/event-stream", pieces=tuple(form.stream(conversation, turn)))
+                return Answer(
+                    kind="text/event-stream", pieces=tuple(form.stream(conversation, turn))
+                )
             return Answer.of(form.answer(conversation, turn))
         if asked.path == "/v1/messages/count_tokens":
             read = FORMATS["/v1/messages"].read(asked.read())
             return Answer.of({"input_tokens": -(-len(read.text) // 4)})
         if asked.path == "/v1/responses/input_tokens":
             return Answer.of(
-                {"object": "response.input_tokens", "input_tokens": 100 + len(FORMATS["/v1/responses"].read(asked.read()).text)}
+                {
+                    "object": "response.input_tokens",
+                    "input_tokens": 100 + len(FORMATS["/v1/responses"].read(asked.read()).text),
+                }
             )
         if asked.path == "/tokenize":
             count = 200 + len(FORMATS["/v1/chat/completions"].read(asked.read()).text)
@@ -99,7 +121,9 @@ class Vendors:
             return Answer.of({})
         if name == "script":
             rules = [Rule.read(spec) for spec in given["rules"]]
-            self.script.rules[:] = rules if given.get("anew", True) else [*rules, *self.script.rules]
+            self.script.rules[:] = (
+                rules if given.get("anew", True) else [*rules, *self.script.rules]
+            )
             self.script.chance.seed(given.get("seed", 0))
         elif name == "set":
             self.latency = given.get("latency", self.latency)
@@ -118,7 +142,9 @@ def _break(asked: Asked, fault: Fault | None) -> Answer | None:
         case "status":
             return refuse(asked.path, fault)  # pyright: ignore[reportArgumentType]
         case "html":
-            return Answer(_PAGE, fault.status if fault and fault.status else 200, "text/html", _PROXY)
+            return Answer(
+                _PAGE, fault.status if fault and fault.status else 200, "text/html", _PROXY
+            )
         case "empty":
             return Answer()
         case "shapeless":
@@ -135,16 +161,29 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
     if kind in ("hang", "close"):
         return False
     if kind == "event" and fault and answer.pieces:
-        answer = Answer(kind=answer.kind, pieces=(*answer.pieces[: len(answer.pieces) // 2], *_spell_trouble(answer, fault)))
+        answer = Answer(
+            kind=answer.kind,
+            pieces=(*answer.pieces[: len(answer.pieces) // 2], *_spell_trouble(answer, fault)),
+        )
     if kind == "truncated":
-        answer = Answer(answer.body[: len(answer.body) // 2], answer.status, answer.kind, answer.headers, answer.pieces[:3])
+        answer = Answer(
+            answer.body[: len(answer.body) // 2],
+            answer.status,
+            answer.kind,
+            answer.headers,
+            answer.pieces[:3],
+        )
     whole = answer.spell()
     if kind == "silent":
-        writer.write(b"".join((answer.spell_head(), *map(chunk, answer.pieces[: len(answer.pieces) // 2]))))
+        writer.write(
+            b"".join((answer.spell_head(), *map(chunk, answer.pieces[: len(answer.pieces) // 2])))
+        )
         await writer.drain()
         await asyncio.sleep(3600)
     if kind == "cut":
-        writer.write(whole[: len(answer.spell_head()) + (len(whole) - len(answer.spell_head())) // 2])
+        writer.write(
+            whole[: len(answer.spell_head()) + (len(whole) - len(answer.spell_head())) // 2]
+        )
         await writer.drain()
         return False
     if kind == "trickle" and fault:
@@ -165,18 +204,39 @@ def _spell_trouble(answer: Answer, fault: Fault) -> list[bytes]:
     if answer.pieces[0].startswith(b"event: message_start"):
         return [spell_event({"type": "error", "error": anthropic_error(fault)}, "error")]
     if answer.pieces[0].startswith(b"event: response"):
-        return [spell_event({"type": "error", "sequence_number": 99, "param": None, **openai_error(fault)}, "error")]
+        return [
+            spell_event(
+                {"type": "error", "sequence_number": 99, "param": None, **openai_error(fault)},
+                "error",
+            )
+        ]
     return [spell_event({"error": openai_error(fault)})]
 
 
 def _list_models(models: list[str], asked: Asked) -> dict[str, Any]:
     if "anthropic-version" in asked.headers:
         found = [
-            {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z", "lifecycle": "active"}
+            {
+                "type": "model",
+                "id": name,
+                "display_name": name,
+                "created_at": "2026-01-01T00:00:00Z",
+                "lifecycle": "active",
+            }
             for name in models
         ]
-        return {"data": found, "has_more": False, "first_id": models[0] if models else None, "last_id": models[-1] if models else None}
-    return {"object": "list", "data": [{"id": name, "object": "model", "created": 1, "owned_by": "loopback"} for name in models]}
+        return {
+            "data": found,
+            "has_more": False,
+            "first_id": models[0] if models else None,
+            "last_id": models[-1] if models else None,
+        }
+    return {
+        "object": "list",
+        "data": [
+            {"id": name, "object": "model", "created": 1, "owned_by": "loopback"} for name in models
+        ],
+    }
 
 
 async def run(port: int = 0) -> None:
@@ -186,6 +246,8 @@ async def run(port: int = 0) -> None:
     sys.stdout.write(json.dumps({"port": server.sockets[0].getsockname()[1]}) + "\n")
     sys.stdout.flush()
     reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
     await reader.read()
     server.close()

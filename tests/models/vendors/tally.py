@@ -28,7 +28,9 @@ class Tally:
         if len(self.requests) < _KEPT:
             form = asked.headers.get("content-type", "").startswith("multipart/")
             body = {"form": asked.body.decode("utf-8", "replace")} if form else asked.read()
-            self.requests.append({"method": asked.method, "path": asked.path, "headers": asked.headers, "body": body})
+            self.requests.append(
+                {"method": asked.method, "path": asked.path, "headers": asked.headers, "body": body}
+            )
 
     def end(self, conversation: Conversation | None, well: bool) -> None:
         """Well: a good answer was handed over whole."""
@@ -38,4 +40,8 @@ class Tally:
 
     def spell(self) -> dict[str, Any]:
         counts = {"asked": self.asked, "answered": self.answered, "by_last": self.by_last}
-        return counts | {"peak": self.peak, "connections": self.connections, "total": self.asked.total()}
+        return counts | {
+            "peak": self.peak,
+            "connections": self.connections,
+            "total": self.asked.total(),
+        }

@@ -31,6 +31,11 @@ def plant(prompt: str, kind: str, theme: str, number: int) -> PlantedFault | Non
     return author.plant(prompt, kind, pose(prompt, theme, number, **more), SEED, 0)
 
 
-SURE = [("tool_lending", 0), ("tool_lending", 1), ("clinic_scheduling", 0), ("clinic_scheduling", 1)]
+SURE = [
+    ("tool_lending", 0),
+    ("tool_lending", 1),
+    ("clinic_scheduling", 0),
+    ("clinic_scheduling", 1),
+]
 """Here every kind has a place."""
 ENVIRONMENTS = pick_environments(count(2, 60)) + SURE

@@ -44,13 +44,19 @@ print(hashlib.sha256("".join(texts).encode()).hexdigest())
 def test_the_catalogue_holds_what_it_promises() -> None:
     assert len(ANYWHERE) + len(EVERY) >= 70
     assert {prompt for prompt, kinds in KINDS.items() if len(kinds) < 5} == {"requirements"}
-    assert all(len(KINDS[prompt]) >= 10 for prompt in ("blueprint", "program", "code", "tests", "scenario", "checks", "methods"))
+    assert all(
+        len(KINDS[prompt]) >= 10
+        for prompt in ("blueprint", "program", "code", "tests", "scenario", "checks", "methods")
+    )
     assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
 
 
 @pytest.mark.parametrize("prompt", ["blueprint", "scenario"])
 def test_rate_is_the_share_of_spoilt_replies(prompt: str) -> None:
-    found = Counter(author.planted(prompt, pose(prompt, THEME, number % 8), SEED, number, 0.3) for number in range(120))
+    found = Counter(
+        author.planted(prompt, pose(prompt, THEME, number % 8), SEED, number, 0.3)
+        for number in range(120)
+    )
     assert 0.15 <= 1 - found[""] / 120 <= 0.45
     assert set(found) <= {"", *ANYWHERE, *KINDS[prompt]}
     assert len(found) > 10
@@ -68,7 +74,9 @@ def test_rate_zero_is_clean_and_rate_one_never(prompt: str) -> None:
 
 @pytest.mark.parametrize(("prompt", "kind"), EVERY)
 def test_every_kind_finds_a_place_and_spoils_the_reply(prompt: str, kind: str) -> None:
-    found = next(fault for theme, number in ENVIRONMENTS if (fault := plant(prompt, kind, theme, number)))
+    found = next(
+        fault for theme, number in ENVIRONMENTS if (fault := plant(prompt, kind, theme, number))
+    )
     assert found.text != found.clean
     assert json.loads(found.text) != json.loads(found.clean)
     assert found.words or found.pairs
@@ -92,13 +100,24 @@ def test_prose_around_leaves_the_reply_inside(prompt: str) -> None:
 
 
 def test_the_same_faults_come_in_another_process_with_another_hash_seed() -> None:
-    here = "".join(fault.text for prompt, kind in EVERY[::3] if (fault := plant(prompt, kind, THEME, 1)))
+    here = "".join(
+        fault.text for prompt, kind in EVERY[::3] if (fault := plant(prompt, kind, THEME, 1))
+    )
     environ = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", PLANT, THEME], capture_output=True, text=True, env=environ, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PLANT, THEME],
+        capture_output=True,
+        text=True,
+        env=environ,
+        cwd=ROOT,
+        check=True,
+    )
     assert done.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
 
 
 def test_a_program_that_was_right_is_not_made_wrong_by_a_repair() -> None:
     inputs = pose("program", THEME, 0)
     talk = [author.answer("program", inputs, SEED, 0, 0.0), "a test that is itself wrong says so"]
-    assert {author.planted("program", inputs, SEED, sample, 1.0, talk) for sample in range(30)} == {""}
+    assert {author.planted("program", inputs, SEED, sample, 1.0, talk) for sample in range(30)} == {
+        ""
+    }

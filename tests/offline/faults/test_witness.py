@@ -64,8 +64,12 @@ def test_a_clean_version_is_no_witness_against_itself() -> None:
 
 def test_a_clock_that_was_read_too_early_shows_only_when_time_has_gone_by() -> None:
     fault = next(list_faults("program", "stale_clock"))
-    at_once = tuple((replace(one, trace=replace(one.trace, later=0.0)) for one in pair) for pair in fault.pairs)
-    late, early = search([fault, replace(fault, pairs=tuple((one, other) for one, other in at_once))])
+    at_once = tuple(
+        (replace(one, trace=replace(one.trace, later=0.0)) for one in pair) for pair in fault.pairs
+    )
+    late, early = search(
+        [fault, replace(fault, pairs=tuple((one, other) for one, other in at_once))]
+    )
     assert late is not None
     assert early is None
 
@@ -74,7 +78,10 @@ def test_a_witness_says_what_was_expected_and_what_was_seen() -> None:
     (witness,) = search([next(list_faults("program", "silent_success"))])
     assert witness is not None
     assert json.loads(witness.expected)[0] == "rejection"
-    assert json.loads(witness.seen)[0] in ("ok", "failure")  # what should have been refused goes on, and may stumble then
+    assert json.loads(witness.seen)[0] in (
+        "ok",
+        "failure",
+    )  # what should have been refused goes on, and may stumble then
 
 
 def test_two_paths_to_one_end_are_no_witness_and_another_end_is() -> None:
@@ -113,5 +120,7 @@ def lack(text: str, tools: list) -> list[str]:
 
     environment, reply = Of(), TestsReply.model_validate_json(text)
     environment.tools = tools  # type: ignore[attr-defined]
-    stored = [SimpleNamespace(id=f"{number}", **dict(test)) for number, test in enumerate(reply.tests)]
+    stored = [
+        SimpleNamespace(id=f"{number}", **dict(test)) for number, test in enumerate(reply.tests)
+    ]
     return find_untested(environment, stored)  # type: ignore[arg-type]

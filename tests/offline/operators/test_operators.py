@@ -63,7 +63,11 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_makes_what_its_name_says(name: str) -> None:
-    source = SAMPLE.replace("dict(member)", "[row for row in self.rows.values() if row]") if name == "dropped_filter" else SAMPLE
+    source = (
+        SAMPLE.replace("dict(member)", "[row for row in self.rows.values() if row]")
+        if name == "dropped_filter"
+        else SAMPLE
+    )
     mutants = list(list_mutants(source, [name]))
     assert mutants
     assert any(EXPECTED[name] in each.source.replace("'", '"') for each in mutants)
@@ -97,10 +101,21 @@ def compose(theme: str, number: int):
 def pair_up(theme: str, number: int, mutants: int) -> list[tuple[ProgramMutant, list[Pair]]]:
     domain = compose(theme, number)
     source, tried = write_program(domain), try_operations(domain, SEED)
-    clean = PlannedProgram(source, name_class(domain), {name: each.effect for name, each in domain.operations.items()})
+    clean = PlannedProgram(
+        source, name_class(domain), {name: each.effect for name, each in domain.operations.items()}
+    )
     drawn = sample_mutants(source, mutants, make_dice("mutants", theme, number))
     return [
-        (each, [(Play(clean, trace), Play(PlannedProgram(each.source, clean.class_name, clean.tools), trace)) for trace in traces])
+        (
+            each,
+            [
+                (
+                    Play(clean, trace),
+                    Play(PlannedProgram(each.source, clean.class_name, clean.tools), trace),
+                )
+                for trace in traces
+            ],
+        )
         for each in drawn
         for traces in [sample_traces(tried, SEED, each.function)]
     ]
@@ -115,9 +130,16 @@ def search(pairs: list[list[Pair]]) -> list[Witness | None]:
 
 @pytest.mark.soak(area="author")
 def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
-    drawn = [each for environment in ENVIRONMENTS[: count(1, 12)] for each in pair_up(*environment, count(20, 200))]
+    drawn = [
+        each
+        for environment in ENVIRONMENTS[: count(1, 12)]
+        for each in pair_up(*environment, count(20, 200))
+    ]
     witnesses = search([pairs for _, pairs in drawn])
-    seen = Counter((mutant.operator, witness is not None) for (mutant, _), witness in zip(drawn, witnesses, strict=True))
+    seen = Counter(
+        (mutant.operator, witness is not None)
+        for (mutant, _), witness in zip(drawn, witnesses, strict=True)
+    )
     assert sum(found for (_, shown), found in seen.items() if shown) >= len(drawn) * 0.6, seen
     # What a session returns leaves it as JSON, so nobody holds on to a row.
     assert not seen["removed_copy", True] or seen["removed_copy", False]
@@ -126,14 +148,29 @@ def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
 
 def test_most_mutants_of_checks_have_witnesses() -> None:
     # One environment may have few checks.
-    witnesses = search([pairs for environment in ENVIRONMENTS[:3] for pairs in spoil_checks(*environment)])
+    witnesses = search(
+        [pairs for environment in ENVIRONMENTS[:3] for pairs in spoil_checks(*environment)]
+    )
     assert len(witnesses) >= 12
     assert sum(each is not None for each in witnesses) >= len(witnesses) * 0.6
 
 
 def spoil_checks(theme: str, number: int) -> list[list[Pair]]:
     """Each check of a list spoilt in four ways at most, the rest as it was."""
-    asked, reply = ChecksInput.model_validate(pose_checks(theme, number)), ChecksReply.model_validate_json(ask("checks", theme, number))
-    spoilt = [(check, each.source) for check in reply.checks for each in sample_mutants(check.source, 4, make_dice("check", check.name))]
-    lists = [[each.model_copy(update={"source": source}) if each is check else each for each in reply.checks] for check, source in spoilt]
+    asked, reply = (
+        ChecksInput.model_validate(pose_checks(theme, number)),
+        ChecksReply.model_validate_json(ask("checks", theme, number)),
+    )
+    spoilt = [
+        (check, each.source)
+        for check in reply.checks
+        for each in sample_mutants(check.source, 4, make_dice("check", check.name))
+    ]
+    lists = [
+        [
+            each.model_copy(update={"source": source}) if each is check else each
+            for each in reply.checks
+        ]
+        for check, source in spoilt
+    ]
     return [list(pair_lists(list(reply.checks), each, asked)) for each in lists]

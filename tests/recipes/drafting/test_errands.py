@@ -38,7 +38,13 @@ PROMPT = load_errands()
 
 
 def line(number: int, **changes: Any) -> ErrandLine:
-    about = ["the loan of a ladder", "an idle drill", "a member at the limit", "a tool that is lost", "two members of one name"][number % 5]
+    about = [
+        "the loan of a ladder",
+        "an idle drill",
+        "a member at the limit",
+        "a tool that is lost",
+        "two members of one name",
+    ][number % 5]
     told = {
         "number": number, "who": f"neighbour {number}", "what": f"Wants thing {number} of {number} put right before {number} o'clock.",
         "tools": [QUERY, CHANGE], "about": [f"{about} ({number})"], "state": f"day {number}",
@@ -46,8 +52,15 @@ def line(number: int, **changes: Any) -> ErrandLine:
     return ErrandLine.model_validate(told | changes)
 
 
-def block(count: int = 3, polarity: Polarity = "achieve", taken: Sequence[TakenLine] = (), **more: Any) -> ErrandBlock:
-    return ErrandBlock(SHED, tuple(ErrandPlace(number=one, polarity=polarity) for one in range(count)), tuple(taken), **more)
+def block(
+    count: int = 3, polarity: Polarity = "achieve", taken: Sequence[TakenLine] = (), **more: Any
+) -> ErrandBlock:
+    return ErrandBlock(
+        SHED,
+        tuple(ErrandPlace(number=one, polarity=polarity) for one in range(count)),
+        tuple(taken),
+        **more,
+    )
 
 
 class Planner:
@@ -57,7 +70,9 @@ class Planner:
         self.replies = list(replies)
         self.told: list[str] = []
 
-    async def ask(self, _prompt: Any, inputs: ErrandsInput, reply: type[ErrandsReply], *, complaint: str = "") -> ErrandsReply:
+    async def ask(
+        self, _prompt: Any, inputs: ErrandsInput, reply: type[ErrandsReply], *, complaint: str = ""
+    ) -> ErrandsReply:
         self.inputs = inputs
         self.told.append(complaint)
         given = self.replies.pop(0)
@@ -95,7 +110,9 @@ async def test_a_bad_line_is_drawn_again_alone(fault: str) -> None:
     bad, code = FAULTS[fault]
     again = line(1, what="Asks for something else altogether, and by tomorrow.")
     # The repair also brings another version of a line that stands: it is not taken.
-    planner = Planner([line(0), *([bad] if bad else []), line(2)], [again, line(2, what="Changed its mind.")])
+    planner = Planner(
+        [line(0), *([bad] if bad else []), line(2)], [again, line(2, what="Changed its mind.")]
+    )
     found = await plan(planner, block())
     assert found.lines == {0: line(0), 1: again, 2: line(2)}
     assert found.refused == {}
@@ -110,10 +127,15 @@ async def test_a_bad_line_is_drawn_again_alone(fault: str) -> None:
 
 async def test_a_line_may_share_its_target_with_one_of_another_polarity() -> None:
     """Asked to do it and asked to do what is forbidden are two errands about one loan."""
-    taken = TakenLine("refuse", line(7, about=line(0).about, what="Asks for a fourth tool, which is one too many."))
+    taken = TakenLine(
+        "refuse",
+        line(7, about=line(0).about, what="Asks for a fourth tool, which is one too many."),
+    )
     assert (await plan(Planner([line(0)]), block(1, taken=[taken]))).refused == {}
     same = TakenLine("achieve", taken.line)
-    assert (await plan(Planner(*[[line(0)]] * 3), block(1, taken=[same]))).refused[0].code == "line_same_target"
+    assert (await plan(Planner(*[[line(0)]] * 3), block(1, taken=[same]))).refused[
+        0
+    ].code == "line_same_target"
 
 
 def test_a_long_line_is_cut_behind_a_word() -> None:
@@ -124,7 +146,9 @@ def test_a_long_line_is_cut_behind_a_word() -> None:
     assert (mark, whole[-1] in words) == ("…", True)
     short = TakenLine("achieve", line(0, what="Wants two loans closed.")).render()
     assert "…" not in short
-    assert len(TakenLine("achieve", line(0, what="x" * 900)).render()) <= 400, "a word without end is cut in it"
+    assert len(TakenLine("achieve", line(0, what="x" * 900)).render()) <= 400, (
+        "a word without end is cut in it"
+    )
 
 
 async def test_many_lines_of_one_tool_set_stand_where_their_words_differ() -> None:
@@ -144,7 +168,9 @@ async def test_a_plan_that_nobody_can_read_leaves_its_places_without_lines() -> 
     assert (found.lines, found.refused[1].code) == ({0: line(0)}, "line_unknown_tool")
 
 
-async def test_what_was_sampled_already_is_told_to_the_planner_and_leaves_the_line_without_tools() -> None:
+async def test_what_was_sampled_already_is_told_to_the_planner_and_leaves_the_line_without_tools() -> (
+    None
+):
     async def sample(_: Environment, number: int) -> Chain | None:
         look = ChainStep(id="s1", tool=QUERY)
         act = ChainStep(id="s2", tool=CHANGE, arguments={"tool_id": FromNode(node="s1", path="id")})
@@ -153,17 +179,31 @@ async def test_what_was_sampled_already_is_told_to_the_planner_and_leaves_the_li
     planner = Planner([line(0), line(1, tools=[])])
     found = await plan(planner, block(2), sample)
     assert [one.tools for one in planner.inputs.places] == [[], [QUERY, CHANGE]]
-    assert [one.links for one in planner.inputs.places] == ["", f"{QUERY} (`id`) → {CHANGE}.tool_id"]
+    assert [one.links for one in planner.inputs.places] == [
+        "",
+        f"{QUERY} (`id`) → {CHANGE}.tool_id",
+    ]
     assert (found.lines[0].tools, found.lines[1].tools, found.refused) == ([QUERY, CHANGE], [], {})
 
 
 async def test_requirements_are_the_lines_of_a_recipe_that_has_them() -> None:
-    found = await take_requirements(block(3, requirements=("Somebody borrows a drill.", "Somebody brings one back.")), cast(Any, None))
-    assert {number: one.what for number, one in found.lines.items()} == {0: "Somebody borrows a drill.", 1: "Somebody brings one back."}
+    found = await take_requirements(
+        block(3, requirements=("Somebody borrows a drill.", "Somebody brings one back.")),
+        cast(Any, None),
+    )
+    assert {number: one.what for number, one in found.lines.items()} == {
+        0: "Somebody borrows a drill.",
+        1: "Somebody brings one back.",
+    }
     assert (found.source, found.refused[2].code) == ("requirement", "no_line")
 
 
-def reply(polarity: Polarity = "achieve", calls: Sequence[str] = (), avoid: Sequence[str] = (), left: str = "") -> ScenarioReply:
+def reply(
+    polarity: Polarity = "achieve",
+    calls: Sequence[str] = (),
+    avoid: Sequence[str] = (),
+    left: str = "",
+) -> ScenarioReply:
     return ScenarioReply(
         initial_state={}, request="", polarity=polarity, left=left,
         oracle=[Call(name=name, arguments={}) for name in calls], avoid=[CallPattern(name=name) for name in avoid],
@@ -210,16 +250,29 @@ async def test_the_prompts_own_example_stands() -> None:
     asked = cast(ErrandsInput, PROMPT.exemplify())
     known = {tool.name for tool in asked.tools}
     assert all(known.issuperset(one.tools) for one in read_example().errands)
-    shed = SHED.model_copy(update={"tools": [SHED.tools[0].model_copy(update=tool.model_dump()) for tool in asked.tools]})
+    shed = SHED.model_copy(
+        update={
+            "tools": [SHED.tools[0].model_copy(update=tool.model_dump()) for tool in asked.tools]
+        }
+    )
     places = (ErrandPlace(number=4, polarity="achieve"), ErrandPlace(number=5, polarity="refuse"))
     assert (await plan(Planner(read_example().errands), ErrandBlock(shed, places))).refused == {}
 
 
 def test_every_scenario_prompt_has_its_line_at_the_end() -> None:
     """What is constant comes first, so that a provider's prompt cache holds it for all scenarios of an environment."""
-    for name in ("shared/scenario", "scaleenv/chain", "agentscaler/walk", "envfactory/topology", "autoforge/dag"):
+    for name in (
+        "shared/scenario",
+        "scaleenv/chain",
+        "agentscaler/walk",
+        "envfactory/topology",
+        "autoforge/dag",
+    ):
         text = Prompt.load(PROMPTS / f"{name}.md").text
         end = text.index("## This scenario")
-        assert all(text.index(slot) > end for slot in ("{{number}}", "{{polarity}}", "{{errand}}", "{{taken}}")), name
+        assert all(
+            text.index(slot) > end
+            for slot in ("{{number}}", "{{polarity}}", "{{errand}}", "{{taken}}")
+        ), name
         assert "each number wants another" not in text
         assert json.loads(Path(PROMPTS / f"{name}.example.json").read_text())["errand"]["what"]

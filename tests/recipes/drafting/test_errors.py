@@ -54,12 +54,16 @@ class Models:
     [([(ONE,)], False), ([(ONE,), (ONE,)], True), ([OTHERS[:4]], False), ([OTHERS], True)],
     ids=["one", "twice", "four", "five"],
 )
-async def test_what_is_more_than_a_little_is_summed_up(failed: list[tuple[Complaint, ...]], summed: bool) -> None:
+async def test_what_is_more_than_a_little_is_summed_up(
+    failed: list[tuple[Complaint, ...]], summed: bool
+) -> None:
     models, repair = Models(), Repair(failed[-1])
     told = await sum_errors(load_errors(), PLAN, failed, repair, cast(Any, models))
     assert bool(models.asked) is summed
     if summed:
-        assert models.asked[0].versions == [[one.render() for one in complaints] for complaints in failed]
+        assert models.asked[0].versions == [
+            [one.render() for one in complaints] for complaints in failed
+        ]
         said, _, listed = told.render().partition("The check on loans is missing.")
         assert said.startswith("A reader of all complaints so far")
         assert all(one.render() in listed for one in failed[-1]), "the complaints are told as well"
@@ -70,7 +74,10 @@ async def test_what_is_more_than_a_little_is_summed_up(failed: list[tuple[Compla
 
 async def test_a_summary_that_cannot_be_read_costs_nothing() -> None:
     repair = Repair(OTHERS)
-    assert await sum_errors(load_errors(), PLAN, [OTHERS], repair, cast(Any, Models(fails=True))) == repair
+    assert (
+        await sum_errors(load_errors(), PLAN, [OTHERS], repair, cast(Any, Models(fails=True)))
+        == repair
+    )
 
 
 def test_a_first_version_has_no_summary() -> None:
@@ -80,12 +87,16 @@ def test_a_first_version_has_no_summary() -> None:
 
 @pytest.mark.soak(area="mechanisms")
 @pytest.mark.parametrize("wanted", [True, False])
-async def test_the_repair_loop_hands_the_summary_to_the_next_author(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_repair_loop_hands_the_summary_to_the_next_author(
+    wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three versions fail in one conversation; the third is written with a summary of two, unless the run wants none."""
     repairs, models = list[Repair](), Models()
     recipe = replace(
         RECIPES["awm"](read_themes()),
-        sum_errors=lambda plan, failed, repair, _: sum_errors(load_errors(), plan, failed, repair, cast(Any, models)),
+        sum_errors=lambda plan, failed, repair, _: sum_errors(
+            load_errors(), plan, failed, repair, cast(Any, models)
+        ),
     )
     config = RunConfig(recipe="awm", summary=wanted, rehearse=False, seed=1)
     context = RunContext("r", config, cast(Any, None), recipe, cast(Any, None), cast(Any, None))
@@ -100,6 +111,8 @@ async def test_the_repair_loop_hands_the_summary_to_the_next_author(wanted: bool
 
     monkeypatch.setattr(build, "_write_version", fail)
     result = await build._write_program(PLAN, context, cast(Any, Session()))
-    assert [bool(one.summary) for one in repairs] == [False, False, wanted, False], "the last one begins afresh"
+    assert [bool(one.summary) for one in repairs] == [False, False, wanted, False], (
+        "the last one begins afresh"
+    )
     assert len(models.asked) == wanted
     assert len(result.records) == 4

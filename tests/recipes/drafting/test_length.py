@@ -15,21 +15,40 @@ SCENARIO = make_scenario(make_environment())
 
 
 def make_draft(calls: int, polarity: str = "achieve") -> Draft:
-    told = SCENARIO.model_dump(include=set(Draft.model_fields)) | {"id": "", "changes": [], "gold_hash": "", "schema_version": 3}
-    return Draft.model_validate(told | {"oracle": [Call(name="look", arguments={})] * calls, "polarity": polarity})
+    told = SCENARIO.model_dump(include=set(Draft.model_fields)) | {
+        "id": "",
+        "changes": [],
+        "gold_hash": "",
+        "schema_version": 3,
+    }
+    return Draft.model_validate(
+        told | {"oracle": [Call(name="look", arguments={})] * calls, "polarity": polarity}
+    )
 
 
 @pytest.mark.parametrize(
     ("wanted", "made", "code"),
-    [(60, 44, "path_short"), (60, 45, ""), (60, 60, ""), (60, 75, ""), (60, 76, "path_long"), (120, 30, "path_short"), (None, 3, "")],
+    [
+        (60, 44, "path_short"),
+        (60, 45, ""),
+        (60, 60, ""),
+        (60, 75, ""),
+        (60, 76, "path_long"),
+        (120, 30, "path_short"),
+        (None, 3, ""),
+    ],
 )
-def test_a_path_has_as_many_calls_as_the_brief_says(wanted: int | None, made: int, code: str) -> None:
+def test_a_path_has_as_many_calls_as_the_brief_says(
+    wanted: int | None, made: int, code: str
+) -> None:
     brief = Brief(theme="tool_lending", text="x", number=0, calls=wanted)
     fault = find_length_fault(brief, make_draft(made))
     assert (fault.code if fault else "") == code
     if fault:
         assert f"makes {made} calls" in fault.words
-    assert find_length_fault(brief, make_draft(made, "answer")) is None, "what only reads is as long as its lookups"
+    assert find_length_fault(brief, make_draft(made, "answer")) is None, (
+        "what only reads is as long as its lookups"
+    )
 
 
 def test_an_author_that_does_not_count_is_caught() -> None:

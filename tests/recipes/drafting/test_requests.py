@@ -17,12 +17,23 @@ STEPS = ["s1", "s2", "s3"]
 CARD = Fact(name="card number", kind="text", value="C-7712")
 
 
-def write(*requests: tuple[str, str] | tuple[str, str, str, list[Fact]], said: dict[str, str] | None = None) -> TopologyReply:
+def write(
+    *requests: tuple[str, str] | tuple[str, str, str, list[Fact]],
+    said: dict[str, str] | None = None,
+) -> TopologyReply:
     """Requests, each with the node that ends it, and perhaps its words and facts."""
-    written = [dict(zip(("request", "until", "say", "tell"), one, strict=False)) for one in requests]
-    nodes: list[Node] = [ChainStep(id=step, tool="lend", arguments={"tool": FromUser()}) for step in STEPS]
+    written = [
+        dict(zip(("request", "until", "say", "tell"), one, strict=False)) for one in requests
+    ]
+    nodes: list[Node] = [
+        ChainStep(id=step, tool="lend", arguments={"tool": FromUser()}) for step in STEPS
+    ]
     told = {f"{step}.tool": "drill" for step in STEPS} | (said or {})
-    given: dict[str, Any] = {"initial_state": {}, "chain": Chain(sampler="author", nodes=nodes), "filling": Filling(said=told)}
+    given: dict[str, Any] = {
+        "initial_state": {},
+        "chain": Chain(sampler="author", nodes=nodes),
+        "filling": Filling(said=told),
+    }
     return TopologyReply.model_validate(given | {"requests": written})
 
 
@@ -40,7 +51,10 @@ def test_what_the_requests_say_together_is_the_whole_scenario() -> None:
     assert reply.request == f"{FIRST[0]}\n\n{REST[0]}"
     assert reply.say == "Her card is C-7712. Done."
     assert [(fact.asked, fact.where) for fact in reply.tell] == [(1, "any")]
-    assert [(part.calls, part.say) for part in share_calls(reply, STEPS)] == [(1, "Her card is C-7712."), (2, "Done.")]
+    assert [(part.calls, part.say) for part in share_calls(reply, STEPS)] == [
+        (1, "Her card is C-7712."),
+        (2, "Done."),
+    ]
     assert TopologyReply.model_validate(reply.model_dump()) == reply
 
 
@@ -48,12 +62,22 @@ def test_what_the_requests_say_together_is_the_whole_scenario() -> None:
     ("reply", "reason"),
     [
         pytest.param(write(FIRST, ("And so on.", "s9")), "unknown_node", id="ends with no node"),
-        pytest.param(write(("One.", "s2"), ("Two.", "s2"), ("Three.", "s3")), "no_call", id="a request without a call"),
-        pytest.param(write(("One.", "s2"), ("Two.", "s1"), ("Three.", "s3")), "no_call", id="out of order"),
-        pytest.param(write(FIRST, ("Two.", "s2")), "unasked_call", id="a step that no request asks for"),
+        pytest.param(
+            write(("One.", "s2"), ("Two.", "s2"), ("Three.", "s3")),
+            "no_call",
+            id="a request without a call",
+        ),
+        pytest.param(
+            write(("One.", "s2"), ("Two.", "s1"), ("Three.", "s3")), "no_call", id="out of order"
+        ),
+        pytest.param(
+            write(FIRST, ("Two.", "s2")), "unasked_call", id="a step that no request asks for"
+        ),
     ],
 )
-def test_requests_that_do_not_share_out_the_path_are_refused(reply: TopologyReply, reason: str) -> None:
+def test_requests_that_do_not_share_out_the_path_are_refused(
+    reply: TopologyReply, reason: str
+) -> None:
     with pytest.raises(BuildError) as refused:
         share_calls(reply, STEPS)
     assert refused.value.facts["reason"] == reason
@@ -67,15 +91,44 @@ LADDER = {"s1.tool": "ladder"}
     [
         pytest.param(write(FIRST, REST), "abcd", [], id="both change something"),
         pytest.param(write(FIRST, REST), "aacd", ["request_idle"], id="the first changes nothing"),
-        pytest.param(write((*FIRST, "It is C-7712.", [CARD]), REST), "aacd", [], id="the first is a question"),
-        pytest.param(write((*FIRST, "It is lent.", [CARD]), REST), "abcd", ["request_silent"], id="a question is not answered"),
-        pytest.param(write(FIRST, ("Now the ladder.", "s3"), said=LADDER), "abcd", ["request_ahead"], id="named too late"),
-        pytest.param(write(("The ladder.", "s1"), ("The ladder again.", "s3"), said=LADDER), "abcd", [], id="named in time, and again"),
-        pytest.param(write(("That long thing.", "s1"), ("Something else.", "s3"), said=LADDER), "abcd", [], id="never named: S8 asks"),
-        pytest.param(write(("Three.", "s1"), ("7 of those.", "s3"), said={"s1.tool": "7"}), "abcd", [], id="a short value says little"),
+        pytest.param(
+            write((*FIRST, "It is C-7712.", [CARD]), REST), "aacd", [], id="the first is a question"
+        ),
+        pytest.param(
+            write((*FIRST, "It is lent.", [CARD]), REST),
+            "abcd",
+            ["request_silent"],
+            id="a question is not answered",
+        ),
+        pytest.param(
+            write(FIRST, ("Now the ladder.", "s3"), said=LADDER),
+            "abcd",
+            ["request_ahead"],
+            id="named too late",
+        ),
+        pytest.param(
+            write(("The ladder.", "s1"), ("The ladder again.", "s3"), said=LADDER),
+            "abcd",
+            [],
+            id="named in time, and again",
+        ),
+        pytest.param(
+            write(("That long thing.", "s1"), ("Something else.", "s3"), said=LADDER),
+            "abcd",
+            [],
+            id="never named: S8 asks",
+        ),
+        pytest.param(
+            write(("Three.", "s1"), ("7 of those.", "s3"), said={"s1.tool": "7"}),
+            "abcd",
+            [],
+            id="a short value says little",
+        ),
     ],
 )
-def test_each_request_is_of_use_told_and_asked_for_in_time(reply: TopologyReply, hashes: str, codes: list[str]) -> None:
+def test_each_request_is_of_use_told_and_asked_for_in_time(
+    reply: TopologyReply, hashes: str, codes: list[str]
+) -> None:
     assert find_codes(reply, hashes) == codes
 
 
@@ -110,7 +163,9 @@ SAID = ("Her card is C-7712.", "Both are lent.")
         pytest.param(SAID[1:], (1,), "fail", id="never"),
     ],
 )
-def test_a_fact_counts_in_reply_to_the_request_that_asks_for_it(said: tuple[str, ...], ended: tuple[int, ...], outcome: str) -> None:
+def test_a_fact_counts_in_reply_to_the_request_that_asks_for_it(
+    said: tuple[str, ...], ended: tuple[int, ...], outcome: str
+) -> None:
     fact = CARD.model_copy(update={"asked": 1, "where": "any"})
     verifier = Verifier(goals=[], guards=[], frame=[], facts=[fact])
     assert judge(verifier, Ending({}, {}, said=said, ended=ended)).outcome == outcome

@@ -41,7 +41,13 @@ def test_docstrings_of_tools_go_and_the_program_stays() -> None:
     short = strip_docstrings(SOURCE)
     for gone in ("A shed", "Tools and loans", "List the tools", "none: nothing"):
         assert gone not in short
-    for kept in ("LIMIT = 3", "Only told.", "on one line", "The tool, or a refusal.", "not a docstring"):
+    for kept in (
+        "LIMIT = 3",
+        "Only told.",
+        "on one line",
+        "The tool, or a refusal.",
+        "not a docstring",
+    ):
         assert kept in short
 
 
@@ -50,7 +56,11 @@ def test_what_is_no_program_or_has_no_docstring_stays(source: str) -> None:
     assert strip_docstrings(source) == source
 
 
-@pytest.mark.parametrize("item", [item for item in list_items() if item.recipe != "endless_terminals"], ids=lambda item: item.id)
+@pytest.mark.parametrize(
+    "item",
+    [item for item in list_items() if item.recipe != "endless_terminals"],
+    ids=lambda item: item.id,
+)
 def test_a_recorded_program_without_its_docstrings_is_the_same_program(item: Item) -> None:
     reply = item.read("code") or item.read("program")
     assert reply is not None
@@ -62,18 +72,36 @@ def test_a_recorded_program_without_its_docstrings_is_the_same_program(item: Ite
 def dump(tree: ast.Module) -> str:
     """The program without any docstring."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            and ast.get_docstring(node) is not None
+            and len(node.body) > 1
+        ):
             node.body = node.body[1:]
     return ast.dump(tree)
 
 
 def test_three_rows_stand_for_a_table_and_no_value_of_a_status_is_lost() -> None:
     statuses = ["free", "free", "free", "out", "free", "lost", "out", "lost"]
-    rows = {"tools": {f"t{n}": {"id": f"t{n}", "name": f"Tool {n}", "status": status} for n, status in enumerate(statuses)}, "empty": {}}
-    assert {table: list(found) for table, found in sample_rows(rows).items()} == {"tools": ["t0", "t1", "t2", "t3", "t5"], "empty": []}
+    rows = {
+        "tools": {
+            f"t{n}": {"id": f"t{n}", "name": f"Tool {n}", "status": status}
+            for n, status in enumerate(statuses)
+        },
+        "empty": {},
+    }
+    assert {table: list(found) for table, found in sample_rows(rows).items()} == {
+        "tools": ["t0", "t1", "t2", "t3", "t5"],
+        "empty": [],
+    }
     assert sample_rows(rows)["tools"]["t3"] == rows["tools"]["t3"]
 
 
 def test_references_and_names_are_no_fixed_set() -> None:
-    rows = {"loans": {f"l{n}": {"id": f"l{n}", "tool_id": f"t{n % 2}" if n < 6 else "t9", "note": f"n{n}"} for n in range(12)}}
+    rows = {
+        "loans": {
+            f"l{n}": {"id": f"l{n}", "tool_id": f"t{n % 2}" if n < 6 else "t9", "note": f"n{n}"}
+            for n in range(12)
+        }
+    }
     assert list(sample_rows(rows)["loans"]) == ["l0", "l1", "l2"]

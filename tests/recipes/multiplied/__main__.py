@@ -10,7 +10,16 @@ from typing import cast, get_args
 from envmill.kinds import open_sandbox
 from envmill.settings import Settings
 from schemas.run import RecipeName
-from tests.recipes.multiplied.multiplying import MOST, RESULTS, Court, Result, list_cases, list_subjects, read_results, write_results
+from tests.recipes.multiplied.multiplying import (
+    MOST,
+    RESULTS,
+    Court,
+    Result,
+    list_cases,
+    list_subjects,
+    read_results,
+    write_results,
+)
 from tests.recipes.multiplied.page import PAGE, write_page
 
 
@@ -29,10 +38,14 @@ async def main(recipes: list[str]) -> None:
                 results = await court.judge_all(cases)
                 save({recipe: results})
                 missed = [
-                    f"{one.item} {one.part}/{one.operator} {one.said}" for one in results if one.honest is bool(one.said) and not one.idle
+                    f"{one.item} {one.part}/{one.operator} {one.said}"
+                    for one in results
+                    if one.honest is bool(one.said) and not one.idle
                 ]
                 sys.stdout.write(
-                    f"{recipe}: {len(cases)} cases in {time.monotonic() - begun:.0f} s, wrong:\n  " + "\n  ".join(missed) + "\n"
+                    f"{recipe}: {len(cases)} cases in {time.monotonic() - begun:.0f} s, wrong:\n  "
+                    + "\n  ".join(missed)
+                    + "\n"
                 )
                 sys.stdout.flush()
 

@@ -65,7 +65,11 @@ def list_errands() -> list[tuple[str, Written]]:
 async def check_errand(written: Written, sandbox: Sandbox, *, live: bool) -> Said:
     """What can be read comes first; machines are built where what they do was changed."""
     said = Counter(("errand", "fault") for _ in find_errand_faults(written.errand))
-    said.update(("test", "bad_test") for exam in (written.initial, written.final) for _ in find_exam_faults(exam))
+    said.update(
+        ("test", "bad_test")
+        for exam in (written.initial, written.final)
+        for _ in find_exam_faults(exam)
+    )
     try:
         healthy = read_image(written.image, "item", "An item.", "Apache-2.0")
     except BuildError:
@@ -76,7 +80,9 @@ async def check_errand(written: Written, sandbox: Sandbox, *, live: bool) -> Sai
     trial = await try_machine(healthy, written.errand.answers, sandbox, doubted=False)
     if not trial.reason:
         healthy = healthy._replace(exams={INITIAL: written.initial, FINAL: written.final})
-        trial = await try_solution(healthy, written.errand, written.solution, sandbox, doubted=False)
+        trial = await try_solution(
+            healthy, written.errand, written.solution, sandbox, doubted=False
+        )
     return Counter([("machine", trial.reason)] if trial.reason else [])
 
 
@@ -110,7 +116,9 @@ def _edit_recipe(edit: Callable[[list[str], int], list[str]], *, only: str = "")
 
     def vary(written: Written, dice: Dice) -> Iterator[Written]:
         lines = written.image.recipe.strip().splitlines()
-        for place in shuffle([place for place, line in enumerate(lines) if place and line.startswith(only)], dice):
+        for place in shuffle(
+            [place for place, line in enumerate(lines) if place and line.startswith(only)], dice
+        ):
             recipe = "\n".join(edit(list(lines), place)) + "\n"
             yield replace(written, image=written.image.model_copy(update={"recipe": recipe}))
 
@@ -148,13 +156,21 @@ def _rewrite_file(written: Written, dice: Dice) -> Iterator[Written]:
     for name in shuffle(sorted(written.image.files), dice):
         text = written.image.files[name]
         if "README" not in name and text.strip():
-            yield replace(written, image=written.image.model_copy(update={"files": written.image.files | {name: f"odd\n{text}"}}))
+            yield replace(
+                written,
+                image=written.image.model_copy(
+                    update={"files": written.image.files | {name: f"odd\n{text}"}}
+                ),
+            )
 
 
 def _leave_answer(written: Written, dice: Dice) -> Iterator[Written]:
     for name in shuffle(sorted(written.image.files), dice)[:2]:
         text = f"{written.image.files[name]}\n{written.errand.answers[0]}\n"
-        yield replace(written, image=written.image.model_copy(update={"files": written.image.files | {name: text}}))
+        yield replace(
+            written,
+            image=written.image.model_copy(update={"files": written.image.files | {name: text}}),
+        )
 
 
 def _leave_out_command(written: Written, dice: Dice) -> Iterator[Written]:
@@ -164,12 +180,22 @@ def _leave_out_command(written: Written, dice: Dice) -> Iterator[Written]:
 
 def _stray(written: Written, dice: Dice) -> Iterator[Written]:
     for place in shuffle(range(len(written.solution)), dice):
-        yield replace(written, solution=(*written.solution[: place + 1], "echo left >/srv/left_over.txt", *written.solution[place + 1 :]))
+        yield replace(
+            written,
+            solution=(
+                *written.solution[: place + 1],
+                "echo left >/srv/left_over.txt",
+                *written.solution[place + 1 :],
+            ),
+        )
 
 
 def _fail(written: Written, dice: Dice) -> Iterator[Written]:
     for place in shuffle(range(len(written.solution)), dice):
-        yield replace(written, solution=(*written.solution[:place], "cat /srv/of_nobody", *written.solution[place:]))
+        yield replace(
+            written,
+            solution=(*written.solution[:place], "cat /srv/of_nobody", *written.solution[place:]),
+        )
 
 
 def _ask_nothing(written: Written, _: Dice) -> Iterator[Written]:
@@ -179,9 +205,15 @@ def _ask_nothing(written: Written, _: Dice) -> Iterator[Written]:
 
 def _reorder(written: Written, dice: Dice) -> Iterator[Written]:
     errand = written.errand
-    told = {"places": shuffle(errand.places, dice), "answers": shuffle(errand.answers, dice), "request": f"{errand.request} Thank you."}
+    told = {
+        "places": shuffle(errand.places, dice),
+        "answers": shuffle(errand.answers, dice),
+        "request": f"{errand.request} Thank you.",
+    }
     yield replace(written, errand=errand.model_copy(update=told))
-    yield replace(written, errand=errand.model_copy(update={"request": f"Good morning. {errand.request}\n"}))
+    yield replace(
+        written, errand=errand.model_copy(update={"request": f"Good morning. {errand.request}\n"})
+    )
 
 
 def _reorder_files(written: Written, dice: Dice) -> Iterator[Written]:
@@ -201,12 +233,42 @@ ERRANDS = (
     Operator("errand", "place_fleeting", False, _move_place(lambda place: f"/tmp{place}")),
     Operator("errand", "place_unnamed", False, _move_place(lambda _: "/opt/of/nobody")),
     Operator("errand", "answer_told", False, _tell_answer),
-    Operator("image", "forgotten_line", False, _edit_recipe(_insert("ENV A=b", "WORKDIR /srv", "USER daemon"))),
-    Operator("image", "network", False, _edit_recipe(_insert("RUN apt-get install -y jq", "RUN curl -O https://a.example/b"))),
-    Operator("image", "builder", False, _edit_recipe(_insert("RUN <<END", "RUN --mount=type=cache true", "FROM envmill/base:1"))),
-    Operator("image", "target_relative", False, _edit_recipe(_retarget(lambda target: target[1:]), only="COPY")),
-    Operator("image", "target_climbs", False, _edit_recipe(_retarget(lambda target: f"/srv/..{target}"), only="COPY")),
-    Operator("image", "target_fleeting", False, _edit_recipe(_retarget(lambda target: f"/tmp{target}"), only="COPY")),
+    Operator(
+        "image",
+        "forgotten_line",
+        False,
+        _edit_recipe(_insert("ENV A=b", "WORKDIR /srv", "USER daemon")),
+    ),
+    Operator(
+        "image",
+        "network",
+        False,
+        _edit_recipe(_insert("RUN apt-get install -y jq", "RUN curl -O https://a.example/b")),
+    ),
+    Operator(
+        "image",
+        "builder",
+        False,
+        _edit_recipe(_insert("RUN <<END", "RUN --mount=type=cache true", "FROM envmill/base:1")),
+    ),
+    Operator(
+        "image",
+        "target_relative",
+        False,
+        _edit_recipe(_retarget(lambda target: target[1:]), only="COPY"),
+    ),
+    Operator(
+        "image",
+        "target_climbs",
+        False,
+        _edit_recipe(_retarget(lambda target: f"/srv/..{target}"), only="COPY"),
+    ),
+    Operator(
+        "image",
+        "target_fleeting",
+        False,
+        _edit_recipe(_retarget(lambda target: f"/tmp{target}"), only="COPY"),
+    ),
     Operator("image", "source_missing", False, _edit_recipe(_resource, only="COPY")),
     Operator("test", "no_python", False, _spoil_exam(lambda text: f"{text}\ndef f(:\n")),
     Operator("test", "foreign", False, _spoil_exam(lambda text: f"import requests\n{text}")),
@@ -217,7 +279,9 @@ ERRANDS = (
     Operator("machine", "step_fails", False, _fail),
     Operator("machine", "asks_nothing", False, _ask_nothing),
     Operator("errand", "reordered", True, _reorder),
-    Operator("image", "commented", True, _edit_recipe(_insert("# as told", "", 'LABEL kept="yes"'))),
+    Operator(
+        "image", "commented", True, _edit_recipe(_insert("# as told", "", 'LABEL kept="yes"'))
+    ),
     Operator("image", "files_reordered", True, _reorder_files),
     Operator("machine", "looks_first", True, _look_first),
 )
@@ -238,8 +302,12 @@ class Proposed:
 
 async def plan_system() -> Blueprint:
     recipe = perturb.make([])
-    (seed,) = recipe.pick_seeds(RunConfig(recipe="perturb", environments=1, systems="written", seed=SEED))
-    return await recipe.think_up(seed, FIRST, cast(ModelSession, SimpleNamespace(provider="offline", model="offline")))
+    (seed,) = recipe.pick_seeds(
+        RunConfig(recipe="perturb", environments=1, systems="written", seed=SEED)
+    )
+    return await recipe.think_up(
+        seed, FIRST, cast(ModelSession, SimpleNamespace(provider="offline", model="offline"))
+    )
 
 
 def list_replies(plan: Blueprint) -> list[tuple[str, Proposed]]:
@@ -257,20 +325,28 @@ Systems = Callable[[Proposed, Dice], Iterator[Proposed]]
 def _change(*changes: Callable[[SystemReply, Dice], dict[str, Any]]) -> Systems:
     def vary(proposed: Proposed, dice: Dice) -> Iterator[Proposed]:
         for change in changes:
-            yield replace(proposed, reply=proposed.reply.model_copy(update=change(proposed.reply, dice)))
+            yield replace(
+                proposed, reply=proposed.reply.model_copy(update=change(proposed.reply, dice))
+            )
 
     return vary
 
 
 def _change_check(*changes: Callable[[str], str]) -> Systems:
-    return _change(*(lambda reply, _, change=change: {"check": change(reply.check)} for change in changes))
+    return _change(
+        *(lambda reply, _, change=change: {"check": change(reply.check)} for change in changes)
+    )
 
 
 def _change_handle(**fields: Any) -> Systems:
     def vary(proposed: Proposed, dice: Dice) -> Iterator[Proposed]:
         handles = proposed.reply.handles
         for place in shuffle(range(len(handles)), dice):
-            odd = [*handles[:place], handles[place].model_copy(update=fields), *handles[place + 1 :]]
+            odd = [
+                *handles[:place],
+                handles[place].model_copy(update=fields),
+                *handles[place + 1 :],
+            ]
             yield replace(proposed, reply=proposed.reply.model_copy(update={"handles": odd}))
 
     return vary
@@ -283,41 +359,90 @@ def _drop_complaint(reply: SystemReply, dice: Dice) -> dict[str, Any]:
 
 def _shuffle_files(reply: SystemReply, dice: Dice) -> dict[str, Any]:
     files: Any = json.loads(json.dumps(reply.files))
-    return {"files": dict(shuffle(list(files.items()), dice)), "complaints": dict(shuffle(list(reply.complaints.items()), dice))}
+    return {
+        "files": dict(shuffle(list(files.items()), dice)),
+        "complaints": dict(shuffle(list(reply.complaints.items()), dice)),
+    }
 
 
 SYSTEMS = (
-    Operator("system", "page_missing", False, _change(lambda reply, _: {"page": f"{reply.page}.of_nobody"})),
+    Operator(
+        "system",
+        "page_missing",
+        False,
+        _change(lambda reply, _: {"page": f"{reply.page}.of_nobody"}),
+    ),
     Operator(
         "system",
         "bad_place",
         False,
         _change(
-            *(lambda reply, _, place=place: {"directories": [*reply.directories, place]} for place in ("/root/x", "srv/x", "/srv/../etc/x"))
+            *(
+                lambda reply, _, place=place: {"directories": [*reply.directories, place]}
+                for place in ("/root/x", "srv/x", "/srv/../etc/x")
+            )
         ),
     ),
     Operator(
         "system",
         "all_volatile",
         False,
-        _change(*(lambda reply, _, place=place: {"volatile": [*reply.volatile, place]} for place in ("/var/log", "/srv", "/var/lib/"))),
+        _change(
+            *(
+                lambda reply, _, place=place: {"volatile": [*reply.volatile, place]}
+                for place in ("/var/log", "/srv", "/var/lib/")
+            )
+        ),
     ),
     Operator("check", "probe_silent", False, _change(_drop_complaint)),
     Operator(
-        "check", "complaint_of_nobody", False, _change(lambda reply, _: {"complaints": {**reply.complaints, "of_nobody": "It is odd."}})
+        "check",
+        "complaint_of_nobody",
+        False,
+        _change(lambda reply, _: {"complaints": {**reply.complaints, "of_nobody": "It is odd."}}),
     ),
-    Operator("check", "no_python", False, _change_check(lambda text: f"def f(:\n{text}", lambda text: f"{text}\n  return (")),
     Operator(
-        "check", "foreign", False, _change_check(lambda text: f"import requests\n{text}", lambda text: f"from yaml import load\n{text}")
+        "check",
+        "no_python",
+        False,
+        _change_check(lambda text: f"def f(:\n{text}", lambda text: f"{text}\n  return ("),
     ),
-    Operator("check", "no_report", False, _change_check(lambda text: text.rpartition("report()")[0] + "pass\n")),
+    Operator(
+        "check",
+        "foreign",
+        False,
+        _change_check(
+            lambda text: f"import requests\n{text}", lambda text: f"from yaml import load\n{text}"
+        ),
+    ),
+    Operator(
+        "check",
+        "no_report",
+        False,
+        _change_check(lambda text: text.rpartition("report()")[0] + "pass\n"),
+    ),
     Operator("handle", "text_gone", False, _change_handle(text="a text of nobody")),
     Operator("handle", "file_gone", False, _change_handle(file="/srv/of_nobody")),
     Operator("handle", "unknown_operator", False, _change_handle(can=["melted"])),
     Operator("system", "reordered", True, _change(_shuffle_files, _shuffle_files)),
-    Operator("system", "told_longer", True, _change(lambda reply, _: {"about": f"{reply.about} That is all."})),
     Operator(
-        "check", "commented", True, _change_check(lambda text: f"# What health means.\n{text}", lambda text: f'"""Health."""\n{text}')
+        "system",
+        "told_longer",
+        True,
+        _change(lambda reply, _: {"about": f"{reply.about} That is all."}),
     ),
-    Operator("system", "empty_folder", True, _change(lambda reply, _: {"directories": [*reply.directories, "/srv/kept_empty"]})),
+    Operator(
+        "check",
+        "commented",
+        True,
+        _change_check(
+            lambda text: f"# What health means.\n{text}", lambda text: f'"""Health."""\n{text}'
+        ),
+    ),
+    Operator(
+        "system",
+        "empty_folder",
+        True,
+        _change(lambda reply, _: {"directories": [*reply.directories, "/srv/kept_empty"]}),
+    ),
 )

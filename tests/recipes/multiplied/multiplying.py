@@ -97,7 +97,9 @@ async def list_subjects(recipe: RecipeName, sandbox: Sandbox) -> Subjects:
 
 def list_cases(subjects: Subjects, most: int, seed: int = SEED) -> list[Case]:
     """Operators in turn, of each the items in turn, until there are enough or no more."""
-    queues = [_deal(operator, items, seed) for operators, items in subjects for operator in operators]
+    queues = [
+        _deal(operator, items, seed) for operators, items in subjects for operator in operators
+    ]
     cases: list[Case] = []
     while queues and len(cases) < most:
         left: list[Iterator[Case]] = []
@@ -111,7 +113,8 @@ def list_cases(subjects: Subjects, most: int, seed: int = SEED) -> list[Case]:
 
 def _deal(operator: Operator, items: Sequence[tuple[str, Any]], seed: int) -> Iterator[Case]:
     made = [
-        (name, item, operator.change(item, Random(f"{seed}/{name}/{place}/{operator.name}"))) for place, (name, item) in enumerate(items)
+        (name, item, operator.change(item, Random(f"{seed}/{name}/{place}/{operator.name}")))
+        for place, (name, item) in enumerate(items)
     ]
     while made:
         left: list[Any] = []
@@ -157,18 +160,30 @@ class Court:
             return False
         built, changed = case.original, case.subject.environment
         return not await differs_from(
-            built.environment, built.tests, changed, _name_changed(built.environment, changed), case.label, self._sandbox
+            built.environment,
+            built.tests,
+            changed,
+            _name_changed(built.environment, changed),
+            case.label,
+            self._sandbox,
         )
 
     def _list_checks(self, case: Case) -> Iterator[tuple[str, Callable[[Any], Awaitable[Said]]]]:
         if isinstance(case.subject, Blueprint):
             yield "plan", self._ask_plan
         elif isinstance(case.subject, Written):
-            yield "errand", lambda subject: check_errand(subject, self._sandbox, live=case.operator.part in LIVE)
+            yield (
+                "errand",
+                lambda subject: check_errand(
+                    subject, self._sandbox, live=case.operator.part in LIVE
+                ),
+            )
         elif isinstance(case.subject, Proposed):
             yield "system", check_system
         else:
-            gates = ENVIRONMENT_GATES if isinstance(case.subject, EnvironmentCase) else SCENARIO_GATES
+            gates = (
+                ENVIRONMENT_GATES if isinstance(case.subject, EnvironmentCase) else SCENARIO_GATES
+            )
             for gate in sorted(gates, key=lambda gate: gate.name not in _FIRST):
                 if not gate.asks and gate.when != "late":
                     yield gate.name, self._ask_gate(gate)
@@ -180,11 +195,17 @@ class Court:
     def _ask_gate(self, gate: Any) -> Callable[[Any], Awaitable[Said]]:
         async def ask(subject: EnvironmentCase | ScenarioCase) -> Said:
             try:
-                found = (await gate.check(subject, GateContext(self._sandbox, seed=SEED, episodes=20))).spread()
+                found = (
+                    await gate.check(subject, GateContext(self._sandbox, seed=SEED, episodes=20))
+                ).spread()
             except EnvMillError as error:
                 return Counter([(gate.name, f"error: {_shorten(str(error))}")])
             settled = [settle(gate, one) for one in found]
-            return Counter((one.gate, one.reason) for one in settled if one.outcome in ("dropped", "suspected", "corrected"))
+            return Counter(
+                (one.gate, one.reason)
+                for one in settled
+                if one.outcome in ("dropped", "suspected", "corrected")
+            )
 
         return ask
 
@@ -192,7 +213,11 @@ class Court:
 def _name_changed(environment: Environment, changed: Environment) -> str:
     """The first method that reads otherwise: calls of it are tried most."""
     before, after = (
-        {node.name: ast.unparse(node) for node in ast.walk(ast.parse(one.files[SOURCE])) if isinstance(node, ast.FunctionDef)}
+        {
+            node.name: ast.unparse(node)
+            for node in ast.walk(ast.parse(one.files[SOURCE]))
+            if isinstance(node, ast.FunctionDef)
+        }
         for one in (environment, changed)
     )
     return next((name for name, text in before.items() if after.get(name) != text), "")
@@ -209,11 +234,15 @@ def read_results() -> dict[str, list[Result]]:
 
 def write_results(found: dict[str, list[Result]]) -> None:
     told = {
-        recipe: [[one.item, one.part, one.operator, one.honest, one.said, one.idle] for one in lines]
+        recipe: [
+            [one.item, one.part, one.operator, one.honest, one.said, one.idle] for one in lines
+        ]
         for recipe, lines in sorted(found.items())
     }
     text = ",\n".join(
-        f' "{recipe}": [\n' + ",\n".join(f"  {json.dumps(line, ensure_ascii=False)}" for line in lines) + "\n ]"
+        f' "{recipe}": [\n'
+        + ",\n".join(f"  {json.dumps(line, ensure_ascii=False)}" for line in lines)
+        + "\n ]"
         for recipe, lines in told.items()
     )
     RESULTS.write_text("{\n" + text + "\n}\n", encoding="utf-8")

@@ -62,8 +62,12 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
     yield "| part | operator | must be | cases | idle | as it must be | said by |"
     yield "|---|---|---|---|---|---|---|"
     every = [one for results in found.values() for one in results]
-    for part, operator, honest in dict.fromkeys((one.part, one.operator, one.honest) for one in every):
-        own = [one for one in every if (one.part, one.operator, one.honest) == (part, operator, honest)]
+    for part, operator, honest in dict.fromkeys(
+        (one.part, one.operator, one.honest) for one in every
+    ):
+        own = [
+            one for one in every if (one.part, one.operator, one.honest) == (part, operator, honest)
+        ]
         counted = [one for one in own if not one.idle]
         right = sum(bool(one.said) is not honest for one in counted)
         gates = Counter(one.said.split()[0] for one in own if one.said)
@@ -76,7 +80,10 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
     wrong = [
         f"- {recipe}: {one.item}, {one.part}/{one.operator}: {'refused by ' + one.said if one.honest else 'missed'}"
         for recipe, results in sorted(found.items())
-        for one in (*(fault for fault in list_faults(results) if not fault.said), *list_refused(results))
+        for one in (
+            *(fault for fault in list_faults(results) if not fault.said),
+            *list_refused(results),
+        )
     ]
     yield from wrong or ["Nothing."]
     yield ""

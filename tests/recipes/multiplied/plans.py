@@ -13,7 +13,9 @@ def _replan(plan: Blueprint, **fields: Any) -> Blueprint:
     return Blueprint.model_validate(plan.model_dump() | {"id": ""} | fields)
 
 
-def _each_tool(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
+def _each_tool(
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
     def vary(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
         tools = [tool.model_dump() for tool in plan.tools]
         for place in shuffle(range(len(tools)), dice):
@@ -34,16 +36,24 @@ def tell_rule_twice(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
 
 def drop_key(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
     """Where no schema says which column is the key."""
-    for name in shuffle([name for name, columns in plan.collections.items() if len(columns) > 1 and not plan.files], dice):
+    for name in shuffle(
+        [name for name, columns in plan.collections.items() if len(columns) > 1 and not plan.files],
+        dice,
+    ):
         columns = plan.collections[name]
         yield _replan(plan, collections=plan.collections | {name: [*columns[1:], columns[0]]})
 
 
-def _touch(change: Callable[[dict[str, Any], bool], dict[str, Any]]) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
+def _touch(
+    change: Callable[[dict[str, Any], bool], dict[str, Any]],
+) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
     def vary(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
         touches = {name: touch.model_dump() for name, touch in plan.touches.items()}
         for tool in shuffle([tool for tool in plan.tools if tool.name in touches], dice):
-            yield _replan(plan, touches=touches | {tool.name: change(touches[tool.name], tool.effect == "change")})
+            yield _replan(
+                plan,
+                touches=touches | {tool.name: change(touches[tool.name], tool.effect == "change")},
+            )
 
     return vary
 
@@ -54,14 +64,20 @@ def _turn_touch(touch: dict[str, Any], writes: bool) -> dict[str, Any]:
     return {"reads": told, "writes": [] if writes else told[:1]}
 
 
-def _reschema(change: Callable[[str, str], str]) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
+def _reschema(
+    change: Callable[[str, str], str],
+) -> Callable[[Blueprint, Dice], Iterator[Blueprint]]:
     """By line of the schema."""
 
     def vary(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
         text = plan.files.get(SCHEMA, "")
         lines = text.splitlines()
         for place in shuffle(range(len(lines)), dice):
-            if (changed := "\n".join([*lines[:place], change(lines[place], text), *lines[place + 1 :]])) != "\n".join(lines):
+            if (
+                changed := "\n".join(
+                    [*lines[:place], change(lines[place], text), *lines[place + 1 :]]
+                )
+            ) != "\n".join(lines):
                 yield _replan(plan, files=plan.files | {SCHEMA: changed})
 
     return vary
@@ -95,7 +111,10 @@ def _list_references(rows: dict[str, Json]) -> Iterator[tuple[str, str, str]]:
         for key, row in held.items():
             for column, value in row.items() if isinstance(row, dict) else ():
                 named = column.endswith("_id") and isinstance(value, str)
-                if named and any(value in other and name.startswith(column[:-3][:4]) for name, other in tables.items()):
+                if named and any(
+                    value in other and name.startswith(column[:-3][:4])
+                    for name, other in tables.items()
+                ):
                     yield table, key, column
 
 
@@ -108,21 +127,42 @@ def name_unknown_column(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
 
 def shuffle_plan(plan: Blueprint, dice: Dice) -> Iterator[Blueprint]:
     for _ in range(3):
-        rows = {table: dict(shuffle(list(held.items()), dice)) if isinstance(held, dict) else held for table, held in plan.rows.items()}
-        yield _replan(plan, tools=shuffle(plan.tools, dice), rules=shuffle(plan.rules, dice), rows=rows)
+        rows = {
+            table: dict(shuffle(list(held.items()), dice)) if isinstance(held, dict) else held
+            for table, held in plan.rows.items()
+        }
+        yield _replan(
+            plan, tools=shuffle(plan.tools, dice), rules=shuffle(plan.rules, dice), rows=rows
+        )
 
 
 def pad_plan(plan: Blueprint, _: Dice) -> Iterator[Blueprint]:
-    yield _replan(plan, summary=f"{plan.summary} That is all.", policy_document=f"{plan.policy_document}\n" if plan.policy_document else "")
+    yield _replan(
+        plan,
+        summary=f"{plan.summary} That is all.",
+        policy_document=f"{plan.policy_document}\n" if plan.policy_document else "",
+    )
 
 
 PLANS = (
     Operator("plan", "tool_twice", False, tell_tool_twice),
-    Operator("plan", "tool_undescribed", False, _each_tool(lambda tool: tool | {"description": "  "})),
-    Operator("plan", "tool_misnamed", False, _each_tool(lambda tool: tool | {"name": tool["name"].title()})),
+    Operator(
+        "plan", "tool_undescribed", False, _each_tool(lambda tool: tool | {"description": "  "})
+    ),
+    Operator(
+        "plan",
+        "tool_misnamed",
+        False,
+        _each_tool(lambda tool: tool | {"name": tool["name"].title()}),
+    ),
     Operator("plan", "rule_twice", False, tell_rule_twice),
     Operator("plan", "key_not_first", False, drop_key),
-    Operator("plan", "unknown_table", False, _touch(lambda touch, _: touch | {"reads": [*touch["reads"], "tables_of_nobody"]})),
+    Operator(
+        "plan",
+        "unknown_table",
+        False,
+        _touch(lambda touch, _: touch | {"reads": [*touch["reads"], "tables_of_nobody"]}),
+    ),
     Operator("plan", "nothing_touched", False, _touch(lambda _, __: {"reads": [], "writes": []})),
     Operator("plan", "effect_turned", False, _touch(_turn_touch)),
     Operator("schema", "bracket_lost", False, _reschema(_cut_bracket)),

@@ -14,7 +14,12 @@ from tests.recipes.multiplied.operators import SOURCE, Dice, Operator, shuffle
 def _rewrite(built: EnvironmentCase, source: str) -> EnvironmentCase:
     environment = built.environment
     files = environment.files | {SOURCE: source}
-    return replace(built, environment=Environment.model_validate(environment.model_dump() | {"id": "", "files": files}))
+    return replace(
+        built,
+        environment=Environment.model_validate(
+            environment.model_dump() | {"id": "", "files": files}
+        ),
+    )
 
 
 def _mutate(family: str) -> Callable[[EnvironmentCase, Dice], Iterator[EnvironmentCase]]:
@@ -28,15 +33,28 @@ def _mutate(family: str) -> Callable[[EnvironmentCase, Dice], Iterator[Environme
 
 
 def _list_methods(source: str, names: set[str]) -> list[ast.FunctionDef]:
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and node.name in names]
+    return [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name in names
+    ]
 
 
-def _change_method(change: Callable[[ast.FunctionDef], None]) -> Callable[[EnvironmentCase, Dice], Iterator[EnvironmentCase]]:
+def _change_method(
+    change: Callable[[ast.FunctionDef], None],
+) -> Callable[[EnvironmentCase, Dice], Iterator[EnvironmentCase]]:
     def vary(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentCase]:
-        source, names = built.environment.files[SOURCE], {tool.name for tool in built.environment.tools}
+        source, names = (
+            built.environment.files[SOURCE],
+            {tool.name for tool in built.environment.tools},
+        )
         for name in shuffle([node.name for node in _list_methods(source, names)], dice):
             tree = ast.parse(source)
-            node = next(each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == name)
+            node = next(
+                each
+                for each in ast.walk(tree)
+                if isinstance(each, ast.FunctionDef) and each.name == name
+            )
             change(node)
             yield _rewrite(built, ast.unparse(ast.fix_missing_locations(tree)))
 
@@ -71,7 +89,10 @@ def shuffle_methods(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentC
         for node in (each for each in tree.body if isinstance(each, ast.ClassDef)):
             methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
             if not any(each.decorator_list for each in methods):
-                node.body = [*(each for each in node.body if each not in methods), *shuffle(methods, dice)]
+                node.body = [
+                    *(each for each in node.body if each not in methods),
+                    *shuffle(methods, dice),
+                ]
         yield _rewrite(built, ast.unparse(tree) + "\n")
 
 
@@ -80,8 +101,16 @@ def rename_locals(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentCas
     source, names = built.environment.files[SOURCE], {tool.name for tool in built.environment.tools}
     for name in shuffle([node.name for node in _list_methods(source, names)], dice):
         tree = ast.parse(source)
-        node = next(each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == name)
-        stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        node = next(
+            each
+            for each in ast.walk(tree)
+            if isinstance(each, ast.FunctionDef) and each.name == name
+        )
+        stored = {
+            each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        }
         stored -= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
         if stored:
             for each in ast.walk(node):
@@ -92,13 +121,22 @@ def rename_locals(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentCas
 
 def _retest(built: EnvironmentCase, place: int, **fields: Any) -> EnvironmentCase:
     told = built.tests[place].model_dump() | {"id": ""} | fields
-    return replace(built, tests=(*built.tests[:place], Test.model_validate(told), *built.tests[place + 1 :]))
+    return replace(
+        built, tests=(*built.tests[:place], Test.model_validate(told), *built.tests[place + 1 :])
+    )
 
 
 def turn_expectation(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentCase]:
     for place in shuffle(range(len(built.tests)), dice):
         rejected = built.tests[place].expect == "rejection"
-        yield _retest(built, place, expect="success" if rejected else "rejection", reply=None, after={}, exact=False)
+        yield _retest(
+            built,
+            place,
+            expect="success" if rejected else "rejection",
+            reply=None,
+            after={},
+            exact=False,
+        )
 
 
 def shuffle_tests(built: EnvironmentCase, dice: Dice) -> Iterator[EnvironmentCase]:

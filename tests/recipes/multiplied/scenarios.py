@@ -11,12 +11,18 @@ from tests.recipes.multiplied.operators import Dice, Operator, shuffle
 
 
 def _repose(posed: ScenarioCase, **fields: Any) -> ScenarioCase:
-    return replace(posed, scenario=Scenario.model_validate(posed.scenario.model_dump() | {"id": ""} | fields))
+    return replace(
+        posed, scenario=Scenario.model_validate(posed.scenario.model_dump() | {"id": ""} | fields)
+    )
 
 
 def _list_writes(posed: ScenarioCase) -> list[int]:
     changing = {tool.name for tool in posed.environment.tools if tool.effect == "change"}
-    return [place for place, call in enumerate(posed.scenario.oracle) if call.name in changing and not call.label]
+    return [
+        place
+        for place, call in enumerate(posed.scenario.oracle)
+        if call.name in changing and not call.label
+    ]
 
 
 def leave_out_write(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
@@ -38,11 +44,19 @@ def call_nobody(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 
 def call_with_another_key(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     """A change of another record of the same table."""
-    tables: list[Any] = [held for held in posed.scenario.initial_state.values() if isinstance(held, dict)]
+    tables: list[Any] = [
+        held for held in posed.scenario.initial_state.values() if isinstance(held, dict)
+    ]
     for place in shuffle(_list_writes(posed), dice):
         arguments = posed.scenario.oracle[place].arguments
         for name, value in arguments.items():
-            others = [key for held in tables if isinstance(value, str) and value in held for key in held if key != value]
+            others = [
+                key
+                for held in tables
+                if isinstance(value, str) and value in held
+                for key in held
+                if key != value
+            ]
             if others:
                 yield _recall(posed, place, arguments=arguments | {name: dice.choice(others)})
 
@@ -51,7 +65,11 @@ def look_again(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     """The last look-up once more, right after it."""
     oracle = [call.model_dump() for call in posed.scenario.oracle]
     changing = {tool.name for tool in posed.environment.tools if tool.effect == "change"}
-    plain = [place for place, call in enumerate(posed.scenario.oracle) if call.name not in changing and not call.label and not call.uses]
+    plain = [
+        place
+        for place, call in enumerate(posed.scenario.oracle)
+        if call.name not in changing and not call.label and not call.uses
+    ]
     for place in shuffle(plain, dice) if not posed.scenario.parts else ():
         yield _repose(posed, oracle=[*oracle[: place + 1], oracle[place], *oracle[place + 1 :]])
 
@@ -71,10 +89,18 @@ def shuffle_rows(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 def lose_row(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     """A record that the path changes by its key."""
     state: Any = posed.scenario.initial_state
-    goals = {tuple(goal.path[:2]) for goal in posed.scenario.verifier.goals if goal.op == "equals" and len(goal.path) > 2}
+    goals = {
+        tuple(goal.path[:2])
+        for goal in posed.scenario.verifier.goals
+        if goal.op == "equals" and len(goal.path) > 2
+    }
     for table, key in shuffle(sorted(goals), dice):
         if key in state.get(table, {}):
-            yield _repose(posed, initial_state=state | {table: {name: row for name, row in state[table].items() if name != key}})
+            yield _repose(
+                posed,
+                initial_state=state
+                | {table: {name: row for name, row in state[table].items() if name != key}},
+            )
 
 
 def _reverify(posed: ScenarioCase, **fields: Any) -> ScenarioCase:
@@ -90,11 +116,21 @@ def leave_out_goal(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 
 def want_other_value(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     goals = [goal.model_dump() for goal in posed.scenario.verifier.goals]
-    for place in shuffle([place for place, goal in enumerate(goals) if goal["op"] == "equals"], dice):
+    for place in shuffle(
+        [place for place, goal in enumerate(goals) if goal["op"] == "equals"], dice
+    ):
         value = goals[place]["value"]
-        other = (not value) if isinstance(value, bool) else value + 1 if isinstance(value, int | float) else f"{value} of nobody"
+        other = (
+            (not value)
+            if isinstance(value, bool)
+            else value + 1
+            if isinstance(value, int | float)
+            else f"{value} of nobody"
+        )
         if not isinstance(value, dict | list):
-            yield _reverify(posed, goals=[*goals[:place], goals[place] | {"value": other}, *goals[place + 1 :]])
+            yield _reverify(
+                posed, goals=[*goals[:place], goals[place] | {"value": other}, *goals[place + 1 :]]
+            )
 
 
 def open_frame(posed: ScenarioCase, _: Dice) -> Iterator[ScenarioCase]:
@@ -112,8 +148,19 @@ def want_other_fact(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     for place in shuffle(range(len(facts)), dice):
         if facts[place]["kind"] in ("text", "number"):
             value = facts[place]["value"]
-            other = value + 1009 if isinstance(value, int | float) and not isinstance(value, bool) else f"{value} of nobody"
-            yield _reverify(posed, facts=[*facts[:place], facts[place] | {"value": other, "also": []}, *facts[place + 1 :]])
+            other = (
+                value + 1009
+                if isinstance(value, int | float) and not isinstance(value, bool)
+                else f"{value} of nobody"
+            )
+            yield _reverify(
+                posed,
+                facts=[
+                    *facts[:place],
+                    facts[place] | {"value": other, "also": []},
+                    *facts[place + 1 :],
+                ],
+            )
 
 
 def leave_out_fact(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
@@ -123,15 +170,21 @@ def leave_out_fact(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 
 
 def double_weights(posed: ScenarioCase, _: Dice) -> Iterator[ScenarioCase]:
-    goals = [goal.model_dump() | {"weight": goal.weight * 2} for goal in posed.scenario.verifier.goals]
-    facts = [fact.model_dump() | {"weight": fact.weight * 2} for fact in posed.scenario.verifier.facts]
+    goals = [
+        goal.model_dump() | {"weight": goal.weight * 2} for goal in posed.scenario.verifier.goals
+    ]
+    facts = [
+        fact.model_dump() | {"weight": fact.weight * 2} for fact in posed.scenario.verifier.facts
+    ]
     yield _reverify(posed, goals=goals, facts=facts)
 
 
 def shuffle_goals(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
     goals = [goal.model_dump() for goal in posed.scenario.verifier.goals]
     if len(goals) > 1 and "$row" not in canonical_json(goals):
-        yield _reverify(posed, goals=shuffle(goals, dice), frame=shuffle(posed.scenario.verifier.frame, dice))
+        yield _reverify(
+            posed, goals=shuffle(goals, dice), frame=shuffle(posed.scenario.verifier.frame, dice)
+        )
 
 
 def _say(posed: ScenarioCase, before: str = "", after: str = "") -> ScenarioCase:
@@ -140,14 +193,19 @@ def _say(posed: ScenarioCase, before: str = "", after: str = "") -> ScenarioCase
     parts, user = [part.model_dump() for part in scenario.parts], scenario.user.model_dump()
     user["opening"] = f"{before}{user['opening']}{'' if parts else after}"
     if parts:
-        parts[0]["request"], parts[-1]["request"] = before + parts[0]["request"], parts[-1]["request"] + after
+        parts[0]["request"], parts[-1]["request"] = (
+            before + parts[0]["request"],
+            parts[-1]["request"] + after,
+        )
         if user.get("later"):
             user["later"][-1] += after
     return _repose(posed, request=f"{before}{scenario.request}{after}", user=user, parts=parts)
 
 
 def tell_tool(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
-    for name in shuffle(sorted({call.name for call in posed.scenario.oracle if "_" in call.name}), dice):
+    for name in shuffle(
+        sorted({call.name for call in posed.scenario.oracle if "_" in call.name}), dice
+    ):
         yield _say(posed, after=f" Use {name} for this.")
 
 
@@ -160,7 +218,12 @@ def tell_answer(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 
 
 def say_nothing_of_it(posed: ScenarioCase, _: Dice) -> Iterator[ScenarioCase]:
-    user = posed.scenario.user.model_dump() | {"opening": "Please do what has to be done.", "facts": {}, "hidden": [], "wordings": {}}
+    user = posed.scenario.user.model_dump() | {
+        "opening": "Please do what has to be done.",
+        "facts": {},
+        "hidden": [],
+        "wordings": {},
+    }
     if posed.scenario.polarity in ("achieve", "answer") and not posed.scenario.parts:
         yield _repose(posed, request="Please do what has to be done.", user=user)
 

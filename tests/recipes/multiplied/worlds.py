@@ -49,12 +49,16 @@ async def _replay(recipe: RecipeName, sandbox: Sandbox) -> AsyncIterator[World]:
         made = await make(item, sandbox)
         if made.environment is not None:
             plan = await _plan(item, sandbox)
-            yield _assemble(item.id, plan, made.environment, made.tests, list(made.scenarios.values()))
+            yield _assemble(
+                item.id, plan, made.environment, made.tests, list(made.scenarios.values())
+            )
 
 
 async def _plan(item: Item, sandbox: Sandbox) -> Blueprint:
     desk, seed = Desk(Author(item), SEED), item.seed
-    planned = await generate_blueprint(Subject(seed.id, "", "", seed), make_mill(item, sandbox), desk.open_session(seed.id))
+    planned = await generate_blueprint(
+        Subject(seed.id, "", "", seed), make_mill(item, sandbox), desk.open_session(seed.id)
+    )
     return next(one for one in planned.records if isinstance(one, Blueprint))
 
 
@@ -85,6 +89,17 @@ def _unpack(recipe: RecipeName) -> Iterator[World]:
                 )
 
 
-def _assemble(name: str, plan: Blueprint, environment: Environment, tests: tuple[Test, ...], scenarios: list[Scenario]) -> World:
-    posed = [ScenarioCase(one, environment, tuple(other for other in scenarios if other is not one)[:_SIBLINGS]) for one in scenarios]
+def _assemble(
+    name: str,
+    plan: Blueprint,
+    environment: Environment,
+    tests: tuple[Test, ...],
+    scenarios: list[Scenario],
+) -> World:
+    posed = [
+        ScenarioCase(
+            one, environment, tuple(other for other in scenarios if other is not one)[:_SIBLINGS]
+        )
+        for one in scenarios
+    ]
     return World(name, plan, EnvironmentCase(environment, tests), tuple(posed))

@@ -85,4 +85,6 @@ def _draw(random: Random, kind: str) -> Any:
         return random.choice(["a", "b", "c", "d", "x", "y", "é\U0001f600", None])
     if kind == "i":
         return random.choice([0, 1, 2, 3, 4, 7, None])
-    return random.choice([None, 0, 1, 1.0, 2.5, -3, 2**62, "", "text", "1", b"", b"\x00\xff", 1e300])
+    return random.choice(
+        [None, 0, 1, 1.0, 2.5, -3, 2**62, "", "text", "1", b"", b"\x00\xff", 1e300]
+    )

@@ -66,7 +66,16 @@ def test_both_backends_tell_the_same() -> None:
                 database.reset()
                 assert told(database) == []
                 assert database.state_hash() == loaded
-    assert {"insertplain", "deleteplain", "updateplain", "updatepairs", "deletecounted", "updateheirs", "insertlog", "updatemade"} <= seen
+    assert {
+        "insertplain",
+        "deleteplain",
+        "updateplain",
+        "updatepairs",
+        "deletecounted",
+        "updateheirs",
+        "insertlog",
+        "updatemade",
+    } <= seen
 
 
 @pytest.fixture(params=[ApswConnection, Triggers], ids=["sessions", "triggers"])
@@ -84,7 +93,11 @@ def test_change_set_holds_against_the_rows(backend: MakeBackend) -> None:
             tell(Db(database), sql, arguments)
         for change in told(database):
             rows = before[change["table"]]
-            key = next(name for name, row in [*rows.items(), ("", change["key"])] if change["key"].items() <= row.items())
+            key = next(
+                name
+                for name, row in [*rows.items(), ("", change["key"])]
+                if change["key"].items() <= row.items()
+            )
             if change["op"] == "insert":
                 rows[str(sorted(change["after"].items(), key=str))] = change["after"]
             elif change["op"] == "delete":

@@ -14,7 +14,10 @@ SCHEMA = """
 create table loans (id text primary key, tool text not null, days integer check (days > 0), at text default current_timestamp);
 create table notes (id integer primary key autoincrement, loan text references loans (id), text text);
 """
-ROWS: dict[str, Any] = {"loans": {"a": {"id": "a", "tool": "saw", "days": 2}}, "notes": [{"loan": "a", "text": "sharp"}]}
+ROWS: dict[str, Any] = {
+    "loans": {"a": {"id": "a", "tool": "saw", "days": 2}},
+    "notes": [{"loan": "a", "text": "sharp"}],
+}
 CLOCK = 1_750_000_000_123_000
 
 
@@ -62,7 +65,10 @@ def test_state_is_table_key_row(database: Database) -> None:
         ("select envmill_touch('loans', 0, 'z')", "envmill_touch"),
         ("select sqlite_version()", "sqlite_version"),
         ("delete from notes; delete from loans", "one statement"),
-        ("with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n", "steps"),
+        (
+            "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n",
+            "steps",
+        ),
         ("select count(*) from loans where id = ?", "parameters"),
         ("select * from envmill_counter", "envmill_counter"),
         ("insert into temp.envmill_counter values (9)", "envmill_counter"),
@@ -70,7 +76,9 @@ def test_state_is_table_key_row(database: Database) -> None:
         ("selekt 1", "syntax"),
     ],
 )
-def test_statement_is_refused_and_leaves_nothing(database: Database, db: Db, sql: str, word: str) -> None:
+def test_statement_is_refused_and_leaves_nothing(
+    database: Database, db: Db, sql: str, word: str
+) -> None:
     before = database.state()
     with pytest.raises(DbError, match=word):
         db.query(sql)
@@ -79,10 +87,17 @@ def test_statement_is_refused_and_leaves_nothing(database: Database, db: Db, sql
 
 
 def test_statement_met_again_is_held_to_the_same(database: Database, db: Db) -> None:
-    add, count = "insert into loans (id, tool, days) values (?, 'axe', ?)", "select id from loans where days > ?"
+    add, count = (
+        "insert into loans (id, tool, days) values (?, 'axe', ?)",
+        "select id from loans where days > ?",
+    )
     for name in ("b", "c"):
         assert [db.execute(add, (name, 3)), db.query(count, (9,))] == [1, []]
-        for wrong, fault in (((name, 3), BrokenConstraint), ((f"{name}2", 0), BrokenConstraint), ((name,), DbError)):
+        for wrong, fault in (
+            ((name, 3), BrokenConstraint),
+            ((f"{name}2", 0), BrokenConstraint),
+            ((name,), DbError),
+        ):
             with pytest.raises(fault):
                 db.execute(add, wrong)
     assert [row["id"] for row in db.query(count, (2,))] == ["b", "c"]
@@ -95,7 +110,9 @@ class Cut(BaseException):
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["first", "known"])
-def test_statement_that_is_cut_short_leaves_nothing_open(database: Database, db: Db, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+def test_statement_that_is_cut_short_leaves_nothing_open(
+    database: Database, db: Db, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
     db.execute("insert into loans (id, tool) values ('b', 'axe')")
     before, asked = database.state(), "update loans set days = 1 + abs(random()) % 3 returning id"
     if known:
@@ -140,7 +157,9 @@ def test_constraint_is_told_apart(database: Database, db: Db, sql: str) -> None:
     assert database.changes() == []
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, 2**63, object()], ids=["list", "dict", "huge", "object"])
+@pytest.mark.parametrize(
+    "value", [[1], {"a": 1}, 2**63, object()], ids=["list", "dict", "huge", "object"]
+)
 def test_parameter_that_sqlite_cannot_store_is_named(db: Db, value: object) -> None:
     with pytest.raises(DbError, match="parameter number 1"):
         db.query("select ? as x", [value])
@@ -153,7 +172,9 @@ def test_two_columns_of_one_name_are_not_lost(db: Db, more: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["commit", "begin", "rollback", "end"])
-def test_reset_survives_code_that_ends_the_transaction(database: Database, db: Db, ending: str) -> None:
+def test_reset_survives_code_that_ends_the_transaction(
+    database: Database, db: Db, ending: str
+) -> None:
     loaded = database.state_hash()
     for _ in range(3):
         db.execute("update loans set days = days + 1")
@@ -189,7 +210,9 @@ def test_numbers_given_out_start_over(database: Database, db: Db) -> None:
 COUNTS = "select last_insert_rowid() as inserted, changes() as changed"
 
 
-def test_counts_of_a_connection_start_over(backend: MakeBackend, database: Database, db: Db) -> None:
+def test_counts_of_a_connection_start_over(
+    backend: MakeBackend, database: Database, db: Db
+) -> None:
     """A rollback leaves both as they were: an `insert or ignore` that does nothing would be told the last session's id."""
     assert db.query(COUNTS) == [{"inserted": 0, "changed": 0}]
     db.execute("insert into notes (id, text) values (7, 'a'), (8, 'b')")
@@ -204,7 +227,9 @@ def test_counts_of_a_connection_start_over(backend: MakeBackend, database: Datab
 
 
 @pytest.mark.parametrize("last", [0, 1, 2, 9])
-def test_counts_of_a_connection_come_along_with_a_snapshot(backend: MakeBackend, database: Database, db: Db, last: int) -> None:
+def test_counts_of_a_connection_come_along_with_a_snapshot(
+    backend: MakeBackend, database: Database, db: Db, last: int
+) -> None:
     db.execute("insert into notes (id, text) values (2, 'a'), (9, 'b')")
     db.execute("update notes set text = 'c' where id <= ?", (last,))
     other = Database(SCHEMA, backend)
@@ -215,7 +240,11 @@ def test_counts_of_a_connection_come_along_with_a_snapshot(backend: MakeBackend,
 CHANGED: dict[str, list[str]] = {
     "committed rows": ["update loans set days = 9", "commit", "begin"],
     "committed, and no transaction since": ["update loans set days = 9", "commit"],
-    "trigger": ["commit", "create temp trigger more after insert on notes begin update loans set days = 9; end", "begin"],
+    "trigger": [
+        "commit",
+        "create temp trigger more after insert on notes begin update loans set days = 9; end",
+        "begin",
+    ],
     "table": ["commit", "create table more (id integer primary key)", "begin"],
     "temporary table": ["commit", "create temp table more (id integer primary key)", "begin"],
     "pragma": ["commit", "pragma foreign_keys = off", "begin"],
@@ -224,7 +253,9 @@ CHANGED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("changed", CHANGED)
-def test_connection_that_is_not_as_it_was_serves_nobody_again(database: Database, db: Db, changed: str) -> None:
+def test_connection_that_is_not_as_it_was_serves_nobody_again(
+    database: Database, db: Db, changed: str
+) -> None:
     """What only code can do that got hold of the connection itself."""
     loaded, connection = database.state(), database._backend  # pyright: ignore[reportPrivateUsage]
     db.execute("insert into notes (loan) values ('a')")
@@ -250,7 +281,9 @@ def test_call_that_raises_leaves_what_it_committed(database: Database, db: Db) -
     assert database.state()["loans"]["a"]["days"] == 3
 
 
-def test_snapshot_goes_to_another_database(backend: MakeBackend, database: Database, db: Db) -> None:
+def test_snapshot_goes_to_another_database(
+    backend: MakeBackend, database: Database, db: Db
+) -> None:
     db.execute("update loans set days = 3")
     other = Database(SCHEMA, backend)
     other.restore(database.snapshot())
@@ -303,7 +336,11 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         WORLD.reset(CLOCK, seed)
         database = Database(SCHEMA, backend)
         database.load({})
-        drawn.append(Db(database).query("select random() as r, hex(randomblob(4)) as b, abs(random()) % 10 as d"))
+        drawn.append(
+            Db(database).query(
+                "select random() as r, hex(randomblob(4)) as b, abs(random()) % 10 as d"
+            )
+        )
         assert WORLD.uses["randomness"] >= 3
     assert drawn[0] == drawn[1] != drawn[2]
 
@@ -314,7 +351,10 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         ("create table t (a text)", "primary key"),
         ("create table t (id primary key)", "without a type"),
         ("create table t (id text collate nocase primary key)", "nocase"),
-        ("create table t (id integer primary key, t integer references t (id) deferrable initially deferred)", "INITIALLY DEFERRED"),
+        (
+            "create table t (id integer primary key, t integer references t (id) deferrable initially deferred)",
+            "INITIALLY DEFERRED",
+        ),
         ("create virtual table t using fts5 (a)", "virtual"),
         ("", "no table"),
         ("create tabel t (id integer primary key)", "syntax"),
@@ -326,12 +366,20 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         (f"{SCHEMA}; begin", "only create"),
         (f"{SCHEMA}; drop table notes", "only create"),
         (f"{SCHEMA}; create temp table loans (id text primary key)", "only create"),
-        (f"{SCHEMA}; create temp trigger t before update on loans begin select raise(ignore); end", "only create"),
+        (
+            f"{SCHEMA}; create temp trigger t before update on loans begin select raise(ignore); end",
+            "only create",
+        ),
         (f"{SCHEMA}; create temp view loans as select 1 as id", "only create"),
-        (f"{SCHEMA}; create trigger envmill_x after update on loans begin delete from notes; end", "keeps for its own"),
+        (
+            f"{SCHEMA}; create trigger envmill_x after update on loans begin delete from notes; end",
+            "keeps for its own",
+        ),
     ],
 )
-def test_schema_whose_rows_cannot_be_followed_is_refused(backend: MakeBackend, schema: str, word: str) -> None:
+def test_schema_whose_rows_cannot_be_followed_is_refused(
+    backend: MakeBackend, schema: str, word: str
+) -> None:
     with pytest.raises(SchemaFault, match=word):
         Database(schema, backend)
 
@@ -347,7 +395,9 @@ def test_schema_whose_rows_cannot_be_followed_is_refused(backend: MakeBackend, s
         ({"notes": [{"loan": "nobody"}]}, "refers to a row of loans"),
     ],
 )
-def test_rows_that_do_not_fit_are_named(backend: MakeBackend, rows: dict[str, Any], word: str) -> None:
+def test_rows_that_do_not_fit_are_named(
+    backend: MakeBackend, rows: dict[str, Any], word: str
+) -> None:
     with pytest.raises(SchemaFault, match=word):
         Database(SCHEMA, backend).load(rows)
 
@@ -358,7 +408,10 @@ create trigger ahead after insert on notes begin select envmill_touch('loans', 1
 """
 
 
-@pytest.mark.parametrize("first", ["update loans set days = 9", "insert into notes (text) values ('2025-06-15 15:06:40')"])
+@pytest.mark.parametrize(
+    "first",
+    ["update loans set days = 9", "insert into notes (text) values ('2025-06-15 15:06:40')"],
+)
 def test_trigger_cannot_rewrite_what_was_remembered(backend: MakeBackend, first: str) -> None:
     """A note made ahead of the change would make the row look untouched."""
     database = Database(SCHEMA + FORGED, backend)

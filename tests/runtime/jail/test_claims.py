@@ -29,7 +29,9 @@ FULL: Message = EMPTY | {
 }
 
 
-@pytest.mark.parametrize("observations", [pytest.param([], id="none"), pytest.param([EMPTY, FULL], id="each field")])
+@pytest.mark.parametrize(
+    "observations", [pytest.param([], id="none"), pytest.param([EMPTY, FULL], id="each field")]
+)
 def test_what_has_the_form_passes(observations: list[Message]) -> None:
     assert check(observations) == observations
 
@@ -76,7 +78,10 @@ def test_parts_alone_are_looked_at_no_less(parts: Any) -> None:
         check([{"parts": parts}])
 
 
-@pytest.mark.parametrize(("told", "passes"), [("ab" * 16, True), ("<script>", False), ("ab" * 17, False), (7, False), ([], False)])
+@pytest.mark.parametrize(
+    ("told", "passes"),
+    [("ab" * 16, True), ("<script>", False), ("ab" * 17, False), (7, False), ([], False)],
+)
 def test_a_hash_beside_parts_alone_is_looked_at(told: Any, passes: bool) -> None:
     said: Message = {"parts": [{"type": "json", "value": 1}], "state_hash": told}
     if passes:
@@ -88,7 +93,9 @@ def test_a_hash_beside_parts_alone_is_looked_at(told: Any, passes: bool) -> None
 
 @pytest.mark.parametrize("field", list(EMPTY))
 def test_what_is_left_out_is_as_in_an_empty_one(field: str) -> None:
-    assert check([{name: value for name, value in FULL.items() if name != field}]) == [FULL | {field: EMPTY[field]}]
+    assert check([{name: value for name, value in FULL.items() if name != field}]) == [
+        FULL | {field: EMPTY[field]}
+    ]
 
 
 @pytest.mark.parametrize("frame", [7, "ok", {"outcome": "ok"}, [7], ["ok"], [None], [[]]], ids=str)

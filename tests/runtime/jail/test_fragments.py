@@ -74,7 +74,9 @@ def nest(levels: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("wrap", [lambda one: {"k": one}, lambda one: [one], lambda one: {"a": [{"b": one}], "n": None}])
+@pytest.mark.parametrize(
+    "wrap", [lambda one: {"k": one}, lambda one: [one], lambda one: {"a": [{"b": one}], "n": None}]
+)
 def test_odd_values_come_out_the_same(wrap: Any) -> None:
     for odd in ODD:
         assert say(wrap(odd), quickly=True) == say(wrap(odd), quickly=False), repr(odd)[:80]
@@ -92,11 +94,21 @@ def test_random_values_come_out_the_same() -> None:
         kind = dice.randrange(8 if depth else 5)
         if kind < 4:
             return dice.choice(
-                (dice.random() * 10 ** dice.randrange(-300, 300), dice.getrandbits(dice.randrange(1, 66)), "null", "lé", None)
+                (
+                    dice.random() * 10 ** dice.randrange(-300, 300),
+                    dice.getrandbits(dice.randrange(1, 66)),
+                    "null",
+                    "lé",
+                    None,
+                )
             )
         if kind == 4:
             return dice.choice(ODD)
-        return {f"k{place}": draw(depth - 1) for place in range(4)} if dice.random() < 0.5 else [draw(depth - 1) for _ in range(4)]
+        return (
+            {f"k{place}": draw(depth - 1) for place in range(4)}
+            if dice.random() < 0.5
+            else [draw(depth - 1) for _ in range(4)]
+        )
 
     for _ in range(400):
         value = {"k": draw(2)}
@@ -105,7 +117,14 @@ def test_random_values_come_out_the_same() -> None:
 
 def test_usual_replies_take_the_short_way_and_doubtful_ones_do_not() -> None:
     assert make_fragment({"id": "r1", "price": 1.5, "tags": ["a", None]}) is not None
-    for doubtful in ({"n": math.nan}, {"n": 2**63}, {"n": (Word.HI,)}, nest(65), {"n": "x" * 200_000}, {1: 1}):
+    for doubtful in (
+        {"n": math.nan},
+        {"n": 2**63},
+        {"n": (Word.HI,)},
+        nest(65),
+        {"n": "x" * 200_000},
+        {1: 1},
+    ):
         assert make_fragment(doubtful) is None
 
 

@@ -22,7 +22,14 @@ print(before, count_pages())
 
 
 def test_what_is_made_afterwards_lies_together() -> None:
-    done = subprocess.run([sys.executable, "-c", LOOK], cwd=ROOT, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT)},
+    )
     before, after = map(int, done.stdout.split())
     assert before > 8
     assert after <= 3, (before, after)

@@ -36,26 +36,46 @@ PATCHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "new name": (lambda patch: patch.setattr(json, "mine", 1, raising=False), "json"),
     "gone": (lambda patch: patch.delattr(json, "loads"), "json"),
     "method": (lambda patch: patch.setattr(random.Random, "choice", len), "Random"),
-    "setting of a class": (lambda patch: patch.setattr(json.JSONEncoder, "item_separator", ";"), "JSONEncoder"),
-    "setting of an object": (lambda patch: patch.setattr(json._default_encoder, "indent", 2), "json._default_encoder"),  # pyright: ignore
-    "submodule": (lambda patch: patch.setattr(json.encoder, "FLOAT_REPR", str, raising=False), "json.encoder"),
+    "setting of a class": (
+        lambda patch: patch.setattr(json.JSONEncoder, "item_separator", ";"),
+        "JSONEncoder",
+    ),
+    "setting of an object": (
+        lambda patch: patch.setattr(json._default_encoder, "indent", 2),
+        "json._default_encoder",
+    ),  # pyright: ignore
+    "submodule": (
+        lambda patch: patch.setattr(json.encoder, "FLOAT_REPR", str, raising=False),
+        "json.encoder",
+    ),
     "list": (lambda patch: patch.setattr(keyword, "kwlist", [*keyword.kwlist, "mine"]), "keyword"),
-    "entry of a dictionary": (lambda patch: patch.setitem(json.encoder.ESCAPE_DCT, "é", "e"), "json.encoder.ESCAPE_DCT"),
+    "entry of a dictionary": (
+        lambda patch: patch.setitem(json.encoder.ESCAPE_DCT, "é", "e"),
+        "json.encoder.ESCAPE_DCT",
+    ),
     "ours": (lambda patch: patch.setattr(session.Session, "call", len), "Session"),
     "builtin": (lambda patch: patch.setattr("builtins.mine", 1, raising=False), "builtins"),
     "past the module": (lambda patch: patch.setitem(vars(json), "dumps", len), "json"),
-    "context of decimals": (lambda patch: patch.setattr(decimal.DefaultContext, "prec", 5), "the interpreter's limits"),
+    "context of decimals": (
+        lambda patch: patch.setattr(decimal.DefaultContext, "prec", 5),
+        "the interpreter's limits",
+    ),
 }
 
 
 @pytest.mark.usefixtures("pristine")
 @pytest.mark.parametrize("patch", PATCHES)
-def test_a_change_is_found_for_as_long_as_it_lasts(patch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_found_for_as_long_as_it_lasts(
+    patch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert interpreter_check.find_changed() == ""
     change, found = PATCHES[patch]
     with monkeypatch.context() as patched:
         change(patched)
-        assert (interpreter_check.find_changed(), interpreter_check.find_changed()) == (found, found)
+        assert (interpreter_check.find_changed(), interpreter_check.find_changed()) == (
+            found,
+            found,
+        )
     assert (interpreter_check.find_changed(), interpreter_check.find_changed()) == ("", "")
 
 
@@ -97,7 +117,9 @@ def test_honest_work_is_no_change() -> None:
 
 
 @pytest.mark.usefixtures("pristine")
-def test_what_the_library_rebinds_while_it_works_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_library_rebinds_while_it_works_is_no_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(uuid, "_last_timestamp", 5)
     assert interpreter_check.find_changed() == ""
     monkeypatch.setattr(uuid, "uuid4", len)
@@ -124,11 +146,20 @@ IMPORTS: dict[str, tuple[str, set[str]]] = {
         {"json", "codecs", "collections", "collections.abc"},
     ),
     "classes of others": ("x = ValueError.__subclasses__()", {"__subclasses__"}),
-    "in a method": ("class A:\n    def f(self):\n        def g():\n            import logging", {"logging"}),
+    "in a method": (
+        "class A:\n    def f(self):\n        def g():\n            import logging",
+        {"logging"},
+    ),
     "by name": ("def f(): return __import__('csv')", {"__import__"}),
     "by text": ("eval('1')", {"eval"}),
-    "after many names": ("\n".join(f"a{n}.b{n}" for n in range(300)) + "\nimport calendar", {"calendar"}),
-    "after very many names": ("\n".join(f"a{n}.b{n}" for n in range(40_000)) + "\nimport calendar", {"calendar"}),
+    "after many names": (
+        "\n".join(f"a{n}.b{n}" for n in range(300)) + "\nimport calendar",
+        {"calendar"},
+    ),
+    "after very many names": (
+        "\n".join(f"a{n}.b{n}" for n in range(40_000)) + "\nimport calendar",
+        {"calendar"},
+    ),
 }
 
 
@@ -140,7 +171,18 @@ def test_imports_are_listed(name: str) -> None:
 
 def test_what_may_carry_something_over_is_not_settled() -> None:
     assert find_unsettled(["json", "program", "rules.basic"], ["program", "rules.basic"]) == []
-    reaching = ["calendar", "codecs", "csv", "eval", "gc", "locale", "logging", "sys", "warnings", "weakref"]
+    reaching = [
+        "calendar",
+        "codecs",
+        "csv",
+        "eval",
+        "gc",
+        "locale",
+        "logging",
+        "sys",
+        "warnings",
+        "weakref",
+    ]
     assert find_unsettled([*reaching, "json"], []) == reaching
 
 

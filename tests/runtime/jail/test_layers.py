@@ -55,7 +55,10 @@ def test_a_session_in_namespaces_sees_nothing_and_nobody() -> None:
         layers.enter(("namespaces",), 0)
         if os.fork() == 0:
             network = Path("/sys/class/net").exists() or Path("/proc/net").exists()
-            os.write(writer, json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode())  # noqa: PTH208
+            os.write(
+                writer,
+                json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode(),
+            )  # noqa: PTH208
             os._exit(0)
         return json.loads(os.read(reader, 4096))
 
@@ -97,7 +100,9 @@ def sleeper() -> Any:
     os.close(writer)
 
 
-def test_a_tree_that_takes_too_much_memory_is_ended_and_leaves_no_group(sleeper: tuple[int, int]) -> None:
+def test_a_tree_that_takes_too_much_memory_is_ended_and_leaves_no_group(
+    sleeper: tuple[int, int],
+) -> None:
     need("cgroups")
     child, writer = sleeper
     cgroups.enclose(child, memory=64 << 20)

@@ -52,7 +52,12 @@ def recorder() -> Recorder:
 
 def play(recorder: Recorder, steps: list[Message]) -> list[tuple[int, bool]]:
     """Observations per frame, and whether it was the last."""
-    tool: Any = {"name": "greet", "description": "", "parameters": {"type": "object"}, "effect": "query"}
+    tool: Any = {
+        "name": "greet",
+        "description": "",
+        "parameters": {"type": "object"},
+        "effect": "query",
+    }
     SessionLoop(recorder, cast(ProgramImporter, Greeting()), [tool]).play(9, steps)
     assert {frame["seq"] for frame in recorder.frames} == {9}
     return [(len(frame["observations"]), frame["done"]) for frame in recorder.frames]
@@ -63,7 +68,12 @@ def test_quick_calls_go_together_after_the_reset(recorder: Recorder) -> None:
 
 
 def test_what_was_kept_back_goes_before_a_reset(recorder: Recorder) -> None:
-    assert play(recorder, [RESET, CALL, CALL, RESET, CALL]) == [(1, False), (2, False), (1, False), (1, True)]
+    assert play(recorder, [RESET, CALL, CALL, RESET, CALL]) == [
+        (1, False),
+        (2, False),
+        (1, False),
+        (1, True),
+    ]
 
 
 def test_one_step_is_one_frame(recorder: Recorder) -> None:
@@ -75,16 +85,22 @@ def test_slow_calls_go_one_by_one(recorder: Recorder, monkeypatch: pytest.Monkey
     assert play(recorder, [RESET, CALL, CALL]) == [(1, False), (1, False), (1, True)]
 
 
-def test_large_replies_go_before_they_fill_a_frame(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_replies_go_before_they_fill_a_frame(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loop, "_FRAME", 100)
     assert len(play(recorder, [RESET, *[CALL] * 6])) > 3
 
 
-def test_a_reset_in_place_is_refused_where_the_interpreter_changed(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reset_in_place_is_refused_where_the_interpreter_changed(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     again = RESET | {"settle": True}
     monkeypatch.setattr(loop.interpreter_check, "find_changed", lambda: "json")
     play(recorder, [again, CALL, RESET, CALL])
-    refused, lost, fresh, called = (one for frame in recorder.frames for one in frame["observations"])
+    refused, lost, fresh, called = (
+        one for frame in recorder.frames for one in frame["observations"]
+    )
     assert refused == lost
     assert (refused["code"], refused["message"]) == (SOILED, "The program changed json.")
     assert (fresh, len(called["parts"])) == ({"state_hash": fresh["state_hash"]}, 1)

@@ -56,7 +56,11 @@ def break_up(dice: Random, text: str) -> str:
     for _ in range(dice.randrange(1, 3)):
         begin = dice.randrange(len(text))
         end = min(len(text), begin + dice.randrange(12))
-        text = text[:begin] + dice.choice(("", ",", "}", "{", '"', "\ud800", " ", text[begin:end] * 2)) + text[end:]
+        text = (
+            text[:begin]
+            + dice.choice(("", ",", "}", "{", '"', "\ud800", " ", text[begin:end] * 2))
+            + text[end:]
+        )
     return text
 
 
@@ -83,7 +87,9 @@ def test_what_lies_between_the_cuts_cannot_close_what_it_did_not_open(middle: st
     assert is_accepted(one, other) == is_json(other)
 
 
-@pytest.mark.parametrize("middle", ['"x":1},"y":{"z":1,', '"x":1}},"y":{"z":{"q":1,', '"x":1}{"z":1,', '"x":1,'])
+@pytest.mark.parametrize(
+    "middle", ['"x":1},"y":{"z":1,', '"x":1}},"y":{"z":{"q":1,', '"x":1}{"z":1,', '"x":1,']
+)
 def test_nor_between_two_collections(middle: str) -> None:
     one, text = StateReading(), spell(STATE)
     one.check(text)
@@ -96,7 +102,9 @@ def test_only_what_differs_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     one.check(spell(STATE))
     one.check(spell(STATE).replace('"n":3', '"n":33'))
     read = reading._read
-    monkeypatch.setattr(reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1])
+    monkeypatch.setattr(
+        reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1]
+    )
     one.check(spell(STATE).replace('"n":3', '"n":34'))
     one.check(spell(STATE))
     assert len(seen) == 1
@@ -108,7 +116,9 @@ def test_a_text_that_is_much_larger_is_read_once(monkeypatch: pytest.MonkeyPatch
     one, seen = StateReading(), list[int]()
     one.check(spell(STATE))
     read = reading._read
-    monkeypatch.setattr(reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1])
+    monkeypatch.setattr(
+        reading, "_read", lambda text, *levels: (seen.append(len(text)), read(text, *levels))[1]
+    )
     assert not is_accepted(one, spell(STATE).replace('"n":3', f'"n":[{"0," * 200_000}]', 1))
     assert len(seen) == 1
 
@@ -132,8 +142,15 @@ def test_a_key_that_stands_twice_hides_no_depth(place: str, levels: int, accepte
         one.check(text)
     begin = {"first": '{"a"', "row": '"k3"', "collection": '"b"'}[place]
     twin = f'"twin":{deep},"twin":"[[,",'
-    assert is_accepted(one, text.replace(begin, f'{{{twin}"a"' if place == "first" else twin + begin, 1)) == accepted
+    assert (
+        is_accepted(
+            one, text.replace(begin, f'{{{twin}"a"' if place == "first" else twin + begin, 1)
+        )
+        == accepted
+    )
 
 
 def test_brackets_in_texts_are_not_levels() -> None:
-    assert is_accepted(StateReading(), spell({"a": "[" * 500 + '\\"{' * 500, "b": {"[" * 100: [["]" * 300]]}}))
+    assert is_accepted(
+        StateReading(), spell({"a": "[" * 500 + '\\"{' * 500, "b": {"[" * 100: [["]" * 300]]}})
+    )

@@ -57,13 +57,19 @@ def test_the_same_bytes_keep_the_proof(tape: EpisodeLog) -> None:
 
 @pytest.mark.parametrize("value", [3, 2.0, "2", None])
 def test_other_bytes_end_it_and_are_told_once(tape: EpisodeLog, value: object) -> None:
-    assert repeat(tape, [EMPTY, *answer(1)], answer(value)) == ("refuted", [{"program": "p", "step": "look"}])
+    assert repeat(tape, [EMPTY, *answer(1)], answer(value)) == (
+        "refuted",
+        [{"program": "p", "step": "look"}],
+    )
     assert drain_leaks() == []
 
 
 def test_true_is_not_one(tape: EpisodeLog) -> None:
     """Python calls them equal."""
-    assert repeat(tape, [EMPTY, *answer(True)], answer(2)) == ("refuted", [{"program": "p", "step": "look"}])
+    assert repeat(tape, [EMPTY, *answer(True)], answer(2)) == (
+        "refuted",
+        [{"program": "p", "step": "look"}],
+    )
 
 
 def test_a_process_that_dies_ends_it_and_tells_nothing(tape: EpisodeLog) -> None:
@@ -78,13 +84,18 @@ def test_a_process_that_dies_ends_it_and_tells_nothing(tape: EpisodeLog) -> None
         pytest.param([EMPTY | {"outcome": "failure", "code": SOILED}] * 2, [], id="seen in time"),
     ],
 )
-def test_a_trial_after_the_proof_tells_what_did_harm(answers: list[Message], told: list[Message]) -> None:
+def test_a_trial_after_the_proof_tells_what_did_harm(
+    answers: list[Message], told: list[Message]
+) -> None:
     drain_leaks()
     record = EpisodeLog(fresh=True)
     record.add([RESET, CALL], [EMPTY, *answer(1)], 0.01)
     standing = ResetPolicy("p", "proven", [record])
     standing.try_out(Process(answers))  # pyright: ignore[reportArgumentType]
-    assert (standing.verdict, drain_leaks()) == ("proven" if answers[0] == EMPTY and answers[1:] == answer(1) else "refuted", told)
+    assert (standing.verdict, drain_leaks()) == (
+        "proven" if answers[0] == EMPTY and answers[1:] == answer(1) else "refuted",
+        told,
+    )
 
 
 def test_an_episode_can_be_repeated_unless_it_failed_or_holds_a_snapshot(tape: EpisodeLog) -> None:
@@ -103,8 +114,12 @@ def test_one_of_so_many_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_drawn()
 
 
-@pytest.mark.parametrize(("seconds", "record", "repeated"), [(0.1, True, True), (1.0, False, True), (6.0, False, False)])
-def test_an_episode_that_takes_its_time_is_no_record_and_is_drawn_all_the_same(seconds: float, record: bool, repeated: bool) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "record", "repeated"), [(0.1, True, True), (1.0, False, True), (6.0, False, False)]
+)
+def test_an_episode_that_takes_its_time_is_no_record_and_is_drawn_all_the_same(
+    seconds: float, record: bool, repeated: bool
+) -> None:
     slow = EpisodeLog(fresh=True)
     slow.add([RESET, CALL], [EMPTY, *answer(1)], seconds)
     assert (slow.is_record(), slow.can_be_repeated()) == (record, repeated)

@@ -21,13 +21,29 @@ def decide(code: bytes, arch: int, number: int, arguments: tuple[int, ...] = ())
         elif operation == 0x06:
             return value
         else:
-            holds = {0x15: register == value, 0x45: bool(register & value), 0x35: register >= value}[operation]
+            holds = {
+                0x15: register == value,
+                0x45: bool(register & value),
+                0x35: register >= value,
+            }[operation]
             at += when_true if holds else when_false
 
 
 NUMBERS = {
-    "x86_64": {"read": 0, "mmap": 9, "clone": 56, "clone3": 435, "denied": (257, 2, 41, 59, 62, 101, 272, 425, 321, 298, 4, 16)},
-    "aarch64": {"read": 63, "mmap": 222, "clone": 220, "clone3": 435, "denied": (56, 198, 221, 129, 117, 97, 425, 280, 241, 79, 29)},
+    "x86_64": {
+        "read": 0,
+        "mmap": 9,
+        "clone": 56,
+        "clone3": 435,
+        "denied": (257, 2, 41, 59, 62, 101, 272, 425, 321, 298, 4, 16),
+    },
+    "aarch64": {
+        "read": 63,
+        "mmap": 222,
+        "clone": 220,
+        "clone3": 435,
+        "denied": (56, 198, 221, 129, 117, 97, 425, 280, 241, 79, 29),
+    },
 }
 
 

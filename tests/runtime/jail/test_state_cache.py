@@ -15,7 +15,12 @@ def test_what_the_sender_names_the_receiver_has() -> None:
     for _ in range(2_000):
         number = dice.randrange(PLACES + 6)
         # Every fourth is a large one: those drive each other out, and no small one.
-        step: dict[str, Any] = {"op": "reset", "key": f"k{number}", "state": {"n": number}, **({"large": True} if number % 4 == 0 else {})}
+        step: dict[str, Any] = {
+            "op": "reset",
+            "key": f"k{number}",
+            "state": {"n": number},
+            **({"large": True} if number % 4 == 0 else {}),
+        }
         if known.holds(step["key"]):
             del step["state"]
             named += 1
@@ -50,7 +55,10 @@ def test_what_cannot_be_learned_leaves_the_stock_as_it_was() -> None:
         known.put(f"k{number}")
     with pytest.raises(ValueError, match="not JSON"):
         stock.learn({"key": "bad", "state": {"n": {1}}})
-    assert all(StartCache().take(stock.fetch({"key": f"k{number}"})) == {"n": number} for number in range(PLACES))
+    assert all(
+        StartCache().take(stock.fetch({"key": f"k{number}"})) == {"n": number}
+        for number in range(PLACES)
+    )
     other = known.copy()
     other.put("more")
     assert known.holds("k0")

@@ -48,14 +48,18 @@ def test_two_frames_are_two_messages(ends: tuple[Channel, socket.socket]) -> Non
         pytest.param(b"", Overdue, id="silent"),
     ],
 )
-def test_what_is_no_frame(ends: tuple[Channel, socket.socket], data: bytes, error: type[Exception]) -> None:
+def test_what_is_no_frame(
+    ends: tuple[Channel, socket.socket], data: bytes, error: type[Exception]
+) -> None:
     channel, other = ends
     other.sendall(data)
     with pytest.raises(error):
         channel.receive(time.monotonic() + 0.05)
 
 
-def test_a_byte_now_and_then_does_not_extend_the_deadline(ends: tuple[Channel, socket.socket]) -> None:
+def test_a_byte_now_and_then_does_not_extend_the_deadline(
+    ends: tuple[Channel, socket.socket],
+) -> None:
     channel, other = ends
 
     def drip() -> None:
@@ -87,7 +91,17 @@ def test_codec_of_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[NaN]", '{"a":-Infinity}', '{"a":1e999}', '{"a":"\\ud800"}', '{"\\uDFFF":1}', '{"a":' + "[" * 200_000, "[1]", "{"]
+    "text",
+    [
+        "[NaN]",
+        '{"a":-Infinity}',
+        '{"a":1e999}',
+        '{"a":"\\ud800"}',
+        '{"\\uDFFF":1}',
+        '{"a":' + "[" * 200_000,
+        "[1]",
+        "{",
+    ],
 )
 def test_what_could_not_be_written_is_not_read(text: str) -> None:
     with pytest.raises(BadFrame):

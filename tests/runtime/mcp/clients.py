@@ -14,7 +14,12 @@ WHO: dict[str, Any] = {"capabilities": {}, "clientInfo": {"name": "test", "versi
 
 
 def make_request(name: Any, method: str, params: Any = None) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": name, "method": method, **({} if params is None else {"params": params})}
+    return {
+        "jsonrpc": "2.0",
+        "id": name,
+        "method": method,
+        **({} if params is None else {"params": params}),
+    }
 
 
 class Lines:
@@ -22,14 +27,25 @@ class Lines:
 
     def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(
-            command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
         )
         self._number = 0
 
     def __enter__(self) -> "Lines":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.leave()
 
     def begin(self, revision: str = REVISION) -> dict[str, Any]:
@@ -81,7 +97,9 @@ class Web:
         self._number = 0
 
     def begin(self, revision: str = REVISION) -> dict[str, Any]:
-        status, headers, reply = self.send(make_request(0, "initialize", {"protocolVersion": revision, **WHO}))
+        status, headers, reply = self.send(
+            make_request(0, "initialize", {"protocolVersion": revision, **WHO})
+        )
         assert status == 200, reply
         self.session = headers["Mcp-Session-Id"]
         return reply["result"]
@@ -95,11 +113,27 @@ class Web:
     def call(self, name: str, arguments: Any) -> Any:
         return self.ask("tools/call", {"name": name, "arguments": arguments})
 
-    def send(self, content: Any, verb: str = "POST", path: str = "/mcp", **headers: str) -> tuple[int, http.client.HTTPMessage, Any]:
+    def send(
+        self, content: Any, verb: str = "POST", path: str = "/mcp", **headers: str
+    ) -> tuple[int, http.client.HTTPMessage, Any]:
         """Status, headers, what was answered."""
-        own = {"Content-Type": "application/json", **({"Mcp-Session-Id": self.session} if self.session else {})}
-        body = content if isinstance(content, bytes) else b"" if content is None else json.dumps(content).encode()
-        self._line.request(verb, path, body, own | {name.replace("_", "-"): value for name, value in headers.items()})
+        own = {
+            "Content-Type": "application/json",
+            **({"Mcp-Session-Id": self.session} if self.session else {}),
+        }
+        body = (
+            content
+            if isinstance(content, bytes)
+            else b""
+            if content is None
+            else json.dumps(content).encode()
+        )
+        self._line.request(
+            verb,
+            path,
+            body,
+            own | {name.replace("_", "-"): value for name, value in headers.items()},
+        )
         reply = self._line.getresponse()
         held = reply.read()
         return reply.status, reply.headers, json.loads(held) if held else None

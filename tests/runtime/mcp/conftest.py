@@ -56,11 +56,19 @@ STATE: dict[str, Any] = {"tools": {"T1": {"name": "saw"}}}
 def make_tool(called: str, effect: Any = "query", *actors: str, **parameters: str) -> Tool:
     schema = {
         "type": "object",
-        "properties": {key: {"type": kind, "description": "What."} for key, kind in parameters.items()},
+        "properties": {
+            key: {"type": kind, "description": "What."} for key, kind in parameters.items()
+        },
         "required": [*parameters],
         "additionalProperties": False,
     }
-    return Tool(name=called, description="Does it.", parameters=schema, effect=effect, actors=[*(actors or ("agent",))])
+    return Tool(
+        name=called,
+        description="Does it.",
+        parameters=schema,
+        effect=effect,
+        actors=[*(actors or ("agent",))],
+    )
 
 
 TOOLS = [

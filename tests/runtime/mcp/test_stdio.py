@@ -15,9 +15,13 @@ from envmill.runtime.mcp.stdio import serve_lines
 from tests.runtime.mcp.clients import REVISION, WHO, make_request
 from tests.soak import count
 
-BEGIN = json.dumps(make_request("begin", "initialize", {"protocolVersion": REVISION, **WHO})).encode()
+BEGIN = json.dumps(
+    make_request("begin", "initialize", {"protocolVersion": REVISION, **WHO})
+).encode()
 CALLS = [
-    json.dumps(make_request(1, "tools/call", {"name": "find", "arguments": {"name": "T1"}})).encode(),
+    json.dumps(
+        make_request(1, "tools/call", {"name": "find", "arguments": {"name": "T1"}})
+    ).encode(),
     json.dumps(make_request("é", "tools/call", {"name": "names"}), ensure_ascii=False).encode(),
     json.dumps(make_request(-3, "tools/list", {"cursor": None})).encode(),
     b'{"jsonrpc": "2.0", "method": "notifications/x"}',
@@ -53,7 +57,10 @@ def converse(host: JailHost, chunks: Iterator[bytes]) -> list[Any]:
 def damage(line: bytes, dice: random.Random) -> bytes:
     """One byte lost, doubled, changed or many put in; never the end of a line."""
     place, what = dice.randrange(len(line)), dice.randrange(5)
-    put = bytes(dice.choice([value for value in range(256) if value != 10]) for _ in range(dice.choice((1, 1, 30))))
+    put = bytes(
+        dice.choice([value for value in range(256) if value != 10])
+        for _ in range(dice.choice((1, 1, 30)))
+    )
     head, tail = line[:place], line[place:]
     return (head + tail[1:], head + put + tail, head + put + tail[1:], head, head + line)[what]
 

@@ -57,7 +57,10 @@ def client(server: Server) -> Iterator[Web]:
 
 def test_a_client_lists_and_calls(client: Web) -> None:
     assert client.begin()["protocolVersion"] == REVISION
-    assert client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})[::2] == (202, None)
+    assert client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})[::2] == (
+        202,
+        None,
+    )
     assert len(client.ask("tools/list")["result"]["tools"]) == 7
     assert client.call("add", {"name": "axe"})["result"]["structuredContent"] == {"count": 2}
     assert client.call("find", {"name": "T9"})["result"]["isError"] is True
@@ -87,17 +90,23 @@ def test_sessions_are_apart_and_end_when_told(server: Server, client: Web) -> No
         pytest.param({"content": None, "verb": "GET"}, 405, id="a stream"),
         pytest.param({"content": BEGIN, "path": "/"}, 404, id="another path"),
         pytest.param({"content": BEGIN, "path": "//[/mcp"}, 404, id="a path that is none"),
-        pytest.param({"content": BEGIN, "Origin": "http://evil.example"}, 403, id="a page from elsewhere"),
+        pytest.param(
+            {"content": BEGIN, "Origin": "http://evil.example"}, 403, id="a page from elsewhere"
+        ),
         pytest.param({"content": BEGIN, "Origin": "null"}, 403, id="a page from nowhere"),
         pytest.param({"content": BEGIN, "Origin": "http://[x"}, 403, id="an origin that is none"),
         pytest.param({"content": BEGIN, "Host": "evil.example"}, 403, id="a borrowed name"),
         pytest.param({"content": BEGIN, "Content_Type": "text/plain"}, 415, id="no JSON"),
         pytest.param({"content": BEGIN, "Content_Length": "x"}, 411, id="no length"),
         pytest.param({"content": BEGIN, "Content_Length": str(LIMIT + 1)}, 413, id="too long"),
-        pytest.param({"content": BEGIN, "MCP_Protocol_Version": "1999-01-01"}, 400, id="an unknown revision"),
+        pytest.param(
+            {"content": BEGIN, "MCP_Protocol_Version": "1999-01-01"}, 400, id="an unknown revision"
+        ),
         pytest.param({"content": b"{"}, 400, id="broken"),
         pytest.param({"content": [BEGIN]}, 400, id="several"),
-        pytest.param({"content": make_request(1, "initialize", {})}, 200, id="a beginning of no revision"),
+        pytest.param(
+            {"content": make_request(1, "initialize", {})}, 200, id="a beginning of no revision"
+        ),
     ],
 )
 def test_what_is_not_served_is_said(client: Web, sent: dict[str, Any], status: int) -> None:
@@ -123,7 +132,9 @@ def test_a_page_of_this_machine_is_served(client: Web) -> None:
 
 
 def test_the_revision_without_sessions_is_told_what_is_spoken(client: Web) -> None:
-    asked = make_request(1, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})
+    asked = make_request(
+        1, "server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    )
     status, _, reply = client.send(asked, MCP_Protocol_Version="2026-07-28")
     assert (status, reply["id"], reply["error"]["data"]["supported"]) == (400, 1, [*VERSIONS])
 
@@ -162,7 +173,12 @@ def test_many_at_once_get_each_their_own(server: Server) -> None:
     def play() -> None:
         client = Web(server.url)
         client.begin()
-        counts.append([client.call("add", {"name": "axe"})["result"]["structuredContent"]["count"] for _ in range(5)][-1])
+        counts.append(
+            [
+                client.call("add", {"name": "axe"})["result"]["structuredContent"]["count"]
+                for _ in range(5)
+            ][-1]
+        )
         client.send(None, "DELETE")
         client.close()
 
@@ -176,7 +192,12 @@ def test_many_at_once_get_each_their_own(server: Server) -> None:
 
 def test_nonsense_on_the_socket_ends_nothing(server: Server, client: Web) -> None:
     place = server.server_address[1]
-    for sent in (b"\x00\xff\n\n", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n", b"GET / HTTP/9.9\r\n\r\n", b"x" * 70_000):
+    for sent in (
+        b"\x00\xff\n\n",
+        b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"x" * 70_000,
+    ):
         with socket.create_connection(("127.0.0.1", place)) as line:
             line.sendall(sent)
     assert client.begin()
@@ -204,8 +225,14 @@ def test_an_address_is_read_or_refused() -> None:
 
 def exchange(server: Server, *lines: str, body: str = "", size: int | None = None) -> bytes:
     """Raw bytes there, and all that comes back until the server closes or is silent."""
-    head = ("POST /mcp HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json") if not lines[0].startswith("DELETE") else ("",)
-    told = [line for line in (*head, *lines) if line] + ([f"Content-Length: {len(body) if size is None else size}"] if body else [])
+    head = (
+        ("POST /mcp HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json")
+        if not lines[0].startswith("DELETE")
+        else ("",)
+    )
+    told = [line for line in (*head, *lines) if line] + (
+        [f"Content-Length: {len(body) if size is None else size}"] if body else []
+    )
     with socket.create_connection(server.place, 2) as opened:
         opened.sendall("\r\n".join([*told, "", body]).encode())
         answered = b""
@@ -225,7 +252,13 @@ SMUGGLED = (
 
 def test_the_body_of_a_delete_is_no_request(server: Server, client: Web) -> None:
     client.begin()
-    answered = exchange(server, "DELETE /mcp HTTP/1.1", "Host: 127.0.0.1", f"Mcp-Session-Id: {client.session}", body=SMUGGLED)
+    answered = exchange(
+        server,
+        "DELETE /mcp HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Mcp-Session-Id: {client.session}",
+        body=SMUGGLED,
+    )
     assert answered.count(b"HTTP/1.1 ") == 1
     assert answered.startswith(b"HTTP/1.1 400")
     assert client.ask("ping")["result"] == {}, "what was refused was carried out"
@@ -233,7 +266,14 @@ def test_the_body_of_a_delete_is_no_request(server: Server, client: Web) -> None
 
 @pytest.mark.parametrize(
     "twin",
-    ["Content-Length: 5", "Host: evil.example", "Mcp-Session-Id: other", "Origin: null", "Content-Type: text/plain", "Content-Length : 9"],
+    [
+        "Content-Length: 5",
+        "Host: evil.example",
+        "Mcp-Session-Id: other",
+        "Origin: null",
+        "Content-Type: text/plain",
+        "Content-Length : 9",
+    ],
 )
 def test_of_two_headers_neither_counts(server: Server, twin: str) -> None:
     more = ["Mcp-Session-Id: one", "Origin: http://127.0.0.1", twin]
@@ -245,7 +285,13 @@ def test_of_two_headers_neither_counts(server: Server, twin: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["X: a\rMcp-Session-Id: SESSION", "X: a\r\rPOST /mcp HTTP/1.1", "X: a\r Y: b", "X\r: a", "\rX: a"],
+    [
+        "X: a\rMcp-Session-Id: SESSION",
+        "X: a\r\rPOST /mcp HTTP/1.1",
+        "X: a\r Y: b",
+        "X\r: a",
+        "\rX: a",
+    ],
     ids=["a header", "a request", "folded", "in a name", "before a name"],
 )
 def test_a_return_inside_of_a_line_ends_no_header(server: Server, client: Web, line: str) -> None:
@@ -260,13 +306,20 @@ def test_a_return_in_a_body_is_no_header(client: Web) -> None:
     assert client.send(json.dumps(PING, indent=1).replace("\n", "\r\n").encode() + b"\r")[0] == 200
 
 
-@pytest.mark.parametrize("refused", ["Origin: null", "Content-Type: text/plain", "Content-Length: 9", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize(
+    "refused",
+    ["Origin: null", "Content-Type: text/plain", "Content-Length: 9", "Transfer-Encoding: chunked"],
+)
 def test_what_follows_a_refused_request_is_not_run(server: Server, refused: str) -> None:
-    answered = exchange(server, refused, body=json.dumps(PING) + SMUGGLED, size=len(json.dumps(PING)))
+    answered = exchange(
+        server, refused, body=json.dumps(PING) + SMUGGLED, size=len(json.dumps(PING))
+    )
     assert answered.count(b"HTTP/1.1 ") == 1
 
 
-def test_a_head_and_its_body_have_a_deadline(host: JailHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_and_its_body_have_a_deadline(
+    host: JailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(web, "_PATIENCE", 1.0)
     with serving(host) as patient, socket.create_connection(patient.place, 30) as slow:
         start = time.monotonic()
@@ -295,7 +348,9 @@ def test_sockets_that_send_nothing_keep_nobody_out(host: JailHost) -> None:
         honest.close()
 
 
-def test_sockets_that_read_no_answer_keep_nobody_out(host: JailHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sockets_that_read_no_answer_keep_nobody_out(
+    host: JailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(web, "_CONNECTIONS", 8)
     with serving(host) as crowded, contextlib.ExitStack() as stack:
         first = Web(crowded.url)
@@ -320,7 +375,9 @@ def test_sockets_that_read_no_answer_keep_nobody_out(host: JailHost, monkeypatch
 TOKEN = "a-token-of-enough-letters"
 
 
-@pytest.mark.parametrize("shown", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \u00fc"])
+@pytest.mark.parametrize(
+    "shown", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \u00fc"]
+)
 def test_who_does_not_show_the_token_is_not_served(host: JailHost, shown: str) -> None:
     with serving(host, token=TOKEN) as closed:
         client = Web(closed.url)

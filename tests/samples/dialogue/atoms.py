@@ -37,17 +37,36 @@ START: dict[str, Any] = {
     },
     "terminals": {
         SERIAL: {
-            **{"id": SERIAL, "merchant_id": MERCHANT, "block": "", "firmware": "current", "keys": "loaded", "profile": "there"},
+            **{
+                "id": SERIAL,
+                "merchant_id": MERCHANT,
+                "block": "",
+                "firmware": "current",
+                "keys": "loaded",
+                "profile": "there",
+            },
             "online": True,
         },
         "TR-5090": {
-            **{"id": "TR-5090", "merchant_id": "M13", "block": "", "firmware": "old", "keys": "expired", "profile": "there"},
+            **{
+                "id": "TR-5090",
+                "merchant_id": "M13",
+                "block": "",
+                "firmware": "old",
+                "keys": "expired",
+                "profile": "there",
+            },
             "online": False,
         },
     },
     "sims": {
         SIM: {"id": SIM, "merchant_id": MERCHANT, "status": "active", "reason": ""},
-        "SIM-7205": {"id": "SIM-7205", "merchant_id": "M13", "status": "suspended", "reason": "unpaid"},
+        "SIM-7205": {
+            "id": "SIM-7205",
+            "merchant_id": "M13",
+            "status": "suspended",
+            "reason": "unpaid",
+        },
     },
     "payouts": {
         "P1": {"id": "P1", "merchant_id": MERCHANT, "amount": 812},
@@ -57,9 +76,31 @@ START: dict[str, Any] = {
     "unlocked": {},
     "reader": {
         "reader": {
-            **{"id": "reader", "serial": SERIAL, "sim": SIM, "sim_seated": True, "sim_active": True, "flight": "off", "network": "mobile"},
-            **{"apn": "pay.reader.net", "battery": 80, "cable": False, "paper": "full", "lid": "closed", "seal": "whole", "blocked": False},
-            **{"keys": "valid", "keys_waiting": False, "firmware": "current", "update_waiting": False, "profile": "there"},
+            **{
+                "id": "reader",
+                "serial": SERIAL,
+                "sim": SIM,
+                "sim_seated": True,
+                "sim_active": True,
+                "flight": "off",
+                "network": "mobile",
+            },
+            **{
+                "apn": "pay.reader.net",
+                "battery": 80,
+                "cable": False,
+                "paper": "full",
+                "lid": "closed",
+                "seal": "whole",
+                "blocked": False,
+            },
+            **{
+                "keys": "valid",
+                "keys_waiting": False,
+                "firmware": "current",
+                "update_waiting": False,
+                "profile": "there",
+            },
         }
     },
     "shop": {"shop": {"id": "shop", "wifi_password": "croissant9", "joined": False}},
@@ -68,7 +109,12 @@ START: dict[str, Any] = {
 
 def do(name: str, asks: str = "", /, **arguments: Any) -> Call:
     """A call of whoever has the tool."""
-    return Call(name=name, arguments=arguments, actor="user" if name in (*READS, *WRITES) else "agent", asks=asks)
+    return Call(
+        name=name,
+        arguments=arguments,
+        actor="user" if name in (*READS, *WRITES) else "agent",
+        asks=asks,
+    )
 
 
 @dataclass(frozen=True)
@@ -86,10 +132,16 @@ class Atom:
 FIND_SIM = (do("see_label"), do("show_sim", sim_id=SIM))
 VERIFY = do("verify_merchant", merchant_id=MERCHANT, code=CODE)
 ATOMS: dict[str, Atom] = {
-    "flight": Atom({"reader.reader.flight": "on"}, [do("see_signal"), do("leave_flight_mode")], service=False),
+    "flight": Atom(
+        {"reader.reader.flight": "on"}, [do("see_signal"), do("leave_flight_mode")], service=False
+    ),
     "apn": Atom(
         {"reader.reader.apn": "internet"},
-        [do("see_network_menu"), do("read_document", topic="network"), do("set_access_point", name="pay.reader.net")],
+        [
+            do("see_network_menu"),
+            do("read_document", topic="network"),
+            do("set_access_point", name="pay.reader.net"),
+        ],
         service=False,
     ),
     "unseated": Atom({"reader.reader.sim_seated": False}, [do("reseat_sim")], service=False),
@@ -104,21 +156,40 @@ ATOMS: dict[str, Atom] = {
             do("show_account", merchant_id=MERCHANT),
             *FIND_SIM,
             VERIFY,
-            do("take_payment", "A balance of 42 euros is open. Shall I collect it from your bank account?", merchant_id=MERCHANT),
-            do("resume_sim", f"It is paid. Shall I resume the SIM {SIM} now?", merchant_id=MERCHANT, sim_id=SIM),
+            do(
+                "take_payment",
+                "A balance of 42 euros is open. Shall I collect it from your bank account?",
+                merchant_id=MERCHANT,
+            ),
+            do(
+                "resume_sim",
+                f"It is paid. Shall I resume the SIM {SIM} now?",
+                merchant_id=MERCHANT,
+                sim_id=SIM,
+            ),
         ],
         service=False,
     ),
     "keys": Atom(
         {"reader.reader.keys": "expired", f"terminals.{SERIAL}.keys": "expired"},
-        [do("see_key_menu"), VERIFY, do("authorise_keys", merchant_id=MERCHANT, serial=SERIAL), do("load_keys")],
+        [
+            do("see_key_menu"),
+            VERIFY,
+            do("authorise_keys", merchant_id=MERCHANT, serial=SERIAL),
+            do("load_keys"),
+        ],
     ),
     "firmware": Atom(
         {"reader.reader.firmware": "old", f"terminals.{SERIAL}.firmware": "old"},
         [
             do("see_firmware_menu"),
             VERIFY,
-            do("release_firmware", f"Shall I release the current firmware for the reader {SERIAL}?", merchant_id=MERCHANT, serial=SERIAL),
+            do(
+                "release_firmware",
+                f"Shall I release the current firmware for the reader {SERIAL}?",
+                merchant_id=MERCHANT,
+                serial=SERIAL,
+            ),
             do("plug_in"),
             do("install_firmware"),
         ],
@@ -132,25 +203,45 @@ ATOMS: dict[str, Atom] = {
             do("restore_profile", merchant_id=MERCHANT, serial=SERIAL),
         ],
     ),
-    "paper": Atom({"reader.reader.paper": "empty"}, [do("see_paper"), do("open_lid"), do("insert_paper"), do("close_lid")]),
+    "paper": Atom(
+        {"reader.reader.paper": "empty"},
+        [do("see_paper"), do("open_lid"), do("insert_paper"), do("close_lid")],
+    ),
     "fraud": Atom(
         {f"terminals.{SERIAL}.block": "fraud", "reader.reader.blocked": True},
         [do("show_terminal", serial=SERIAL), do("hand_over", serial=SERIAL, team="security")],
     ),
     "seal": Atom(
         {"reader.reader.seal": "broken"},
-        [do("show_terminal", serial=SERIAL), do("see_seal"), do("hand_over", serial=SERIAL, team="hardware")],
+        [
+            do("show_terminal", serial=SERIAL),
+            do("see_seal"),
+            do("hand_over", serial=SERIAL, team="hardware"),
+        ],
     ),
     "lost": Atom(
-        {f"sims.{SIM}.status": "suspended", f"sims.{SIM}.reason": "reported lost", "reader.reader.sim_active": False},
+        {
+            f"sims.{SIM}.status": "suspended",
+            f"sims.{SIM}.reason": "reported lost",
+            "reader.reader.sim_active": False,
+        },
         [VERIFY, do("show_account", merchant_id=MERCHANT), *FIND_SIM],
         service=False,
     ),
     "resume": Atom(
-        {f"sims.{SIM}.status": "suspended", f"sims.{SIM}.reason": "unpaid", "reader.reader.sim_active": False},
+        {
+            f"sims.{SIM}.status": "suspended",
+            f"sims.{SIM}.reason": "unpaid",
+            "reader.reader.sim_active": False,
+        },
         [
             *(do("show_account", merchant_id=MERCHANT), *FIND_SIM, VERIFY),
-            do("resume_sim", f"Nothing is due any more. Shall I resume the SIM {SIM}?", merchant_id=MERCHANT, sim_id=SIM),
+            do(
+                "resume_sim",
+                f"Nothing is due any more. Shall I resume the SIM {SIM}?",
+                merchant_id=MERCHANT,
+                sim_id=SIM,
+            ),
         ],
         service=False,
     ),
@@ -216,11 +307,26 @@ def compose(environment: Environment, title: str, number: int) -> Draft:
     who = "I only work here, the owner is away. " if title == "employee" else ""
     opening = f"{who}{OPENINGS[title]}"
     path = list_path(names)
-    tell = [Fact(name="why the SIM stays suspended", kind="text", value="reported lost", where="last")] if "lost" in names else []
+    tell = (
+        [Fact(name="why the SIM stays suspended", kind="text", value="reported lost", where="last")]
+        if "lost" in names
+        else []
+    )
     return Draft.model_validate(
         {
-            **{"environment": environment.id, "number": number, "initial_state": break_state(names), "request": opening},
-            **{"user": describe_user(opening, path), "oracle": path, "polarity": polarity, "clock": CLOCK, "seed": 7},
+            **{
+                "environment": environment.id,
+                "number": number,
+                "initial_state": break_state(names),
+                "request": opening,
+            },
+            **{
+                "user": describe_user(opening, path),
+                "oracle": path,
+                "polarity": polarity,
+                "clock": CLOCK,
+                "seed": 7,
+            },
             **{"changes": [], "gold_hash": "", "say": end, "tell": tell, "origin": NOWHERE},
         }
     )
@@ -237,7 +343,9 @@ def _end(names: Sequence[str], team: str) -> tuple[str, Polarity]:
 def describe_user(opening: str, path: Sequence[Call]) -> UserContract:
     """What the merchant knows, and what they can do when told how."""
     asked = {call.name for call in path}
-    able = [do(name) for name in (*READS, *WRITES) if name not in _WITH_VALUES and name not in asked]
+    able = [
+        do(name) for name in (*READS, *WRITES) if name not in _WITH_VALUES and name not in asked
+    ]
     facts = {"support code": CODE, "wifi password": "croissant9"}
     return UserContract(
         opening=opening,
@@ -248,6 +356,10 @@ def describe_user(opening: str, path: Sequence[Call]) -> UserContract:
         goals=["The reader takes payments again."],
         stop="the assistant says that the reader is ready, or who takes the case over",
         able=able,
-        needs={name.replace("_", " "): needed for name, needed in _WITH_VALUES.items() if needed and name in asked},
+        needs={
+            name.replace("_", " "): needed
+            for name, needed in _WITH_VALUES.items()
+            if needed and name in asked
+        },
         reports=list(READS),
     )

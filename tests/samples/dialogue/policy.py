@@ -26,8 +26,24 @@ READS = (
     *("see_network_menu", "see_key_menu", "see_firmware_menu", "try_payment"),
 )
 WRITES = (
-    *("leave_flight_mode", "enter_flight_mode", "reseat_sim", "set_access_point", "use_mobile", "use_wifi", "join_wifi"),
-    *("plug_in", "unplug", "insert_paper", "open_lid", "close_lid", "load_keys", "install_firmware"),
+    *(
+        "leave_flight_mode",
+        "enter_flight_mode",
+        "reseat_sim",
+        "set_access_point",
+        "use_mobile",
+        "use_wifi",
+        "join_wifi",
+    ),
+    *(
+        "plug_in",
+        "unplug",
+        "insert_paper",
+        "open_lid",
+        "close_lid",
+        "load_keys",
+        "install_firmware",
+    ),
 )
 CHANGES = {name for name, (_, writes) in AGENT_TOOLS.items() if writes} | set(WRITES)
 
@@ -36,9 +52,17 @@ def _call(name: str, actor: str = "agent", **arguments: str) -> dict[str, Any]:
     return {"name": name, "arguments": arguments, "actor": actor}
 
 
-def _clause(name: str, effect: str, call: dict[str, Any], rows: str = "", **rest: Any) -> dict[str, Any]:
+def _clause(
+    name: str, effect: str, call: dict[str, Any], rows: str = "", **rest: Any
+) -> dict[str, Any]:
     variable, _, collection = rows.partition(" ")
-    return {"id": name, "effect": effect, "call": call, **({"rows": {variable: collection}} if rows else {}), **rest}
+    return {
+        "id": name,
+        "effect": effect,
+        "call": call,
+        **({"rows": {variable: collection}} if rows else {}),
+        **rest,
+    }
 
 
 def _at(row: str, field: str, value: Any, op: str = "is") -> dict[str, Any]:
@@ -49,13 +73,27 @@ MERCHANT, TERMINAL, SIM = "$merchant merchants", "$terminal terminals", "$sim si
 _VERIFY = _call("verify_merchant", merchant_id="$merchant")
 CLAUSES = [
     *(
-        _clause(f"verify_{name}", "first", _call(name, merchant_id="$merchant"), MERCHANT, first=_VERIFY)
-        for name in ("take_payment", "resume_sim", "authorise_keys", "release_firmware", "restore_profile")
+        _clause(
+            f"verify_{name}", "first", _call(name, merchant_id="$merchant"), MERCHANT, first=_VERIFY
+        )
+        for name in (
+            "take_payment",
+            "resume_sim",
+            "authorise_keys",
+            "release_firmware",
+            "restore_profile",
+        )
     ),
     _clause("ask_resume", "confirm", _call("resume_sim"), names=["sim_id"]),
     _clause("ask_payment", "confirm", _call("take_payment")),
     _clause("ask_firmware", "confirm", _call("release_firmware"), names=["serial"]),
-    _clause("unpaid_alone", "allow", _call("resume_sim", sim_id="$sim"), SIM, when=[_at("$sim", "reason", "unpaid")]),
+    _clause(
+        "unpaid_alone",
+        "allow",
+        _call("resume_sim", sim_id="$sim"),
+        SIM,
+        when=[_at("$sim", "reason", "unpaid")],
+    ),
     _clause(
         "pay_first",
         "first",
@@ -72,7 +110,13 @@ CLAUSES = [
         when=[_at("$merchant", "balance", 1, "at_least")],
         told={"row": "$merchant", "field": "balance"},
     ),
-    _clause("look_at_file", "first", _call("hand_over", serial="$terminal"), TERMINAL, first=_call("show_terminal", serial="$terminal")),
+    _clause(
+        "look_at_file",
+        "first",
+        _call("hand_over", serial="$terminal"),
+        TERMINAL,
+        first=_call("show_terminal", serial="$terminal"),
+    ),
     _clause(
         "fraud_desk",
         "hand_over",
@@ -80,25 +124,56 @@ CLAUSES = [
         TERMINAL,
         when=[_at("$terminal", "block", "fraud"), _at("reader/reader", "seal", "broken", "is_not")],
     ),
-    _clause("seal_seen", "first", _call("hand_over", team="hardware"), first=_call("see_seal", "user")),
-    _clause("seal_desk", "hand_over", _call("hand_over", team="hardware"), when=[_at("reader/reader", "seal", "broken")]),
+    _clause(
+        "seal_seen", "first", _call("hand_over", team="hardware"), first=_call("see_seal", "user")
+    ),
+    _clause(
+        "seal_desk",
+        "hand_over",
+        _call("hand_over", team="hardware"),
+        when=[_at("reader/reader", "seal", "broken")],
+    ),
     _clause(
         "no_keys_after",
         "forbid",
         _call("authorise_keys"),
         when=[{"on": "call", "call": _call("hand_over")}],
     ),
-    _clause("private", "forbid", _call("show_payouts", merchant_id="$merchant"), MERCHANT, when=[_at("$merchant", "private", True)]),
-    _clause("owner_alone", "forbid", _call("show_account"), when=[{"on": "words", "words": ["not the owner", "only work here"]}]),
+    _clause(
+        "private",
+        "forbid",
+        _call("show_payouts", merchant_id="$merchant"),
+        MERCHANT,
+        when=[_at("$merchant", "private", True)],
+    ),
+    _clause(
+        "owner_alone",
+        "forbid",
+        _call("show_account"),
+        when=[{"on": "words", "words": ["not the owner", "only work here"]}],
+    ),
 ]
 GOALS = {
     "the reader takes payments again": ["see_display", "try_payment"],
     "the reader has service again": [
-        *("see_signal", "leave_flight_mode", "enter_flight_mode", "reseat_sim", "set_access_point", "see_network_menu"),
+        *(
+            "see_signal",
+            "leave_flight_mode",
+            "enter_flight_mode",
+            "reseat_sim",
+            "set_access_point",
+            "see_network_menu",
+        ),
         *("use_mobile", "use_wifi", "join_wifi", "see_label", "resume_sim"),
     ],
     "the reader has valid keys again": ["see_key_menu", "load_keys", "authorise_keys"],
-    "the reader has the current firmware": ["see_firmware_menu", "see_battery", "plug_in", "unplug", "install_firmware"],
+    "the reader has the current firmware": [
+        "see_firmware_menu",
+        "see_battery",
+        "plug_in",
+        "unplug",
+        "install_firmware",
+    ],
     "the reader prints again": ["see_paper", "open_lid", "insert_paper", "close_lid"],
 }
 
@@ -106,12 +181,19 @@ GOALS = {
 def render_dialogue() -> dict[str, Any]:
     """The file as JSON."""
     reads: dict[str, Any] = {name: {"reads": ["reader", "shop"]} for name in READS}
-    writes: dict[str, Any] = {name: {"reads": ["reader", "shop"], "writes": ["reader"]} for name in WRITES}
+    writes: dict[str, Any] = {
+        name: {"reads": ["reader", "shop"], "writes": ["reader"]} for name in WRITES
+    }
     writes["join_wifi"] = {"reads": ["shop"], "writes": ["shop"]}
-    desk = {name: {"reads": read.split(), "writes": written.split()} for name, (read, written) in AGENT_TOOLS.items()}
+    desk = {
+        name: {"reads": read.split(), "writes": written.split()}
+        for name, (read, written) in AGENT_TOOLS.items()
+    }
     return {
         "sides": {
-            **dict.fromkeys(("merchants", "terminals", "sims", "payouts", "handovers", "unlocked"), "agent"),
+            **dict.fromkeys(
+                ("merchants", "terminals", "sims", "payouts", "handovers", "unlocked"), "agent"
+            ),
             **dict.fromkeys(("reader", "shop"), "user"),
         },
         "user_tools": [*READS, *WRITES],
@@ -124,8 +206,16 @@ def render_dialogue() -> dict[str, Any]:
             {"name": "profile_follows_file", "reads": ["terminals"], "writes": ["reader"]},
             {"name": "file_follows_reader", "reads": ["reader", "shop"], "writes": ["terminals"]},
         ],
-        "discoverable": {"restore_profile": {"by": _call("unlock_tool", tool="restore_profile"), "document": "profiles"}},
+        "discoverable": {
+            "restore_profile": {
+                "by": _call("unlock_tool", tool="restore_profile"),
+                "document": "profiles",
+            }
+        },
         "clauses": CLAUSES,
         "goals": [{"name": name, "needs": needs} for name, needs in GOALS.items()],
-        "personas": [{"name": "A shopkeeper in a hurry."}, {"name": "A patient owner who is new to such things."}],
+        "personas": [
+            {"name": "A shopkeeper in a hurry."},
+            {"name": "A patient owner who is new to such things."},
+        ],
     }

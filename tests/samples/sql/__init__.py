@@ -30,7 +30,10 @@ async def derive(sandbox: Sandbox, folder: Folder, scenario: Scenario) -> Verifi
     later = draft.model_copy(update={"clock": "2026-03-02T09:07:00+00:00", "seed": draft.seed + 1})
     run, elsewhere = [await play_oracle(sandbox, folder, one) for one in (draft, later)]
     composed = compose_verifier(
-        draft, folder.environment, *(OracleRun(diff_states(one.initial, one.final), one.deeds) for one in (run, elsewhere)), masks=True
+        draft,
+        folder.environment,
+        *(OracleRun(diff_states(one.initial, one.final), one.deeds) for one in (run, elsewhere)),
+        masks=True,
     )
     assert not composed.refused, composed.refused
     return composed.verifier
@@ -38,13 +41,31 @@ async def derive(sandbox: Sandbox, folder: Folder, scenario: Scenario) -> Verifi
 
 async def play_oracle(sandbox: Sandbox, folder: Folder, draft: Draft | Scenario) -> Ending:
     """Where the reference path ends."""
-    seen = await sandbox.play(Program.of(folder.environment), [start(draft), *map(Invoke, draft.oracle), Look()])
+    seen = await sandbox.play(
+        Program.of(folder.environment), [start(draft), *map(Invoke, draft.oracle), Look()]
+    )
     assert all(one.outcome == "ok" for one in seen), [(one.code, one.message) for one in seen]
-    deeds = [CompletedCall.of(call, one) for call, one in zip(draft.oracle, seen[1:-1], strict=True)]
+    deeds = [
+        CompletedCall.of(call, one) for call, one in zip(draft.oracle, seen[1:-1], strict=True)
+    ]
     return Ending(draft.initial_state, seen[-1].state, deeds, [draft.say] if draft.say else ())
 
 
 def _take_back(scenario: Scenario) -> Draft:
-    kept = {"environment", "number", "initial_state", "request", "user", "oracle", "polarity", "clock", "seed", "say", "origin"}
+    kept = {
+        "environment",
+        "number",
+        "initial_state",
+        "request",
+        "user",
+        "oracle",
+        "polarity",
+        "clock",
+        "seed",
+        "say",
+        "origin",
+    }
     tell = [fact.model_copy(update={"rivals": []}) for fact in scenario.verifier.facts]
-    return Draft.model_validate(scenario.model_dump(include=kept) | {"changes": [], "gold_hash": "", "tell": tell})
+    return Draft.model_validate(
+        scenario.model_dump(include=kept) | {"changes": [], "gold_hash": "", "tell": tell}
+    )

@@ -17,7 +17,9 @@ async def renew() -> None:
                 homes = sorted((HERE / name / "scenarios").iterdir())
                 for scenario, place in zip(load(name).scenarios, homes, strict=True):
                     verifier = await derive(sandbox, load(name), scenario)
-                    (place / "verifier.json").write_text(json.dumps(verifier.model_dump(mode="json"), indent=1) + "\n")
+                    (place / "verifier.json").write_text(
+                        json.dumps(verifier.model_dump(mode="json"), indent=1) + "\n"
+                    )
 
 
 asyncio.run(renew())

@@ -16,12 +16,16 @@ async def _work(engine: Boxes, image: CachedImage, mark: str, dice: random.Rando
     while True:
         async with lend(engine, image) as container:
             # One job of the shell's, and one that has left it.
-            await container.shell(f"sleep {mark} & (setsid sleep {mark} &); head -c 100000 /dev/zero > /fill")
+            await container.shell(
+                f"sleep {mark} & (setsid sleep {mark} &); head -c 100000 /dev/zero > /fill"
+            )
             for _ in range(dice.randrange(6)):
                 await _step(engine, image, container, dice)
 
 
-async def _step(engine: Boxes, image: CachedImage, container: Container, dice: random.Random) -> None:
+async def _step(
+    engine: Boxes, image: CachedImage, container: Container, dice: random.Random
+) -> None:
     match dice.randrange(5):
         case 0:
             layer: ContainerLayer = await container.snapshot()

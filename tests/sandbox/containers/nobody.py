@@ -29,12 +29,23 @@ async def look(images: Path) -> dict[str, Any]:
         copy = await box.copy(["/tmp"])
         await copy.seal()
         shut = (await copy.run(["/bin/bash", "-c", "echo x >/etc/motd"])).code
-        tell = "while read -r name bits; do [ $name = CapPrm: ] && echo $bits; done </proc/self/status"
-        badges = [(await copy.run(["/bin/bash", "-c", tell], judges=each)).text for each in (False, True)]
+        tell = (
+            "while read -r name bits; do [ $name = CapPrm: ] && echo $bits; done </proc/self/status"
+        )
+        badges = [
+            (await copy.run(["/bin/bash", "-c", tell], judges=each)).text for each in (False, True)
+        ]
         await copy.down()
     weak = list(engine.condition.weak)
     await engine.close()
-    return {"said": said, "files": files, "other": other.text, "weak": weak, "shut": shut, "badges": badges}
+    return {
+        "said": said,
+        "files": files,
+        "other": other.text,
+        "weak": weak,
+        "shut": shut,
+        "badges": badges,
+    }
 
 
 if __name__ == "__main__":

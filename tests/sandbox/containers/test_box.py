@@ -15,7 +15,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def box(boxes: Boxes, small: CachedImage) -> AsyncGenerator[Container]:
-    async with lend(boxes, small, limits=ContainerLimits(memory=128 << 20, processes=48, disk=16 << 20)) as container:
+    async with lend(
+        boxes, small, limits=ContainerLimits(memory=128 << 20, processes=48, disk=16 << 20)
+    ) as container:
         yield container
 
 
@@ -52,7 +54,9 @@ async def test_a_program_beside_the_shell_has_nothing_of_it(box: Container) -> N
     await box.shell("export PATH=/tmp LD_PRELOAD=/tmp/x; cat() { echo forged; }")
     assert (await box.run(["cat"], given=b"given")).output == b"given"
     assert (await box.run(["bash", "-c", "kill -9 $$"])).code == -9
-    assert (await box.run(["bash", "-c", "sleep 100 & sleep 100"], seconds=0.2)).outcome == "timeout"
+    assert (
+        await box.run(["bash", "-c", "sleep 100 & sleep 100"], seconds=0.2)
+    ).outcome == "timeout"
     assert (await box.run(["nothing"])).code == 127
     assert (await box.run(["id"], user="eve")).code == 127
     await box.shell("exit")
@@ -62,17 +66,29 @@ async def test_files_go_in_and_out(box: Container) -> None:
     assert (await box.put("/new/place/a", b"\x00one", mode=0o750)).content is not None
     assert (await box.get("/new/place/a")).content == b"\x00one"
     assert (await box.shell("stat -c %a:%U /new/place/a; mkfifo /f /t")).text == "750:root\n"
-    assert [(await box.get(path)).code for path in ("/none", "/etc", "/f", "/dev/zero")] == ["ENOENT", "EISDIR", "EISDIR", "EISDIR"]
+    assert [(await box.get(path)).code for path in ("/none", "/etc", "/f", "/dev/zero")] == [
+        "ENOENT",
+        "EISDIR",
+        "EISDIR",
+        "EISDIR",
+    ]
     assert (await box.get("/new/place/a", cap=2)).code == "EFBIG"
     assert (await box.put("/t", b"two")).content  # in place of the pipe that waits there
-    assert [(await box.put(path, b"")).code for path in ("/etc", "/etc/motd/x")] == ["EISDIR", "EEXIST"]
+    assert [(await box.put(path, b"")).code for path in ("/etc", "/etc/motd/x")] == [
+        "EISDIR",
+        "EEXIST",
+    ]
 
 
-async def test_users_are_others_than_outside(boxes: Boxes, box: Container, small: CachedImage) -> None:
+async def test_users_are_others_than_outside(
+    boxes: Boxes, box: Container, small: CachedImage
+) -> None:
     if boxes.condition.weak:
         pytest.skip(boxes.condition.weak[0])
     async with lend(boxes, small, user="ada") as container:
-        assert (await container.shell("id -u; cd; echo $PWD; echo x > /etc/motd")).text.startswith("1000\n/home/ada\n")
+        assert (await container.shell("id -u; cd; echo $PWD; echo x > /etc/motd")).text.startswith(
+            "1000\n/home/ada\n"
+        )
         assert (await container.get("/etc/motd")).content == b"calm\n"
     async with lend(boxes, small, user="nobody-there") as container:
         with pytest.raises(SandboxError, match="nobody-there"):
@@ -102,9 +118,15 @@ async def test_files_branch(boxes: Boxes, small: CachedImage) -> None:
         layer = await first.snapshot()
         await first.shell("echo later > /etc/motd")
         changes = {change.path: change.kind for change in await first.changes()}
-        assert changes | {"/etc/link": "link", "/bin/yes": "removed", "/d/b": "file", "/home": "folder"} == changes
+        assert (
+            changes
+            | {"/etc/link": "link", "/bin/yes": "removed", "/d/b": "file", "/home": "folder"}
+            == changes
+        )
         async with lend(boxes, small, layer=layer) as second:
-            assert (await second.shell("cat /etc/link; ls /home; stat -c %h /d/a; ls /bin/yes")).text.startswith("mine\n2\n")
+            assert (
+                await second.shell("cat /etc/link; ls /home; stat -c %h /d/a; ls /bin/yes")
+            ).text.startswith("mine\n2\n")
             assert await second.changes() == []
             await second.shell("rm -r /d; echo second > /etc/motd")
             deeper = await second.snapshot()
@@ -116,10 +138,16 @@ async def test_files_branch(boxes: Boxes, small: CachedImage) -> None:
         await boxes.up(small, layer=layer)
 
 
-async def test_a_broken_container_is_an_error_and_no_answer(boxes: Boxes, small: CachedImage) -> None:
+async def test_a_broken_container_is_an_error_and_no_answer(
+    boxes: Boxes, small: CachedImage
+) -> None:
     container = await boxes.up(small)
     await boxes.ask({"op": "down", "name": container._name})  # pyright: ignore[reportPrivateUsage]
-    for ask in (lambda: container.shell("true"), lambda: container.run(["true"]), lambda: container.get("/etc/motd")):
+    for ask in (
+        lambda: container.shell("true"),
+        lambda: container.run(["true"]),
+        lambda: container.get("/etc/motd"),
+    ):
         with pytest.raises(SandboxError, match="retry"):
             await ask()
     await container.down()
@@ -127,24 +155,45 @@ async def test_a_broken_container_is_an_error_and_no_answer(boxes: Boxes, small:
         await container.shell("true")
 
 
-async def test_a_copy_has_the_files_and_nothing_of_what_passes(boxes: Boxes, small: CachedImage) -> None:
+async def test_a_copy_has_the_files_and_nothing_of_what_passes(
+    boxes: Boxes, small: CachedImage
+) -> None:
     async with lend(boxes, small) as first:
-        await first.shell("mkdir -p /tmp/a /var/x; echo 1 >/tmp/a/b; echo 1 >/var/x/kept; ln -s /var/x /root; echo 1 >/run/r; sleep 100 &")
+        await first.shell(
+            "mkdir -p /tmp/a /var/x; echo 1 >/tmp/a/b; echo 1 >/var/x/kept; ln -s /var/x /root; echo 1 >/run/r; sleep 100 &"
+        )
         copy = await first.copy(["/tmp", "/root"])
-        told = (await copy.run(["/bin/bash", "-c", "cd /; echo /tmp/* /var/x/* /run/r*; [ -L /root ]; echo $?; ls -d /proc/[0-9]*"])).text
+        told = (
+            await copy.run(
+                [
+                    "/bin/bash",
+                    "-c",
+                    "cd /; echo /tmp/* /var/x/* /run/r*; [ -L /root ]; echo $?; ls -d /proc/[0-9]*",
+                ]
+            )
+        ).text
         assert told.splitlines()[:2] == ["/tmp/* /var/x/kept /run/r*", "1"]
         assert "sleep" not in told
         await copy.down()
         assert (await first.shell("cat /tmp/a/b; kill %1 && echo runs")).text == "1\nruns\n"
 
 
-async def test_a_sealed_box_is_written_to_where_it_works_alone(boxes: Boxes, small: CachedImage) -> None:
+async def test_a_sealed_box_is_written_to_where_it_works_alone(
+    boxes: Boxes, small: CachedImage
+) -> None:
     async with lend(boxes, small) as box:
         await box.shell("mkdir -p /etc/own /usr /lib /srv /var /root; ln -s /usr /etc/link")
         everywhere = (await box.shell(WRITES)).text.split()
         await box.seal(["/etc/own", "/etc/link", "/etc/none"])
-        assert (await box.shell(WRITES)).text.split() == ["/etc/own/a", "/var/a", "/srv/a", "/root/a"]
-        assert (await box.shell(f"({UNDONE}) 2>/dev/null; ls -d /nonexistent /other /x 2>/dev/null")).text == ""
+        assert (await box.shell(WRITES)).text.split() == [
+            "/etc/own/a",
+            "/var/a",
+            "/srv/a",
+            "/root/a",
+        ]
+        assert (
+            await box.shell(f"({UNDONE}) 2>/dev/null; ls -d /nonexistent /other /x 2>/dev/null")
+        ).text == ""
     assert len(everywhere) == 9
 
 
@@ -161,13 +210,17 @@ WAKES = "(trap '' CONT; while :; do kill -CONT -1; done) &"
 
 
 @pytest.mark.parametrize("wakers", [0, 1, 24])
-async def test_a_box_stands_still_while_it_is_held(boxes: Boxes, small: CachedImage, wakers: int) -> None:
+async def test_a_box_stands_still_while_it_is_held(
+    boxes: Boxes, small: CachedImage, wakers: int
+) -> None:
     async with lend(boxes, small) as box:
         await box.shell(f"(while :; do echo x >>/tmp/n; done) & {WAKES * wakers}")
         await box.run(["/bin/bash", "-c", "until [ -s /tmp/n ]; do sleep 0.05; done"])
         for _ in range(HOLDS):
             await box.hold()
-            sizes = [(await box.run(["/bin/bash", "-c", "stat -c %s /tmp/n"])).text for _ in range(3)]
+            sizes = [
+                (await box.run(["/bin/bash", "-c", "stat -c %s /tmp/n"])).text for _ in range(3)
+            ]
             await box.release()
             assert len(set(sizes)) == 1
         later = (await box.run(["/bin/bash", "-c", "sleep 0.2; stat -c %s /tmp/n"])).text

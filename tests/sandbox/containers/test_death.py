@@ -20,7 +20,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.soak(area="terminal")
-async def test_a_killed_driver_leaves_nothing(images: Path, small: CachedImage, boxes: Boxes) -> None:
+async def test_a_killed_driver_leaves_nothing(
+    images: Path, small: CachedImage, boxes: Boxes
+) -> None:
     """`boxes` itself is not killed: what it has is there before and after."""
     dice = random.Random(os.environ.get("ENVMILL_SEED", "0"))
     small.unpack(0x20000000)
@@ -33,7 +35,9 @@ async def test_a_killed_driver_leaves_nothing(images: Path, small: CachedImage, 
 
 
 @pytest.mark.soak(area="terminal")
-async def test_a_killed_nursery_leaves_nothing_after_the_next_start(images: Path, small: CachedImage, boxes: Boxes) -> None:
+async def test_a_killed_nursery_leaves_nothing_after_the_next_start(
+    images: Path, small: CachedImage, boxes: Boxes
+) -> None:
     await boxes.empty()
     for _ in range(count(1, 10)):
         before = list_remains(images, "27182.")
@@ -49,7 +53,9 @@ async def test_a_killed_nursery_leaves_nothing_after_the_next_start(images: Path
 
 def _kill_at_some_point(images: Path, mark: str, seconds: float) -> None:
     words = [sys.executable, "-m", "tests.sandbox.containers.driver", str(images), mark]
-    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as driver:
+    with subprocess.Popen(
+        words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as driver:
         assert driver.stdout
         assert driver.stdout.readline() == "ready\n"
         time.sleep(seconds)

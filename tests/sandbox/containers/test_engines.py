@@ -29,7 +29,9 @@ def settings(images: Path) -> Settings:
     return dataclasses.replace(Settings.read({}), images=images, docker=NOWHERE)
 
 
-async def test_the_first_that_holds_is_taken_and_others_say_why_not(settings: Settings, boxes: Boxes) -> None:
+async def test_the_first_that_holds_is_taken_and_others_say_why_not(
+    settings: Settings, boxes: Boxes
+) -> None:
     async with open_engine(settings) as engine:
         assert engine.name == "box"
     found = await examine(settings)
@@ -47,13 +49,18 @@ async def test_where_none_works_each_says_why(settings: Settings) -> None:
             pass
 
 
-async def test_a_place_that_cannot_be_written_is_a_reason(settings: Settings, tmp_path: Path) -> None:
+async def test_a_place_that_cannot_be_written_is_a_reason(
+    settings: Settings, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     found = await examine(dataclasses.replace(settings, images=tmp_path / "file"))
     assert "ENVMILL_IMAGES" in found["box"].why
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="it takes root to become nobody, and to see what is more than nobody has")
+@pytest.mark.skipif(
+    os.geteuid() != 0,
+    reason="it takes root to become nobody, and to see what is more than nobody has",
+)
 async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
     images = tmp_path / "images"
     make_small(images / "small")
@@ -71,7 +78,9 @@ async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
         "tests.sandbox.containers.nobody",
         str(images),
     ]
-    done = await asyncio.to_thread(subprocess.run, words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = await asyncio.to_thread(
+        subprocess.run, words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
     found = json.loads(done.stdout or "{}")
     if (why := found.get("why")) and not os.environ.get("CI"):
         pytest.skip(why)
@@ -88,7 +97,13 @@ async def test_a_box_without_root_is_weaker_and_says_so(tmp_path: Path) -> None:
 async def test_many_sessions_leave_nothing(boxes: Boxes, small: CachedImage, images: Path) -> None:
     """Eight at a time, each seeing its own files only."""
     await boxes.empty()
-    assert wait_gone(set(), lambda: {each for each in list_remains(images, "31415.") if "/.store/box" in each}) == set()
+    assert (
+        wait_gone(
+            set(),
+            lambda: {each for each in list_remains(images, "31415.") if "/.store/box" in each},
+        )
+        == set()
+    )
     before = list_remains(images, "31415.")
     turn = asyncio.Semaphore(8)
 

@@ -33,11 +33,18 @@ def test_where_no_image_is_the_mend_is_said(tmp_path: Path) -> None:
 
 def test_another_list_is_another_image_and_the_order_is_not(tmp_path: Path) -> None:
     tarball = _pack(tmp_path)
-    for name, text in {"one": "bash\ncurl # asks\n", "same": "# why\ncurl\nbash\n", "other": "bash\n"}.items():
+    for name, text in {
+        "one": "bash\ncurl # asks\n",
+        "same": "# why\ncurl\nbash\n",
+        "other": "bash\n",
+    }.items():
         (tmp_path / name).write_text(text)
     made = import_base(tmp_path / "images", tarball, "somewhere/image:1", tmp_path / "one")
     assert find_base(tmp_path / "images", tmp_path / "same") == made
-    assert import_base(tmp_path / "images", tarball, "somewhere/image:1", tmp_path / "one").digest == made.digest
+    assert (
+        import_base(tmp_path / "images", tarball, "somewhere/image:1", tmp_path / "one").digest
+        == made.digest
+    )
     with pytest.raises(SandboxError):
         find_base(tmp_path / "images", tmp_path / "other")
     assert [path.name for path in (tmp_path / "images").iterdir()] == [made.folder.name]
@@ -48,7 +55,11 @@ def test_a_tree_belongs_to_the_users_of_boxes(tmp_path: Path) -> None:
     image = make_small(tmp_path / "small")
     tree = image.unpack(1_000_000)
     assert image.unpack(1_000_000) == tree
-    assert [(tree / name).lstat().st_uid for name in ("etc/passwd", "home/ada", "bin/sh")] == [1_000_000, 1_001_000, 1_000_000]
+    assert [(tree / name).lstat().st_uid for name in ("etc/passwd", "home/ada", "bin/sh")] == [
+        1_000_000,
+        1_001_000,
+        1_000_000,
+    ]
     assert (tree / "tmp").stat().st_mode & 0o7777 == 0o1777
 
 
@@ -69,12 +80,17 @@ def _list_differences(first: CachedImage, second: CachedImage) -> set[str]:
     listed = [
         set(
             subprocess.run(
-                ["tar", "-tvzf", str(image.tarball), "--full-time"], capture_output=True, text=True, check=True
+                ["tar", "-tvzf", str(image.tarball), "--full-time"],
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout.splitlines()
         )
         for image in (first, second)
     ]
-    return {line.split()[-1] for line in listed[0] ^ listed[1]} or ({"contents"} if first.digest != second.digest else set())
+    return {line.split()[-1] for line in listed[0] ^ listed[1]} or (
+        {"contents"} if first.digest != second.digest else set()
+    )
 
 
 def _pack(folder: Path) -> Path:

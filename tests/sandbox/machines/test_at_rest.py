@@ -17,15 +17,28 @@ RESTLESS = [str(number) for number in range(99)]
     ("system", "authored", "shown", "told", "looks"),
     [
         pytest.param("website", True, ["whole"], "whole", 2, id="at rest already"),
-        pytest.param("website", True, ["whole", "", "whole"], "whole", 4, id="it writes the same again"),
-        pytest.param("website", True, ["", "whole"], "whole", 3, id="half written at the first look"),
-        pytest.param("website", True, RESTLESS, str(baseline.LOOKS), 1 + baseline.LOOKS, id="never at rest"),
-        pytest.param("website", False, RESTLESS, "0", 1, id="a system of ours names what it changes"),
+        pytest.param(
+            "website", True, ["whole", "", "whole"], "whole", 4, id="it writes the same again"
+        ),
+        pytest.param(
+            "website", True, ["", "whole"], "whole", 3, id="half written at the first look"
+        ),
+        pytest.param(
+            "website", True, RESTLESS, str(baseline.LOOKS), 1 + baseline.LOOKS, id="never at rest"
+        ),
+        pytest.param(
+            "website", False, RESTLESS, "0", 1, id="a system of ours names what it changes"
+        ),
         pytest.param("share", True, RESTLESS, "0", 1, id="no service"),
     ],
 )
 async def test_a_machine_is_listed_at_rest(
-    monkeypatch: pytest.MonkeyPatch, system: str, authored: bool, shown: list[str], told: str, looks: int
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+    authored: bool,
+    shown: list[str],
+    told: str,
+    looks: int,
 ) -> None:
     seen = list[str]()
 

@@ -64,10 +64,14 @@ def homeless(v):
 report()
 """
 SHARE = load_system("share")
-WORKING = SHARE._replace(check=CHECK, system=SHARE.system.model_copy(update={"volatile": ["/srv/work"]}))
+WORKING = SHARE._replace(
+    check=CHECK, system=SHARE.system.model_copy(update={"volatile": ["/srv/work"]})
+)
 
 
-async def _try(containers: Containers, healthy: Healthy, places: list[str], begin: str, did: str) -> tuple[Examination, str]:
+async def _try(
+    containers: Containers, healthy: Healthy, places: list[str], begin: str, did: str
+) -> tuple[Examination, str]:
     """What was found, and what lies in /tmp/mark of the agent's own machine afterwards."""
     async with containers() as container:
         ground = await take_ground(container, healthy)
@@ -76,7 +80,9 @@ async def _try(containers: Containers, healthy: Healthy, places: list[str], begi
         reference = await take_reference(container, healthy, ground)
         await _run(container, did)
         found = await examine(container, healthy, places, reference)
-        return found, (await container.run(["/bin/sh", "-c", "cat /tmp/mark /srv/work/mark; pgrep -c sleep"])).text
+        return found, (
+            await container.run(["/bin/sh", "-c", "cat /tmp/mark /srv/work/mark; pgrep -c sleep"])
+        ).text
 
 
 async def _run(container: Container, script: str) -> None:
@@ -108,10 +114,16 @@ HOMES: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize("name", HOMES)
-async def test_in_a_home_the_systems_own_files_are_compared(containers: Containers, name: str) -> None:
+async def test_in_a_home_the_systems_own_files_are_compared(
+    containers: Containers, name: str
+) -> None:
     did, seen = HOMES[name]
-    system = SHARE.system.model_copy(update={"directories": [*SHARE.system.directories, "/home/me"]})
-    healthy = SHARE._replace(check=QUIET, system=system, files={**SHARE.files, "/home/me/books": b"books\n"})
+    system = SHARE.system.model_copy(
+        update={"directories": [*SHARE.system.directories, "/home/me"]}
+    )
+    healthy = SHARE._replace(
+        check=QUIET, system=system, files={**SHARE.files, "/home/me/books": b"books\n"}
+    )
     found, _ = await _try(containers, healthy, [], ":", did)
     assert bool(found.outside) is seen
     assert found.lasting == ({} if seen else {"well": ""})
@@ -123,9 +135,17 @@ async def test_a_restored_machine_returns_to_its_beginning_too(containers: Conta
         await set_up(container, WORKING)
         await _run(container, BEGIN)
         reference = await take_reference(container, WORKING)
-        await _run(container, "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x >/srv/work/kept")
+        await _run(
+            container,
+            "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x >/srv/work/kept",
+        )
         await container.reset(await container.snapshot())
         await _run(container, DID)
-        found = await examine(container, WORKING, PLACES, reference._replace(frame=await list_frame(container, WORKING)))
+        found = await examine(
+            container,
+            WORKING,
+            PLACES,
+            reference._replace(frame=await list_frame(container, WORKING)),
+        )
     assert found.lasting["there"] == " ".join(LOST)
     assert found.lasting["returned"].startswith("first")

@@ -36,7 +36,10 @@ async def test_both_lists_say_the_same_after_each_deed(containers: Containers) -
         before = await list_frame(container, SHARE)
         for deed in DEEDS:
             await container.run(["/bin/bash", "-c", deed])
-            whole, over = await list_frame(container, SHARE), await list_frame(container, SHARE, ground)
+            whole, over = (
+                await list_frame(container, SHARE),
+                await list_frame(container, SHARE, ground),
+            )
             assert over.ground is ground.frame, deed
             assert len(over.own) < 2000
             assert over.find_changed(whole) == [], deed
@@ -46,7 +49,9 @@ async def test_both_lists_say_the_same_after_each_deed(containers: Containers) -
 async def test_more_changes_than_are_told_are_listed_whole(containers: Containers) -> None:
     async with containers() as container:
         ground = await _take_ground(container)
-        await container.run(["/bin/bash", "-c", "mkdir /opt/many; cd /opt/many; seq 9000 | xargs -n 500 touch"])
+        await container.run(
+            ["/bin/bash", "-c", "mkdir /opt/many; cd /opt/many; seq 9000 | xargs -n 500 touch"]
+        )
         assert (await list_frame(container, SHARE, ground)).ground == {}
 
 
@@ -56,10 +61,17 @@ async def test_a_program_is_read_again_once_it_was_touched(containers: Container
         again = await container.digest(TRUSTED, {path: each.mark for path, each in known.items()})
         assert {each.content for each in again.values()} == {""}
         await container.run(
-            ["/bin/bash", "-c", "cp -p --remove-destination /bin/cat /bin/bash.new; mv /bin/bash.new /bin/bash; rm /etc/ld.so.cache"]
+            [
+                "/bin/bash",
+                "-c",
+                "cp -p --remove-destination /bin/cat /bin/bash.new; mv /bin/bash.new /bin/bash; rm /etc/ld.so.cache",
+            ]
         )
         after = await read_trusted(container, known)
-        assert [path for path in known if after.get(path) != known[path]] == ["/bin/bash", "/etc/ld.so.cache"]
+        assert [path for path in known if after.get(path) != known[path]] == [
+            "/bin/bash",
+            "/etc/ld.so.cache",
+        ]
 
 
 async def test_a_check_imports_from_the_packed_library_alone(containers: Containers) -> None:
@@ -96,10 +108,14 @@ report()
 
 
 @pytest.mark.parametrize("held", [True, False])
-async def test_a_check_may_import_any_module_of_the_library(containers: Containers, held: bool) -> None:
+async def test_a_check_may_import_any_module_of_the_library(
+    containers: Containers, held: bool
+) -> None:
     """A package of which the archive held a part hid the rest of it; what a probe imports late must be there when the disk is shut."""
     async with containers() as container:
         library = await pack_library(container)
         if held:
             await container.hold()
-        assert await check_health(container, SHARE._replace(check=IMPORTS), library, held=held) == {"answers": ""}
+        assert await check_health(container, SHARE._replace(check=IMPORTS), library, held=held) == {
+            "answers": ""
+        }

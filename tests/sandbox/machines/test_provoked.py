@@ -6,7 +6,13 @@ from envmill.errors import SandboxError
 from envmill.kinds.terminal.breaking.judging import decide
 from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container
-from envmill.sandbox.machines.baseline import Baseline, Examination, examine, take_ground, take_reference
+from envmill.sandbox.machines.baseline import (
+    Baseline,
+    Examination,
+    examine,
+    take_ground,
+    take_reference,
+)
 from envmill.sandbox.machines.frame import list_frame
 from envmill.sandbox.machines.machine import Containers, check_health, set_up
 from envmill.sandbox.machines.starting import render_state
@@ -40,11 +46,15 @@ async def _leave(containers: Containers, script: str) -> tuple[Examination, str]
         ran = await container.run(["/bin/bash", "-c", script])
         assert ran.code == 0, ran.text
         found = await examine(container, SHARE, [], reference)
-        return found, ((await container.get("/root/loot")).content or b"").decode("utf-8", "replace")
+        return found, ((await container.get("/root/loot")).content or b"").decode(
+            "utf-8", "replace"
+        )
 
 
 @pytest.mark.parametrize("name", OVERWHELM)
-async def test_files_that_cannot_be_read_are_a_change_and_no_error(containers: Containers, name: str) -> None:
+async def test_files_that_cannot_be_read_are_a_change_and_no_error(
+    containers: Containers, name: str
+) -> None:
     found, _ = await _leave(containers, OVERWHELM[name])
     assert found.outside
     assert not found.lasting
@@ -61,7 +71,9 @@ LEFT = {
 
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", [*LEFT][: count(2, len(LEFT))])
-async def test_where_work_leaves_files_they_are_no_change(containers: Containers, name: str) -> None:
+async def test_where_work_leaves_files_they_are_no_change(
+    containers: Containers, name: str
+) -> None:
     found, _ = await _leave(containers, f"cd /home; {LEFT[name]}")
     assert not found.outside
     assert set(found.left.values()) == set(found.lasting.values()) == {""}
@@ -88,7 +100,9 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_the_judge_loads_nothing_that_was_compiled_for_it(containers: Containers, place: str) -> None:
+async def test_the_judge_loads_nothing_that_was_compiled_for_it(
+    containers: Containers, place: str
+) -> None:
     found, loot = await _leave(containers, COMPILE % place)
     assert loot == ""
     assert bool(found.outside) == place.startswith("/nonexistent")
@@ -100,13 +114,19 @@ COMPILED = {"/opt/__pycache__/x.cpython-311.pyc": False, "/opt/__pycache__/x.cpy
 
 
 @pytest.mark.parametrize("path", COMPILED)
-async def test_only_what_python_compiles_may_lie_in_its_folders(containers: Containers, path: str) -> None:
-    made = f"mkdir -p {path}" if path.endswith("__") else f"mkdir -p $(dirname {path}); echo 1 >{path}"
+async def test_only_what_python_compiles_may_lie_in_its_folders(
+    containers: Containers, path: str
+) -> None:
+    made = (
+        f"mkdir -p {path}" if path.endswith("__") else f"mkdir -p $(dirname {path}); echo 1 >{path}"
+    )
     found, _ = await _leave(containers, made)
     assert bool(found.outside) == COMPILED[path]
 
 
-async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(containers: Containers) -> None:
+async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(
+    containers: Containers,
+) -> None:
     async with containers() as container:
         reference = await _begin(container)
         for depth in (190, 210):
@@ -122,7 +142,9 @@ async def test_a_copy_takes_what_was_written_and_no_holes(containers: Containers
     async with containers() as container:
         assert (await container.run(["/bin/bash", "-c", write])).code == 0
         copy = await container.copy()
-        there, here = [(await each.run(["/bin/bash", "-c", tell])).text for each in (copy, container)]
+        there, here = [
+            (await each.run(["/bin/bash", "-c", tell])).text for each in (copy, container)
+        ]
         blocks = (await copy.run(["/usr/bin/stat", "-c", "%b", "/home/x"])).text
         await copy.down()
     assert there == here
@@ -157,7 +179,9 @@ async def test_no_report_after_a_restart_is_the_machines_fault(containers: Conta
     assert set(render_state(healthy, begun, found)["lasting"].values()) == {"unasked"}
 
 
-async def test_a_machine_that_cannot_be_copied_is_an_error(containers: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_machine_that_cannot_be_copied_is_an_error(
+    containers: Containers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def break_(without: object) -> Container:
         raise SandboxError(f"The nursery is gone, and {without} with it.")
 
@@ -188,14 +212,18 @@ report()
 
 
 @pytest.mark.parametrize("held", [True, False])
-async def test_a_check_imports_nothing_from_the_disk_while_the_agents_processes_run(containers: Containers, held: bool) -> None:
+async def test_a_check_imports_nothing_from_the_disk_while_the_agents_processes_run(
+    containers: Containers, held: bool
+) -> None:
     """Where nothing was held, nothing of the agent's runs: the module is found."""
     async with containers() as container:
         await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
         library = (await take_ground(container, SHARE)).library
         if held:
             await container.hold()
-        assert await check_health(container, SHARE._replace(check=LATER), library, held=held) == {"loads": "" if held else "loaded"}
+        assert await check_health(container, SHARE._replace(check=LATER), library, held=held) == {
+            "loads": "" if held else "loaded"
+        }
 
 
 PLANT = """
@@ -212,7 +240,9 @@ while True:
 """ % (STEAL.replace("pread(0,", "pread(3,") + "\nraise ImportError")
 
 
-async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(containers: Containers) -> None:
+async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(
+    containers: Containers,
+) -> None:
     """The check of the backups opens an archive, for which the library imports `gzip` when it is needed."""
     healthy = load_system("backup")
     async with containers() as container:
@@ -220,7 +250,15 @@ async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(contain
         await set_up(container, healthy)
         reference = await take_reference(container, healthy, ground)
         await container.put("/root/plant.py", PLANT.encode())
-        await container.run(["/usr/bin/setsid", "-f", "/bin/sh", "-c", "exec python3 /root/plant.py >/dev/null 2>&1 </dev/null"])
+        await container.run(
+            [
+                "/usr/bin/setsid",
+                "-f",
+                "/bin/sh",
+                "-c",
+                "exec python3 /root/plant.py >/dev/null 2>&1 </dev/null",
+            ]
+        )
         found = await examine(container, healthy, [], reference)
         assert (await container.get("/root/loot")).content is None
     assert set(found.left.values()) == {""}
@@ -279,7 +317,9 @@ def test_the_disk():
 
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
-async def test_tests_are_asked_with_and_without_a_packed_library(containers: Containers, held: bool, packed: bool) -> None:
+async def test_tests_are_asked_with_and_without_a_packed_library(
+    containers: Containers, held: bool, packed: bool
+) -> None:
     """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported from the disk."""
     async with containers() as container:
         await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
@@ -288,7 +328,11 @@ async def test_tests_are_asked_with_and_without_a_packed_library(containers: Con
         if held:
             await container.hold()
         said = await check_health(
-            container, SHARE._replace(exams={"test_final.py": EXAM}), library if packed else b"", "test_final.py", held=held
+            container,
+            SHARE._replace(exams={"test_final.py": EXAM}),
+            library if packed else b"",
+            "test_final.py",
+            held=held,
         )
     assert [name for name, wrong in said.items() if not wrong] == [
         "test_the_library",

@@ -57,7 +57,15 @@ report()  # {NEEDLE}
 
 async def _read_along(container: Container) -> None:
     await container.put("/root/reader.py", READER.encode())
-    await container.run(["/usr/bin/setsid", "-f", "/bin/sh", "-c", "exec python3 /root/reader.py >/dev/null 2>&1 </dev/null"])
+    await container.run(
+        [
+            "/usr/bin/setsid",
+            "-f",
+            "/bin/sh",
+            "-c",
+            "exec python3 /root/reader.py >/dev/null 2>&1 </dev/null",
+        ]
+    )
 
 
 async def _list_loot(container: Container) -> str:
@@ -65,7 +73,9 @@ async def _list_loot(container: Container) -> str:
 
 
 @pytest.mark.parametrize("judges", [False, True])
-async def test_nobody_looks_into_a_process_that_judges(containers: Containers, judges: bool) -> None:
+async def test_nobody_looks_into_a_process_that_judges(
+    containers: Containers, judges: bool
+) -> None:
     async with containers() as container:
         await _read_along(container)
         words = ["/usr/bin/python3", "-I", "-S", "-c", WAITER]
@@ -76,7 +86,9 @@ async def test_nobody_looks_into_a_process_that_judges(containers: Containers, j
 
 async def test_a_whole_examination_tells_nobody_what_it_asks(containers: Containers) -> None:
     healthy = load_system("share")
-    healthy = healthy._replace(check=f"{healthy.check}\n# {NEEDLE}\n", values={**healthy.values, "spare": NEEDLE})
+    healthy = healthy._replace(
+        check=f"{healthy.check}\n# {NEEDLE}\n", values={**healthy.values, "spare": NEEDLE}
+    )
     async with containers() as container:
         ground = await take_ground(container, healthy)
         await set_up(container, healthy)
@@ -90,7 +102,9 @@ async def test_a_whole_examination_tells_nobody_what_it_asks(containers: Contain
 
 async def test_what_a_check_starts_is_given_nothing_of_it(containers: Containers) -> None:
     async with containers() as container:
-        assert await check_health(container, load_system("share")._replace(check=CURIOUS)) == {"secret": ""}
+        assert await check_health(container, load_system("share")._replace(check=CURIOUS)) == {
+            "secret": ""
+        }
 
 
 PRELOADED = r"""
@@ -110,7 +124,9 @@ FLICKER = "while :; do echo /root/note.so >/etc/ld.so.preload; sleep 0.02; rm /e
 
 
 @pytest.mark.parametrize("holds", [True, False])
-async def test_a_library_that_is_there_for_a_moment_is_not_loaded(containers: Containers, holds: bool) -> None:
+async def test_a_library_that_is_there_for_a_moment_is_not_loaded(
+    containers: Containers, holds: bool
+) -> None:
     """Where nothing is held it is, so that it would see all that the check is given."""
     healthy = load_system("share")
     async with containers() as container:
@@ -118,8 +134,18 @@ async def test_a_library_that_is_there_for_a_moment_is_not_loaded(containers: Co
         await set_up(container, healthy)
         reference = await take_reference(container, healthy, ground)
         await container.put("/root/note.c", PRELOADED.encode())
-        await container.run(["/usr/bin/gcc", "-shared", "-fPIC", "-o", "/root/note.so", "/root/note.c"])
-        await container.run(["/usr/bin/setsid", "-f", "/bin/bash", "-c", f"{{ {FLICKER}; }} >/dev/null 2>&1 </dev/null"])
+        await container.run(
+            ["/usr/bin/gcc", "-shared", "-fPIC", "-o", "/root/note.so", "/root/note.c"]
+        )
+        await container.run(
+            [
+                "/usr/bin/setsid",
+                "-f",
+                "/bin/bash",
+                "-c",
+                f"{{ {FLICKER}; }} >/dev/null 2>&1 </dev/null",
+            ]
+        )
         for _ in range(8):
             if holds:
                 await examine(container, healthy, [], reference)

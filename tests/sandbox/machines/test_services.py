@@ -12,7 +12,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PROXY = load_system("proxy")
 MASTER = PROXY.system.services["proxy"].model_copy(update={"pattern": "nginx: master process"})
-NAMED = PROXY._replace(system=PROXY.system.model_copy(update={"services": {**PROXY.system.services, "proxy": MASTER}}))
+NAMED = PROXY._replace(
+    system=PROXY.system.model_copy(update={"services": {**PROXY.system.services, "proxy": MASTER}})
+)
 """The workers of this server bear another title than its master, by which the author knows it."""
 
 
@@ -30,8 +32,22 @@ async def test_another_process_of_the_same_program_does_not(containers: Containe
         own = f"sed 's|^pid .*|pid /tmp/own.pid;|; {alone}' /etc/nginx/nginx.conf >/tmp/own.conf"
         idle = "mkfifo /tmp/idle; exec -a 'nginx: master process' /usr/sbin/nginx -c /tmp/idle"
         await container.run(
-            ["/bin/bash", "-c", f"nginx -s stop; sleep 0.5; {own}; setsid -f nginx -c /tmp/own.conf >/dev/null 2>&1 </dev/null"]
+            [
+                "/bin/bash",
+                "-c",
+                f"nginx -s stop; sleep 0.5; {own}; setsid -f nginx -c /tmp/own.conf >/dev/null 2>&1 </dev/null",
+            ]
         )
-        await container.run(["/usr/bin/setsid", "-f", "/bin/bash", "-c", f"{{ {idle}; }} >/dev/null 2>&1 </dev/null"])
+        await container.run(
+            [
+                "/usr/bin/setsid",
+                "-f",
+                "/bin/bash",
+                "-c",
+                f"{{ {idle}; }} >/dev/null 2>&1 </dev/null",
+            ]
+        )
         await container.run(["/bin/sleep", "0.5"])
-        assert (await check_health(container, NAMED))["services"] == f"port {MASTER.port} is held by something else than proxy"
+        assert (await check_health(container, NAMED))[
+            "services"
+        ] == f"port {MASTER.port} is held by something else than proxy"

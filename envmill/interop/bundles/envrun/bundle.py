@@ -59,7 +59,14 @@ _SCENARIO = {
 class RunEngine:
     """A jail and a judge, each started when first needed. Many bundles may run on one."""
 
-    def __init__(self, *, trusted: bool = False, without: Collection[str] = (), apart: bool = False, nice: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        trusted: bool = False,
+        without: Collection[str] = (),
+        apart: bool = False,
+        nice: int = 0,
+    ) -> None:
         """`apart` runs generated checks in a jail of their own, so that no call waits for one; `nice` yields the processor to others."""
         self.trusted, self._without, self._apart, self._nice = trusted, without, apart, nice
         self.numbers = count(1)
@@ -92,14 +99,21 @@ class Bundle:
     """One environment with its scenarios."""
 
     def __init__(
-        self, folder: Path = _HERE.parent, *, trusted: bool = False, without: Collection[str] = (), engine: "RunEngine | None" = None
+        self,
+        folder: Path = _HERE.parent,
+        *,
+        trusted: bool = False,
+        without: Collection[str] = (),
+        engine: "RunEngine | None" = None,
     ) -> None:
         """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests.
 
         `engine` is one that several bundles run on; the bundle starts its own when it is left out.
         """
         if sys.version_info < (3, 11):  # noqa: UP036  the user of the folder chose the Python
-            raise FolderError(f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}.")
+            raise FolderError(
+                f"Python 3.11 or newer is needed, and this is {sys.version.split()[0]}."
+            )
         self.folder = folder
         self.files = PlainFiles(folder, skipped=(RECORDINGS,))
         self.compared = refuse_differences(self.files)
@@ -126,7 +140,10 @@ class Bundle:
 
     def tools(self) -> list[Message]:
         """The interface: name, description, parameters, effect, and the actors who may call it."""
-        return [{name: value for name, value in tool.items() if name != "sibling"} for tool in self.program["tools"]]
+        return [
+            {name: value for name, value in tool.items() if name != "sibling"}
+            for tool in self.program["tools"]
+        ]
 
     def list_scenarios(self) -> list[str]:
         """Names of the scenarios."""
@@ -137,7 +154,12 @@ class Bundle:
         """Where it can begin without a scenario: the state of the first test, or the first that the folder names; None without either."""
         tests: Any = self.files.json(TESTS) if TESTS in self.files else []
         if tests:
-            first = fit(TESTS, tests[0] if isinstance(tests, list) else None, {"initial_state": (dict, str)}, "0")
+            first = fit(
+                TESTS,
+                tests[0] if isinstance(tests, list) else None,
+                {"initial_state": (dict, str)},
+                "0",
+            )
             return self._pick(first["initial_state"], TESTS, "0.initial_state")
         named = list_states(self.files)
         return read_state(self.files, named[0]) if named else None
@@ -145,7 +167,9 @@ class Bundle:
     def read_scenario(self, name: str) -> Message:
         """A scenario with its initial state."""
         if name not in self.list_scenarios():
-            raise FolderError(f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}.")
+            raise FolderError(
+                f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}."
+            )
         file = f"{SCENARIOS}/{name}/{SCENARIO}"
         told = self._read(file, _SCENARIO)
         fit(file, told["user"], {"opening": str}, "user")
@@ -155,8 +179,16 @@ class Bundle:
 
     def find_id(self, name: str) -> str:
         """What a scenario is called where it was made; its name here where that is not told."""
-        told = self._read(PROVENANCE, {"scenarios": dict})["scenarios"].get(name) if PROVENANCE in self.files else None
-        return fit(PROVENANCE, told, {"id": str}, f"scenarios.{name}")["id"] if told is not None else name
+        told = (
+            self._read(PROVENANCE, {"scenarios": dict})["scenarios"].get(name)
+            if PROVENANCE in self.files
+            else None
+        )
+        return (
+            fit(PROVENANCE, told, {"id": str}, f"scenarios.{name}")["id"]
+            if told is not None
+            else name
+        )
 
     def begin(
         self,
@@ -177,14 +209,28 @@ class Bundle:
         if form not in FORMS:
             raise FolderError(f"There is no form {form!r}: {' or '.join(FORMS)}.")
         told = self.read_scenario(name)
-        scenario: Message = told | ({} if seed is None else {"seed": seed}) | ({} if clock is None else {"clock": clock})
+        scenario: Message = (
+            told
+            | ({} if seed is None else {"seed": seed})
+            | ({} if clock is None else {"clock": clock})
+        )
         place = engine or self._engine
         session = Session(place.jail, self.program, next(place.numbers))
-        return Episode(session, place.court, scenario, self._read_verifier(name), self.brief(scenario["clock"]), form, person)
+        return Episode(
+            session,
+            place.court,
+            scenario,
+            self._read_verifier(name),
+            self.brief(scenario["clock"]),
+            form,
+            person,
+        )
 
     def brief(self, clock: str) -> str:
         """What an agent is told before the first message of a session that begins then."""
-        return brief(self.about["policy_document"], clock if self.about.get("tells_time", True) else "")
+        return brief(
+            self.about["policy_document"], clock if self.about.get("tells_time", True) else ""
+        )
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
         """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""
@@ -217,16 +263,30 @@ class Bundle:
         for part in ("goals", "guards"):
             for place, check in enumerate(verifier[part]):
                 fit(f"{home}/{VERIFIER}", check, {"name": str, "op": str}, f"{part}.{place}")
-                refuse_unsourced(self.files, home, check["name"], check["op"], check.get("source", ""))
+                refuse_unsourced(
+                    self.files, home, check["name"], check["op"], check.get("source", "")
+                )
         return verifier
 
     def _read_program(self) -> Message:
         """The program as the jail is told it: the very files under `program/`, which are those that an audit reads."""
         program = self._read(ENVIRONMENT, _ENVIRONMENT)
-        if program["files"] != {path: self.files.source(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)}:
-            raise self.files.complain(ENVIRONMENT, f"its program is not the one in {PROGRAM}/", "Export the folder again.", "files")
+        if program["files"] != {
+            path: self.files.source(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)
+        }:
+            raise self.files.complain(
+                ENVIRONMENT,
+                f"its program is not the one in {PROGRAM}/",
+                "Export the folder again.",
+                "files",
+            )
         if program["hash"] != _hash(program):
-            raise self.files.complain(ENVIRONMENT, "its hash is not that of its program", "Export the folder again.", "hash")
+            raise self.files.complain(
+                ENVIRONMENT,
+                "its hash is not that of its program",
+                "Export the folder again.",
+                "hash",
+            )
         return program
 
     def _pick(self, given: Any, file: str, place: str) -> Message:

@@ -38,7 +38,13 @@ class JudgeError(Exception):
 
 def make_error(reason: str) -> Verdict:
     """No verdict on the policy: nothing was found out about it."""
-    return {"outcome": "error", "reward": None, "components": {}, "reason": reason[:2000], "evidence": []}
+    return {
+        "outcome": "error",
+        "reward": None,
+        "components": {},
+        "reason": reason[:2000],
+        "evidence": [],
+    }
 
 
 class JudgeProcess:
@@ -50,7 +56,11 @@ class JudgeProcess:
 
     def decide(self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str) -> Verdict:
         """The verdict on an ending: `initial` and `final` state, `deeds`, `said`."""
-        asked = [check for check in (*verifier["guards"], *verifier["goals"]) if check["op"] == "generated"]
+        asked = [
+            check
+            for check in (*verifier["guards"], *verifier["goals"])
+            if check["op"] == "generated"
+        ]
         heard = self._run_checks([check["source"] for check in asked], ending, clock)
         for check, (holds, why) in zip(asked, heard, strict=True):
             if holds is None:
@@ -62,10 +72,16 @@ class JudgeProcess:
     def answer(self, scenario: Mapping[str, Any], dialogue: Sequence[Message]) -> Message:
         """What the scripted user of a scenario says to the last line: `text`, `end` (empty, content, gave_up), `misstep`; and what they do
         with tools of their own before they say it: `does`, each with its call and the words for how it went."""
-        asked = {"user": scenario["user"], "request": scenario["request"], "oracle": scenario.get("oracle", [])}
+        asked = {
+            "user": scenario["user"],
+            "request": scenario["request"],
+            "oracle": scenario.get("oracle", []),
+        }
         reply = self._ask(asked | {"dialogue": list(dialogue)})
         if reply is None:
-            raise JudgeError("The simulated user came to no end with this message. Nothing is known about the policy.")
+            raise JudgeError(
+                "The simulated user came to no end with this message. Nothing is known about the policy."
+            )
         return reply["answer"]
 
     def close(self) -> int | None:
@@ -76,18 +92,36 @@ class JudgeProcess:
             judge.communicate()
         return judge and judge.returncode
 
-    def _run_checks(self, sources: Sequence[str], ending: Mapping[str, Any], clock: str) -> list[tuple[bool | None, str]]:
+    def _run_checks(
+        self, sources: Sequence[str], ending: Mapping[str, Any], clock: str
+    ) -> list[tuple[bool | None, str]]:
         """What each generated check says, in a process that is forked for it and dies with it."""
         if not sources:
             return []
         program = _make_program(sources)
-        rollout = {"calls": [{**one["call"], **{k: one[k] for k in ("outcome", "code", "parts")}} for one in ending["deeds"]]}
-        states = {"initial": ending["initial"], "final": ending["final"], "rollout": rollout | {"said": ending["said"]}}
-        opening = {"op": "reset", "clock": clock, "seed": 0, **{name: _pack(value) for name, value in states.items()}}
+        rollout = {
+            "calls": [
+                {**one["call"], **{k: one[k] for k in ("outcome", "code", "parts")}}
+                for one in ending["deeds"]
+            ]
+        }
+        states = {
+            "initial": ending["initial"],
+            "final": ending["final"],
+            "rollout": rollout | {"said": ending["said"]},
+        }
+        opening = {
+            "op": "reset",
+            "clock": clock,
+            "seed": 0,
+            **{name: _pack(value) for name, value in states.items()},
+        }
         request = {"op": "play", "flavour": "judge", "program": program, "hashes": "none"}
         checks = [{"op": "check", "name": f"check_{place + 1}"} for place in range(len(sources))]
         heard = [self._jail().ask(request | {"steps": [opening, check]}) for check in checks]
-        return [_read_statement(opened if opened["outcome"] != "ok" else said) for opened, said in heard]
+        return [
+            _read_statement(opened if opened["outcome"] != "ok" else said) for opened, said in heard
+        ]
 
     def _ask(self, request: Mapping[str, Any]) -> Message | None:
         """The reply; None when the processor time for it was over."""
@@ -101,7 +135,9 @@ class JudgeProcess:
             ended = self.close()
             if ended == -signal.SIGXCPU:
                 return None
-            raise JudgeError(f"The judge ended ({ended}). Ask again; the next question starts another.") from None
+            raise JudgeError(
+                f"The judge ended ({ended}). Ask again; the next question starts another."
+            ) from None
         except (OSError, ValueError, RecursionError) as error:
             self.close()
             raise JudgeError(
@@ -138,7 +174,9 @@ def _read_line(judge: subprocess.Popen[bytes]) -> bytes:
 
 def _make_program(sources: Sequence[str]) -> Message:
     files = {f"check_{place + 1}.py": text for place, text in enumerate(sources)}
-    name = hashlib.blake2b(json.dumps(["judge", files], sort_keys=True).encode(), digest_size=10).hexdigest()
+    name = hashlib.blake2b(
+        json.dumps(["judge", files], sort_keys=True).encode(), digest_size=10
+    ).hexdigest()
     return {"hash": name, "files": files, "entry": "check_1:", "tools": []}
 
 
@@ -151,5 +189,13 @@ def _pack(value: Any) -> Message:
 
 
 def _read_statement(seen: Message) -> tuple[bool | None, str]:
-    value = seen["parts"][0].get("value") if seen["outcome"] == "ok" and len(seen["parts"]) == 1 else None
-    return (value, "") if isinstance(value, bool) else (None, f"{seen['code'] or 'bad_verdict'}: {seen['message']}")
+    value = (
+        seen["parts"][0].get("value")
+        if seen["outcome"] == "ok" and len(seen["parts"]) == 1
+        else None
+    )
+    return (
+        (value, "")
+        if isinstance(value, bool)
+        else (None, f"{seen['code'] or 'bad_verdict'}: {seen['message']}")
+    )

@@ -50,7 +50,11 @@ def refuse_differences(files: PlainFiles, *, whole: bool = True) -> bool:
         return False
 
     def read(path: str) -> bytes:
-        return files.content(path) if path.startswith("envrun/") and path.endswith(".py") else files.hold(path)
+        return (
+            files.content(path)
+            if path.startswith("envrun/") and path.endswith(".py")
+            else files.hold(path)
+        )
 
     differences = find_differences(files, read_digests(files), read)
     if found := next((found for found in differences if whole or found.what != "surplus"), None):
@@ -59,12 +63,22 @@ def refuse_differences(files: PlainFiles, *, whole: bool = True) -> bool:
     return True
 
 
-def find_differences(files: PlainFiles, told: dict[str, str], read: Callable[[str], bytes]) -> Iterator[FileDifference]:
+def find_differences(
+    files: PlainFiles, told: dict[str, str], read: Callable[[str], bytes]
+) -> Iterator[FileDifference]:
     """Missing and surplus files, which the listing shows, then changed ones."""
     listed = [path for path in files.list() if path != DIGESTS]
-    yield from (FileDifference(path, "missing") for path in told if path not in files and (files.hidden or not is_passed_over(path)))
+    yield from (
+        FileDifference(path, "missing")
+        for path in told
+        if path not in files and (files.hidden or not is_passed_over(path))
+    )
     yield from (FileDifference(path, "surplus") for path in listed if path not in told)
-    yield from (FileDifference(path, "changed") for path in listed if path in told and digest_bytes(read(path)) != told[path])
+    yield from (
+        FileDifference(path, "changed")
+        for path in listed
+        if path in told and digest_bytes(read(path)) != told[path]
+    )
 
 
 def read_digests(files: PlainFiles) -> dict[str, str]:

@@ -49,14 +49,21 @@ class Episode:
     @property
     def opening(self) -> str:
         """What the user says first."""
-        return self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        return (
+            self.scenario["request"] if self.form == "single" else self.scenario["user"]["opening"]
+        )
 
     def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
         """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
         seen = self._session.call(name, dict(arguments), actor)
         asked = {"name": name, "arguments": dict(arguments), "actor": actor}
         code = "" if seen["ok"] else seen["error"]["code"]
-        deed = {"call": asked, "outcome": seen["outcome"], "code": code, "parts": seen.get("parts", [])}
+        deed = {
+            "call": asked,
+            "outcome": seen["outcome"],
+            "code": code,
+            "parts": seen.get("parts", []),
+        }
         self._deeds.append(deed | {"after": len(self._said)})
         self._note(seen)
         return {name: seen[name] for name in ("ok", "parts", "error", "delay") if name in seen}
@@ -75,9 +82,14 @@ class Episode:
         self._said.append(text)
         if self.form == "single" or self.person == "yours":
             return None
-        self._dialogue = [*(self._dialogue or [{"who": "user", "text": self.opening}]), {"who": "agent", "text": text}]
+        self._dialogue = [
+            *(self._dialogue or [{"who": "user", "text": self.opening}]),
+            {"who": "agent", "text": text},
+        ]
         answer = self._court.answer(self.scenario, self._dialogue)
-        said = " ".join(filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]]))
+        said = " ".join(
+            filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]])
+        )
         self._dialogue.append({"who": "user", "text": said})
         later = self.scenario["user"].get("later", [])[len(self._ended) : len(self._ended) + 1]
         if later and said.startswith(later[0]):
@@ -91,8 +103,15 @@ class Episode:
         if self.broken or not end["ok"]:
             return make_error("the environment failed, not the policy")
         if self._misstep:
-            return make_error(f"the simulated user broke its contract, not the policy ({self._misstep})")
-        ending = {"initial": self.scenario["initial_state"], "final": end["state"], "deeds": self._deeds, "said": self._said}
+            return make_error(
+                f"the simulated user broke its contract, not the policy ({self._misstep})"
+            )
+        ending = {
+            "initial": self.scenario["initial_state"],
+            "final": end["state"],
+            "deeds": self._deeds,
+            "said": self._said,
+        }
         ending["ended"] = self._ended
         answers = [line["text"] for line in self._dialogue[1:] if line["who"] == "user"]
         # Whoever plays the user themselves keeps the answers: what depends on them is not known here.
@@ -111,7 +130,11 @@ class Episode:
         if not seen["ok"]:
             return deed["refused"] + seen["error"]["message"]
         self._done.add(deed["name"])
-        return describe_reading(deed["name"], seen["parts"], deed["done"]) if deed["reads"] else deed["done"]
+        return (
+            describe_reading(deed["name"], seen["parts"], deed["done"])
+            if deed["reads"]
+            else deed["done"]
+        )
 
     def _note(self, seen: Message) -> None:
         self.broken = self.broken or seen["outcome"] == "failure"
@@ -137,10 +160,17 @@ def check_move(move: Message, file: str = "moves", place: str = "") -> None:
     """Raise FolderError unless it is a move."""
     kind = next((kind for kind in _MOVES if kind in move), "")
     if not kind:
-        raise fault(file, f"{str(move)[:80]} is no move", "Write a call as name and arguments, words as say, seconds as advance.", place)
+        raise fault(
+            file,
+            f"{str(move)[:80]} is no move",
+            "Write a call as name and arguments, words as say, seconds as advance.",
+            place,
+        )
     fit(file, {"arguments": {}, "actor": "agent"} | move, _MOVES[kind], place)
     if kind == "advance" and not isfinite(move["advance"]):
-        raise fault(file, f"{move['advance']} is no number of seconds", "Write a finite one.", place)
+        raise fault(
+            file, f"{move['advance']} is no number of seconds", "Write a finite one.", place
+        )
 
 
 def make_move(episode: Episode, move: Message) -> Any:

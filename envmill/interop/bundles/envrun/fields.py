@@ -9,7 +9,14 @@ Fields: TypeAlias = Mapping[str, Any]
 """Field → its type, or several."""
 Object: TypeAlias = dict[str, Any]
 
-_WORDS = {str: "text", dict: "an object", list: "a list", int: "an integer", (dict, str): "an object or text", (int, float): "a number"}
+_WORDS = {
+    str: "text",
+    dict: "an object",
+    list: "a list",
+    int: "an integer",
+    (dict, str): "an object or text",
+    (int, float): "a number",
+}
 
 
 def fit(file: str, value: Any, fields: Fields, place: str = "") -> Object:

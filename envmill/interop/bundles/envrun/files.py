@@ -34,7 +34,10 @@ _RUN = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"?){1,8192}+|[^"]++', re.DOTALL
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 """`[` is 91 and `]` is 93: their distance from 92 is the step up or down."""
 _REST = bytes(set(range(256)) - set(b"[]{}"))
-_NO_PLAIN_FILE = ("it is no plain file", "Put the file itself there: links and devices are not followed.")
+_NO_PLAIN_FILE = (
+    "it is no plain file",
+    "Put the file itself there: links and devices are not followed.",
+)
 
 
 class FolderError(Exception):
@@ -67,7 +70,14 @@ class PlainFiles:
     complain: Callable[..., Exception] = staticmethod(fault)
     """Makes the error that is raised."""
 
-    def __init__(self, root: Path, largest: int = MAX_FILE, *, hidden: bool = False, skipped: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        largest: int = MAX_FILE,
+        *,
+        hidden: bool = False,
+        skipped: Collection[str] = (),
+    ) -> None:
         """`largest` bounds the bytes of one file; `hidden` also lists hidden files and __pycache__; paths in `skipped` are not listed."""
         self.root, self.hidden = root, hidden
         self._largest, self._skipped, self._entries = largest, skipped, 0
@@ -75,11 +85,19 @@ class PlainFiles:
         try:
             handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
-            raise self.complain(str(root), "there is no such folder", "Name the folder that holds bundle.json.") from None
+            raise self.complain(
+                str(root), "there is no such folder", "Name the folder that holds bundle.json."
+            ) from None
         self._place = _find_place(handle)
-        self._sizes = dict(sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/")))
+        self._sizes = dict(
+            sorted(self._list(handle, PurePosixPath()), key=lambda found: found[0].split("/"))
+        )
         if sum(self._sizes.values()) > (bound := max(MAX_FOLDER, largest)):
-            raise self.complain(str(root), f"its files have more than {bound // 2**20} MB", "A bundle holds one environment: split it.")
+            raise self.complain(
+                str(root),
+                f"its files have more than {bound // 2**20} MB",
+                "A bundle holds one environment: split it.",
+            )
 
     def _list(self, handle: int, at: PurePosixPath) -> Iterator[tuple[str, int]]:
         """Path and bytes of every file below an open folder, which it closes."""
@@ -92,13 +110,19 @@ class PlainFiles:
         finally:
             os.close(handle)
 
-    def _list_entry(self, handle: int, entry: os.DirEntry[str], path: PurePosixPath) -> Iterator[tuple[str, int]]:
+    def _list_entry(
+        self, handle: int, entry: os.DirEntry[str], path: PurePosixPath
+    ) -> Iterator[tuple[str, int]]:
         if self._entries > MAX_FILES or len(path.parts) > MAX_LEVELS:
             raise self.complain(
-                str(path.parent), f"more than {MAX_FILES} files or {MAX_LEVELS} levels", "A bundle holds one environment: split it."
+                str(path.parent),
+                f"more than {MAX_FILES} files or {MAX_LEVELS} levels",
+                "A bundle holds one environment: split it.",
             )
         if not entry.name.isprintable():
-            raise self.complain(ascii(str(path)), "its name has characters that cannot be printed", "Rename it.")
+            raise self.complain(
+                ascii(str(path)), "its name has characters that cannot be printed", "Rename it."
+            )
         if not self.hidden and is_passed_over(entry.name):
             return
         found = self._stat(entry, path)
@@ -114,7 +138,9 @@ class PlainFiles:
 
     def below(self, folder: str) -> list[str]:
         """Paths of the files in a folder, the folder's own name left out."""
-        return [path.removeprefix(f"{folder}/") for path in self._sizes if path.startswith(f"{folder}/")]
+        return [
+            path.removeprefix(f"{folder}/") for path in self._sizes if path.startswith(f"{folder}/")
+        ]
 
     def list(self) -> list[str]:
         """Every path."""
@@ -134,9 +160,13 @@ class PlainFiles:
             mend = "Add it, or take out what names it; docs/bundle-folder.md shows the layout."
             raise self.complain(path, "the file is missing", mend)
         content = self._held.get(path)
-        size, content = (len(content), content) if content is not None else self._load(path, largest)
+        size, content = (
+            (len(content), content) if content is not None else self._load(path, largest)
+        )
         if size > largest:
-            raise self.complain(path, f"it has {size} bytes of {largest} allowed", "Make it smaller.")
+            raise self.complain(
+                path, f"it has {size} bytes of {largest} allowed", "Make it smaller."
+            )
         return content
 
     def _load(self, path: str, largest: int) -> tuple[int, bytes]:
@@ -163,7 +193,12 @@ class PlainFiles:
         try:
             return self._read(path, largest).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.complain(path, f"it is not UTF-8 ({error.reason})", "Save it as UTF-8.", f"byte {error.start}") from None
+            raise self.complain(
+                path,
+                f"it is not UTF-8 ({error.reason})",
+                "Save it as UTF-8.",
+                f"byte {error.start}",
+            ) from None
 
     def json(self, path: str) -> Any:
         """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded depth."""
@@ -172,8 +207,18 @@ class PlainFiles:
     def resolve(self, inside: str, path: str, at: str) -> str:
         """A path that the file `at` names, relative to a folder of the bundle; it must not lead out of it."""
         parts = PurePosixPath(path).parts
-        if not path or "\\" in path or "\0" in path or path.startswith("/") or any(part == ".." for part in parts):
-            raise self.complain(at, f"{path!r} leads out of {inside}", "Name a file inside that folder, like checks/paid.py.")
+        if (
+            not path
+            or "\\" in path
+            or "\0" in path
+            or path.startswith("/")
+            or any(part == ".." for part in parts)
+        ):
+            raise self.complain(
+                at,
+                f"{path!r} leads out of {inside}",
+                "Name a file inside that folder, like checks/paid.py.",
+            )
         return f"{inside}/{PurePosixPath(path)}"
 
     def _reach(self, path: str) -> int:
@@ -182,7 +227,9 @@ class PlainFiles:
         handle = self._open(str(self.root), os.O_DIRECTORY, None, path)
         if _find_place(handle) != self._place:
             os.close(handle)
-            raise self.complain(str(self.root), "another folder has taken its place", "Read it again.")
+            raise self.complain(
+                str(self.root), "another folder has taken its place", "Read it again."
+            )
         for folder in folders:
             above = handle
             try:
@@ -211,7 +258,9 @@ class PlainFiles:
 
     def _complain_of(self, error: OSError, path: str) -> Exception:
         if isinstance(error, PermissionError):
-            return self.complain(path, f"it cannot be read ({error.strerror})", "Allow this user to read it.")
+            return self.complain(
+                path, f"it cannot be read ({error.strerror})", "Allow this user to read it."
+            )
         return self.complain(path, *_NO_PLAIN_FILE)
 
 
@@ -234,7 +283,13 @@ def _read_to(handle: int, size: int) -> bytes:
     return bytes(content)
 
 
-def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Exception] = fault, most: int = MAX_VALUES) -> Any:
+def parse_json(
+    text: str,
+    file: str,
+    place: str = "",
+    complain: Callable[..., Exception] = fault,
+    most: int = MAX_VALUES,
+) -> Any:
     """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters, a key twice) is refused."""
 
     def refuse(what: str, mend: str = "Correct it there.") -> NoReturn:
@@ -245,7 +300,10 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             twin = next(name for name in names if names.count(name) > 1)
-            refuse(f"the key {twin!r} stands twice in one object, and only one can count", "Remove one of them.")
+            refuse(
+                f"the key {twin!r} stands twice in one object, and only one can count",
+                "Remove one of them.",
+            )
         return found
 
     def parse_float(digits: str) -> float:
@@ -263,7 +321,13 @@ def parse_json(text: str, file: str, place: str = "", complain: Callable[..., Ex
     if sum(map(bare.count, (b",", b"[", b"{"))) > most:
         refuse(f"it has more than {most} values", "Make it smaller.")
     try:
-        found = json.loads(text, object_pairs_hook=build, parse_constant=parse_float, parse_int=parse_int, parse_float=parse_float)
+        found = json.loads(
+            text,
+            object_pairs_hook=build,
+            parse_constant=parse_float,
+            parse_int=parse_int,
+            parse_float=parse_float,
+        )
     except json.JSONDecodeError as error:
         # Text with a place of its own is one line of something larger.
         at = f"{place or f'line {error.lineno}'}, column {error.colno}"
@@ -282,7 +346,9 @@ def strip_strings(content: bytes) -> bytes:
 
 def is_deep(bare: bytes) -> bool:
     """Whether brackets are nested too deeply, in JSON without its strings."""
-    return max(accumulate(map((92).__sub__, bare.translate(_BRACKETS, _REST))), default=0) > MAX_DEPTH
+    return (
+        max(accumulate(map((92).__sub__, bare.translate(_BRACKETS, _REST))), default=0) > MAX_DEPTH
+    )
 
 
 def _is_whole(value: Any) -> bool:

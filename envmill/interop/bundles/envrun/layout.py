@@ -35,7 +35,11 @@ def refuse_strangers(files: PlainFiles) -> None:
             known = f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/, {CARRIED}/, {RECORDINGS}/."
             raise files.complain(path, "its folder is no part of a bundle folder", known)
         if top == STATES and not re.fullmatch(r"[\w.-]+\.json", rest):
-            raise files.complain(path, "it is no state", f"{STATES}/ holds files like {STATES}/empty.json, and no folders.")
+            raise files.complain(
+                path,
+                "it is no state",
+                f"{STATES}/ holds files like {STATES}/empty.json, and no folders.",
+            )
 
 
 def list_states(files: PlainFiles) -> list[str]:
@@ -48,11 +52,17 @@ def read_state(files: PlainFiles, name: str) -> dict[str, Any]:
     path = f"{STATES}/{name}.json"
     found = files.json(path)
     if not isinstance(found, dict):
-        raise files.complain(path, "it is no object of collections", 'Write one like {"tools": {"T1": {"free": true}}}.')
+        raise files.complain(
+            path,
+            "it is no object of collections",
+            'Write one like {"tools": {"T1": {"free": true}}}.',
+        )
     return found  # pyright: ignore[reportUnknownVariableType]
 
 
-def pick_state(files: PlainFiles, given: S | str, states: Mapping[str, S], file: str, place: str) -> S:
+def pick_state(
+    files: PlainFiles, given: S | str, states: Mapping[str, S], file: str, place: str
+) -> S:
     """A state that stands in a file, or that the file names."""
     if not isinstance(given, str):
         return given
@@ -79,14 +89,22 @@ def refuse_unnamed(files: PlainFiles, home: str, named: set[str]) -> None:
     """A file that no check names would be passed over in silence."""
     for path in files.below(home):
         if path not in (SCENARIO, VERIFIER) and f"{home}/{path}" not in named:
-            raise files.complain(f"{home}/{path}", f"no check of {VERIFIER} names it", "Name it as the `file` of a check, or remove it.")
+            raise files.complain(
+                f"{home}/{path}",
+                f"no check of {VERIFIER} names it",
+                "Name it as the `file` of a check, or remove it.",
+            )
 
 
 def refuse_unsourced(files: PlainFiles, home: str, check: str, op: str, source: str) -> None:
     """A check is generated exactly where it has a source."""
     if (op == "generated") != bool(source):
         file = f"{home}/{VERIFIER}"
-        raise files.complain(file, f"the check {check!r} is {op} and its source does not say so", "A generated check names a `file`.")
+        raise files.complain(
+            file,
+            f"the check {check!r} is {op} and its source does not say so",
+            "A generated check names a `file`.",
+        )
 
 
 def _list_checks(written: Any) -> Iterator[dict[str, Any]]:

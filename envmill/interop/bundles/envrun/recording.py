@@ -34,7 +34,9 @@ class Recording:
     @property
     def fault(self) -> str:
         """Why nothing can be concluded from it about a policy; empty when something can."""
-        return self.outage or (FAILED if any(move["outcome"] == "failure" for move in self.moves) else "")
+        return self.outage or (
+            FAILED if any(move["outcome"] == "failure" for move in self.moves) else ""
+        )
 
 
 def is_recording(path: Path) -> bool:
@@ -50,15 +52,30 @@ def read_recording(path: Path) -> Recording:
     """Read a recording; FolderError where the file is none. A last line that a kill cut off was never answered, and is left out."""
     try:
         *lines, _ = path.read_text(encoding="utf-8").split("\n")
-        head, *rest = [parse_json(line, str(path), f"line {place + 1}", _make_error) for place, line in enumerate(lines)]
+        head, *rest = [
+            parse_json(line, str(path), f"line {place + 1}", _make_error)
+            for place, line in enumerate(lines)
+        ]
         if head["recording"] != LAYOUT:
-            raise FolderError(f"{path} is a recording of layout {head['recording']}, and {LAYOUT} is read here. Record it again.")
+            raise FolderError(
+                f"{path} is a recording of layout {head['recording']}, and {LAYOUT} is read here. Record it again."
+            )
         outage = next((str(one["outage"]) for one in rest if "outage" in one), "")
         moves: list[Message] = [_check_move(one) for one in rest if "outage" not in one]
         _check_fields(head, program=str, scenario=str, seed=int, clock=str, state_hash=str)
-        return Recording(head["program"], head["scenario"], head["seed"], head["clock"], head["state_hash"], moves, outage)
+        return Recording(
+            head["program"],
+            head["scenario"],
+            head["seed"],
+            head["clock"],
+            head["state_hash"],
+            moves,
+            outage,
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"{path} is no recording ({type(error).__name__}: {error}). `mcp --record FILE` writes one.") from None
+        raise FolderError(
+            f"{path} is no recording ({type(error).__name__}: {error}). `mcp --record FILE` writes one."
+        ) from None
 
 
 def score_recording(bundle: Bundle, path: Path, name: str, said: Sequence[str] = ()) -> Verdict:
@@ -67,7 +84,9 @@ def score_recording(bundle: Bundle, path: Path, name: str, said: Sequence[str] =
     if recording.program != bundle.program["hash"]:
         raise FolderError(f"{path} was recorded in another environment. Score it there.")
     if recording.scenario not in (name, bundle.find_id(name)):
-        raise FolderError(f"{path} was recorded in {recording.scenario or 'no scenario'}, not in {name}. Name the one it was recorded in.")
+        raise FolderError(
+            f"{path} was recorded in {recording.scenario or 'no scenario'}, not in {name}. Name the one it was recorded in."
+        )
     if recording.fault:
         return make_error(recording.fault)
     episode = bundle.begin(name, seed=recording.seed, clock=recording.clock)

@@ -34,26 +34,61 @@ def main(words: Sequence[str]) -> int:
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="envrun", description="An environment with its scenarios, played in a jail and judged.")
-    parser.add_argument("--trusted", action="store_true", help="run the program even where this machine cannot confine it")
-    parser.add_argument("--folder", type=Path, nargs=1, default=[], help="an exported folder as data; the one this lies in when left out")
+    parser = argparse.ArgumentParser(
+        prog="envrun", description="An environment with its scenarios, played in a jail and judged."
+    )
+    parser.add_argument(
+        "--trusted",
+        action="store_true",
+        help="run the program even where this machine cannot confine it",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        nargs=1,
+        default=[],
+        help="an exported folder as data; the one this lies in when left out",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="scenarios, one a line")
     commands.add_parser("tools", help="the interface, as JSON")
-    for name, told in (("show", "what a policy is shown of a scenario, as JSON"), ("open", "play it: moves as JSON lines in, replies out")):
+    for name, told in (
+        ("show", "what a policy is shown of a scenario, as JSON"),
+        ("open", "play it: moves as JSON lines in, replies out"),
+    ):
         command = commands.add_parser(name, help=told)
         command.add_argument("scenario")
-        command.add_argument("--form", choices=FORMS, default="single", help="ask for everything at once, or converse with a scripted user")
+        command.add_argument(
+            "--form",
+            choices=FORMS,
+            default="single",
+            help="ask for everything at once, or converse with a scripted user",
+        )
     call = commands.add_parser("call", help="one call on a scenario's initial state")
     for name in ("scenario", "tool"):
         call.add_argument(name)
     call.add_argument("arguments", nargs="?", default="{}", help="as JSON; none when left out")
-    score = commands.add_parser("score", help="the verdict on a file of moves, one JSON object a line, or on what `mcp --record` wrote")
+    score = commands.add_parser(
+        "score",
+        help="the verdict on a file of moves, one JSON object a line, or on what `mcp --record` wrote",
+    )
     score.add_argument("scenario")
     score.add_argument("moves", type=Path)
-    score.add_argument("--say", action="append", default=[], metavar="TEXT", help="what the user was told in the end")
-    add_options(commands.add_parser("mcp", help="serve it to an MCP client: over standard input and output, or HTTP"))
-    commands.add_parser("check", help="every scenario: its reference path passes, and doing nothing earns nothing")
+    score.add_argument(
+        "--say",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="what the user was told in the end",
+    )
+    add_options(
+        commands.add_parser(
+            "mcp", help="serve it to an MCP client: over standard input and output, or HTTP"
+        )
+    )
+    commands.add_parser(
+        "check", help="every scenario: its reference path passes, and doing nothing earns nothing"
+    )
     return parser
 
 
@@ -71,7 +106,9 @@ def _tools(bundle: Bundle, _: argparse.Namespace) -> int:
 
 def _show(bundle: Bundle, asked: argparse.Namespace) -> int:
     episode = bundle.begin(asked.scenario, form=asked.form)
-    return _write({"scenario": asked.scenario, "messages": episode.messages, "tools": bundle.tools()})
+    return _write(
+        {"scenario": asked.scenario, "messages": episode.messages, "tools": bundle.tools()}
+    )
 
 
 def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
@@ -86,7 +123,9 @@ def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
 
 
 def _call(bundle: Bundle, asked: argparse.Namespace) -> int:
-    return _write(bundle.begin(asked.scenario).call(asked.tool, _parse(asked.arguments, "arguments")))
+    return _write(
+        bundle.begin(asked.scenario).call(asked.tool, _parse(asked.arguments, "arguments"))
+    )
 
 
 def _score(bundle: Bundle, asked: argparse.Namespace) -> int:
@@ -124,7 +163,14 @@ def _check(bundle: Bundle, _: argparse.Namespace) -> int:
         nothing = bundle.play(name, [])
         sound = (oracle is None or oracle["outcome"] == "pass") and nothing["reward"] == 0.0
         bad += not sound
-        _write({"scenario": name, "sound": sound, "oracle": oracle and oracle["reward"], "do_nothing": nothing["reward"]})
+        _write(
+            {
+                "scenario": name,
+                "sound": sound,
+                "oracle": oracle and oracle["reward"],
+                "do_nothing": nothing["reward"],
+            }
+        )
     return 1 if bad else 0
 
 
@@ -143,13 +189,17 @@ COMMANDS: dict[str, Callable[[Bundle, argparse.Namespace], int]] = {
 def _parse(text: str, file: str, place: str = "") -> Message:
     found = parse_json(text, file, place)
     if not isinstance(found, dict):
-        raise fault(file, f"{text.strip()[:80]!r} is no JSON object", "Write one object a line.", place)
+        raise fault(
+            file, f"{text.strip()[:80]!r} is no JSON object", "Write one object a line.", place
+        )
     return found  # pyright: ignore[reportUnknownVariableType]
 
 
 def _write(value: Any) -> int:
     text = json.dumps(value, ensure_ascii=False)
-    if not text.isprintable():  # JSON leaves control characters beyond ASCII as they are, and a terminal must not obey them
+    if (
+        not text.isprintable()
+    ):  # JSON leaves control characters beyond ASCII as they are, and a terminal must not obey them
         text = "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -32,7 +32,12 @@ def _list_keywords(schema: Any) -> Iterator[str]:
         return
     told: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
     yield from told
-    inner = [*told.get("properties", {}).values(), *told.get("anyOf", ()), told.get("items"), told.get("additionalProperties")]
+    inner = [
+        *told.get("properties", {}).values(),
+        *told.get("anyOf", ()),
+        told.get("items"),
+        told.get("additionalProperties"),
+    ]
     for one in inner:
         yield from _list_keywords(one)
 

@@ -10,10 +10,22 @@ from schemas.base import canonical_json
 
 PACKAGE = "envmill_nemo_gym"
 VERSIONS = {"nemo-gym": "0.7.0"}
-RESERVED = ("seed_session", "close_session", "verify", "aggregate_metrics", "reverify_mode", "mcp", "health")
+RESERVED = (
+    "seed_session",
+    "close_session",
+    "verify",
+    "aggregate_metrics",
+    "reverify_mode",
+    "mcp",
+    "health",
+)
 """Routes of NeMo Gym's own, and the one that the guard lets pass without a token."""
 EXAMPLES = 5
-LICENCES = {"Apache-2.0": "Apache 2.0", "MIT": "MIT", "CC-BY-4.0": "Creative Commons Attribution 4.0 International"}
+LICENCES = {
+    "Apache-2.0": "Apache 2.0",
+    "MIT": "MIT",
+    "CC-BY-4.0": "Creative Commons Attribution 4.0 International",
+}
 """Licences that NeMo Gym has a name for; others are `TBD` there, and stand in NOTICE."""
 _HERE = Path(__file__).parent
 _HOME = "resources_servers/envmill"
@@ -24,7 +36,14 @@ def refuse(row: ScenarioRow) -> str:
     if row.form == "conversation":
         return "NeMo Gym's simple agent has no place for a user who answers: it ends with the first message without a call"
     names = [str(tool["function"]["name"]) for tool in row.tools]
-    return next((f"the tool {name} has the name of a route of NeMo Gym's own" for name in names if name in RESERVED), "")
+    return next(
+        (
+            f"the tool {name} has the name of a route of NeMo Gym's own"
+            for name in names
+            if name in RESERVED
+        ),
+        "",
+    )
 
 
 def render_row(row: ScenarioRow) -> str:
@@ -34,7 +53,13 @@ def render_row(row: ScenarioRow) -> str:
     ]  # fmt: skip
     asked = {"input": row.prompt, "tools": tools, "parallel_tool_calls": False}
     return canonical_json(
-        {"responses_create_params": asked, "scenario": row.id, "environment": row.environment, "kind": row.kind, "split": row.split}
+        {
+            "responses_create_params": asked,
+            "scenario": row.id,
+            "environment": row.environment,
+            "kind": row.kind,
+            "split": row.split,
+        }
     )
 
 
@@ -44,20 +69,32 @@ def is_strict(schema: Any) -> bool:
         return True
     told: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
     fields = told.get("properties", {})
-    if told.get("type") == "object" and (told.get("additionalProperties") is not False or set(fields) != set(told.get("required", ()))):
+    if told.get("type") == "object" and (
+        told.get("additionalProperties") is not False
+        or set(fields) != set(told.get("required", ()))
+    ):
         return False
     inner = [*fields.values(), *told.get("anyOf", ()), told.get("items")]
     return all(is_strict(one) for one in inner)
 
 
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:
-    splits = {split: [row for row in rows if row.split == split] for split in ("train", "validation", "test")}
-    data = {f"{_HOME}/data/{split}.jsonl": _render_rows(found) for split, found in splits.items() if found}
+    splits = {
+        split: [row for row in rows if row.split == split]
+        for split in ("train", "validation", "test")
+    }
+    data = {
+        f"{_HOME}/data/{split}.jsonl": _render_rows(found)
+        for split, found in splits.items()
+        if found
+    }
     return {
         "pyproject.toml": fill_needs(_read("distribution.toml"), VERSIONS),
         f"{_HOME}/app.py": _read("app.py"),
         f"{_HOME}/requirements.txt": "-e ../..\n",
-        f"{_HOME}/configs/envmill.yaml": _configure([split for split in ("train", "validation") if splits[split]], rows),
+        f"{_HOME}/configs/envmill.yaml": _configure(
+            [split for split in ("train", "validation") if splits[split]], rows
+        ),
         f"{_HOME}/data/example.jsonl": _render_rows((splits["train"] or list(rows))[:EXAMPLES]),
         **data,
     }

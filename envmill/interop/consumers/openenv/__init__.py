@@ -13,7 +13,9 @@ _HERE = Path(__file__).parent
 
 
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:
-    counts = ", ".join(f"{split}: {count}" for split, count in sorted(Counter(row.split for row in rows).items()))
+    counts = ", ".join(
+        f"{split}: {count}" for split, count in sorted(Counter(row.split for row in rows).items())
+    )
     return {
         "openenv.yaml": _read("openenv.yaml").replace("COUNTS", f"{{{counts}}}"),
         "pyproject.toml": fill_needs(_read("distribution.toml"), VERSIONS),

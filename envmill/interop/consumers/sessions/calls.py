@@ -8,10 +8,16 @@ Message: TypeAlias = dict[str, Any]
 
 MALFORMED: Message = {
     "ok": False,
-    "error": {"code": "malformed_call", "message": "The arguments are no JSON object, so nothing was called. Write them anew."},
+    "error": {
+        "code": "malformed_call",
+        "message": "The arguments are no JSON object, so nothing was called. Write them anew.",
+    },
 }
 """What a policy is told of a call that could not be read."""
-OVER: Message = {"ok": False, "error": {"code": "session_over", "message": "The session is over, so nothing was called."}}
+OVER: Message = {
+    "ok": False,
+    "error": {"code": "session_over", "message": "The session is over, so nothing was called."},
+}
 """What a policy is told after the end."""
 
 
@@ -34,7 +40,9 @@ def render_reply(reply: Mapping[str, Any]) -> str:
 
 
 def _render(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def _refuse_twins(pairs: list[tuple[str, Any]]) -> Message:

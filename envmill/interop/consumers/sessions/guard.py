@@ -25,12 +25,21 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
         status, why = self._refuse(scope, headers)
         if status:
             # A server without this extension answers 403 to whoever is not let in.
-            plain = scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {})
-            await (send({"type": "websocket.close"}) if plain else _answer(send, status, why, scope["type"]))
+            plain = scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
+                "extensions", {}
+            )
+            await (
+                send({"type": "websocket.close"})
+                if plain
+                else _answer(send, status, why, scope["type"])
+            )
             return
         line = _Line(send)
         try:
@@ -46,10 +55,15 @@ class Guard:
             return 403, "Pages of another site may not ask this server."
         if self.token:
             probing = scope["type"] == "http" and scope["path"] == "/health"
-            if not probing and not hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {self.token}".encode()):
+            if not probing and not hmac.compare_digest(
+                headers.get("authorization", "").encode(), f"Bearer {self.token}".encode()
+            ):
                 return 401, "Send the server's token: Authorization: Bearer TOKEN."
         elif host not in LOOPBACK:
-            return 403, f"Without a token only this machine may ask, and {host!r} is another name. Set {self.setting}."
+            return (
+                403,
+                f"Without a token only this machine may ask, and {host!r} is another name. Set {self.setting}.",
+            )
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.most:
             return 413, f"A request may have {self.most} bytes."

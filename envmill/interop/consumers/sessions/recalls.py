@@ -20,7 +20,12 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from .rows import OutageError, ScenarioRow, SetError
 
-PLACE, TOKEN, SECONDS, REQUIRED = "ENVMILL_RECALLS", "ENVMILL_RECALLS_TOKEN", "ENVMILL_RECALLS_SECONDS", "ENVMILL_RECALLS_REQUIRED"
+PLACE, TOKEN, SECONDS, REQUIRED = (
+    "ENVMILL_RECALLS",
+    "ENVMILL_RECALLS_TOKEN",
+    "ENVMILL_RECALLS_SECONDS",
+    "ENVMILL_RECALLS_REQUIRED",
+)
 """File or URL; its bearer token; how often it is read at most; `1` where nothing may begin without it."""
 EVERY = 30.0
 FORM = 1
@@ -42,7 +47,12 @@ class RecallFeed:
     """What was withdrawn, as far as the feed says. Ids are never taken back: a feed that lacks some is an older copy."""
 
     def __init__(
-        self, place: str = "", token: str = "", every: float = EVERY, required: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        place: str = "",
+        token: str = "",
+        every: float = EVERY,
+        required: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.place, self.required = place, required
         self._token, self._every, self._clock = token, every, clock
@@ -57,29 +67,49 @@ class RecallFeed:
         """As the process's environment says."""
         every = environ.get(SECONDS, str(EVERY))
         if not every.replace(".", "", 1).isdigit():
-            raise SetError(f"{SECONDS} is {every!r}. Write a number of seconds, or leave it out for {EVERY:g}.")
-        return cls(environ.get(PLACE, ""), environ.get(TOKEN, ""), float(every), environ.get(REQUIRED, "") in ("1", "true"))
+            raise SetError(
+                f"{SECONDS} is {every!r}. Write a number of seconds, or leave it out for {EVERY:g}."
+            )
+        return cls(
+            environ.get(PLACE, ""),
+            environ.get(TOKEN, ""),
+            float(every),
+            environ.get(REQUIRED, "") in ("1", "true"),
+        )
 
     def check(self, row: ScenarioRow) -> None:
         """WithdrawnError for a row whose scenario or environment was withdrawn; FeedError where a required feed cannot be read."""
         if not self.place:
             if self.required:
-                raise FeedError(f"{REQUIRED} is set, and {PLACE} names no feed. Set it to a file or a URL.")
+                raise FeedError(
+                    f"{REQUIRED} is set, and {PLACE} names no feed. Set it to a file or a URL."
+                )
             return
         self._refresh()
         if self.required and self._problem:
-            raise FeedError(f"The recall feed {self.place} is required and cannot be read: {self._problem}. Nothing begins without it.")
+            raise FeedError(
+                f"The recall feed {self.place} is required and cannot be read: {self._problem}. Nothing begins without it."
+            )
         for name in (row.scenario, row.environment):
             if name in self._withdrawn:
-                raise WithdrawnError(f"{name} was withdrawn: {self._withdrawn[name]}. Leave its rows out.")
+                raise WithdrawnError(
+                    f"{name} was withdrawn: {self._withdrawn[name]}. Leave its rows out."
+                )
 
     def describe(self) -> dict[str, Any]:
         """For health checks: where it is, how far it was read, and what is wrong with it."""
-        return {"feed": bool(self.place), "seq": self._seq, "withdrawn": len(self._withdrawn), "problem": self._problem}
+        return {
+            "feed": bool(self.place),
+            "seq": self._seq,
+            "withdrawn": len(self._withdrawn),
+            "problem": self._problem,
+        }
 
     def _refresh(self) -> None:
         """One reader at a time. Others go on with what is known, and wait only where nothing is known yet."""
-        if self._clock() - self._read_at < self._every or not self._reading.acquire(blocking=not self._is_known):
+        if self._clock() - self._read_at < self._every or not self._reading.acquire(
+            blocking=not self._is_known
+        ):
             return
         try:
             if self._clock() - self._read_at >= self._every:
@@ -98,7 +128,10 @@ class RecallFeed:
             self._withdrawn |= withdrawn
             self._seq = max(seq, self._seq)
         if problem and problem != self._problem:
-            warnings.warn(f"Recall feed {self.place}: {problem}. What is known stays withdrawn; newer recalls are missed.", stacklevel=4)
+            warnings.warn(
+                f"Recall feed {self.place}: {problem}. What is known stays withdrawn; newer recalls are missed.",
+                stacklevel=4,
+            )
         self._problem = problem
 
     def _read(self) -> bytes:
@@ -118,7 +151,9 @@ class RecallFeed:
 class _NoRedirect(HTTPRedirectHandler):
     """A credential is sent nowhere else."""
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:  # noqa: ARG002
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> None:  # noqa: ARG002
         return None
 
 
@@ -130,7 +165,9 @@ def _check_place(place: str) -> None:
         return
     url = urlsplit(place)
     if url.scheme != "https" and not (url.scheme == "http" and url.hostname in _LOOPBACK):
-        raise SetError(f"{PLACE} is {place!r}. Name a file, an https address, or an http address of this machine.")
+        raise SetError(
+            f"{PLACE} is {place!r}. Name a file, an https address, or an http address of this machine."
+        )
 
 
 def _parse(content: bytes) -> tuple[int, dict[str, str]]:

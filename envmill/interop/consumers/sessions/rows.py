@@ -58,7 +58,9 @@ def read_rows(folder: Path) -> list[ScenarioRow]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise SetError(f"{path} cannot be read ({error}). Name the folder that holds public/ and {SEALED}/.") from None
+        raise SetError(
+            f"{path} cannot be read ({error}). Name the folder that holds public/ and {SEALED}/."
+        ) from None
     return [_read_row(line, f"{path}, line {place}") for place, line in enumerate(lines, 1)]
 
 
@@ -69,9 +71,13 @@ def _read_row(line: str, place: str) -> ScenarioRow:
         raise SetError(f"{place}: it is no JSON ({error}). Export the folder again.") from None
     layout = _read_layout(told)
     if layout != LAYOUT:
-        raise SetError(f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter that lies in the same export.")
+        raise SetError(
+            f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter that lies in the same export."
+        )
     if strange := sorted(told.keys() ^ _FIELDS):
-        raise SetError(f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the folder again.")
+        raise SetError(
+            f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the folder again."
+        )
     return ScenarioRow(**told)
 
 

@@ -34,10 +34,14 @@ class ScenarioSet:
         """A row by its id."""
         if scenario not in self._known:
             some = ", ".join([*self._known][:3])
-            raise SetError(f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, {some or 'none'} among them.")
+            raise SetError(
+                f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, {some or 'none'} among them."
+            )
         return self._known[scenario]
 
-    def begin(self, scenario: str, seed: int | None = None, lane: Lane | None = None) -> ScenarioSession:
+    def begin(
+        self, scenario: str, seed: int | None = None, lane: Lane | None = None
+    ) -> ScenarioSession:
         """A session of its own; WithdrawnError where the scenario was recalled. Another seed gives other ids; verdicts allow for it.
 
         `lane` is one that was taken for it, and is given back where the session cannot begin.
@@ -45,7 +49,11 @@ class ScenarioSet:
         return self._open(self.find(scenario), seed, lane, self.recalls.check)
 
     def _open(
-        self, row: ScenarioRow, seed: int | None, lane: Lane | None = None, check: Callable[[ScenarioRow], None] | None = None
+        self,
+        row: ScenarioRow,
+        seed: int | None,
+        lane: Lane | None = None,
+        check: Callable[[ScenarioRow], None] | None = None,
     ) -> ScenarioSession:
         own, lane = row.seed if seed is None else seed, lane or self.lanes.take(row.environment)
         try:
@@ -60,14 +68,18 @@ class ScenarioSet:
             raise
         return ScenarioSession(row, own, episode, self.lanes, lane)
 
-    def branch(self, turns: Sequence[SessionTurn], scenario: str, seed: int, lane: Lane | None = None) -> ScenarioSession:
+    def branch(
+        self, turns: Sequence[SessionTurn], scenario: str, seed: int, lane: Lane | None = None
+    ) -> ScenarioSession:
         """A session that has come where another one was after these turns. They are made again; another reply or state is a SetError."""
         session = self.begin(scenario, seed, lane)
         try:
             for place, turn in enumerate(turns, 1):
                 again = session.repeat(turn)
                 if again != turn:
-                    raise SetError(f"Turn {place} came to something else when it was made again, so there is nothing to branch from.")
+                    raise SetError(
+                        f"Turn {place} came to something else when it was made again, so there is nothing to branch from."
+                    )
         except BaseException:
             session.close()
             raise
@@ -79,19 +91,29 @@ class ScenarioSet:
         for scenario in [*first.values()][-most:]:
             # Side by side, so that each has a lane of its own.
             with ExitStack() as open_ones:
-                for session in [open_ones.enter_context(self.begin(scenario)) for _ in self.lanes.shared]:
+                for session in [
+                    open_ones.enter_context(self.begin(scenario)) for _ in self.lanes.shared
+                ]:
                     session.judge()
 
     def judge_moves(
-        self, scenario: str, moves: Sequence[Mapping[str, Any]], state_hash: str = "", seed: int | None = None
+        self,
+        scenario: str,
+        moves: Sequence[Mapping[str, Any]],
+        state_hash: str = "",
+        seed: int | None = None,
     ) -> SessionVerdict:
         """The judgement on moves that were made elsewhere, made again here. Another state than was recorded makes it an error."""
         with self._open(self.find(scenario), seed) as session:
             for move in moves:
-                session.say(move["say"]) if "say" in move else session.call(move["name"], move["arguments"])
+                session.say(move["say"]) if "say" in move else session.call(
+                    move["name"], move["arguments"]
+                )
             judgement = session.judge()
         if state_hash and judgement.state_hash != state_hash:
-            reason = f"the moves lead to the state {judgement.state_hash}, and {state_hash} was recorded"
+            reason = (
+                f"the moves lead to the state {judgement.state_hash}, and {state_hash} was recorded"
+            )
             return dataclasses.replace(judgement, outcome="error", reward=None, reason=reason)
         return judgement
 
@@ -107,7 +129,9 @@ class ScenarioSet:
 
     def _begin(self, row: ScenarioRow, seed: int, lane: Lane) -> Episode:
         try:
-            return self._find_bundle(row.environment).begin(row.number, seed=seed, form=row.form, engine=lane.engine)
+            return self._find_bundle(row.environment).begin(
+                row.number, seed=seed, form=row.form, engine=lane.engine
+            )
         except FolderError as error:
             raise SetError(f"{self.folder / SEALED / row.environment}: {error}") from None
 

@@ -51,7 +51,9 @@ class SessionTurn:
 class ScenarioSession:
     """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say nothing about it."""
 
-    def __init__(self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane) -> None:
+    def __init__(
+        self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane
+    ) -> None:
         self.row, self.seed, self.lane = row, seed, lane
         self.turns: list[SessionTurn] = []
         """All that was done and said so far, what could not be read included, as `ScenarioSet.branch` takes it."""
@@ -106,7 +108,11 @@ class ScenarioSession:
         self.moves.append({"say": text})
         with self._work(self.lane.judging):
             answer = self._episode.say(text)
-        if answer is not None and not answer["end"] and self._spoken >= self.row.limits.get("turns", TURNS):
+        if (
+            answer is not None
+            and not answer["end"]
+            and self._spoken >= self.row.limits.get("turns", TURNS)
+        ):
             answer = answer | {"end": "turn_limit"}
         self.ended = self.ended or ("done" if answer is None else answer["end"])
         self._note("", None, text, answer["text"] if answer else "")
@@ -123,7 +129,9 @@ class ScenarioSession:
             verdict = self._episode.score()
         part = verdict["reward"] if self.row.rewards == "partial" else 0.0
         reward = {"pass": 1.0, "fail": part}.get(verdict["outcome"])
-        return SessionVerdict(verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"])
+        return SessionVerdict(
+            verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"]
+        )
 
     def close(self) -> None:
         """End the session. A jail that is gone has ended it already."""
@@ -154,6 +162,8 @@ class ScenarioSession:
             finally:
                 self.spent += time.monotonic() - begun
 
-    def _note(self, name: str, arguments: str | Mapping[str, Any] | None, text: str, reply: str) -> None:
+    def _note(
+        self, name: str, arguments: str | Mapping[str, Any] | None, text: str, reply: str
+    ) -> None:
         digest = hashlib.blake2b(reply.encode(errors="surrogatepass"), digest_size=16).hexdigest()
         self.turns.append(SessionTurn(name, arguments, text, digest, self.state_hash))

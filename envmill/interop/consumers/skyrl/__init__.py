@@ -28,23 +28,39 @@ _HERE = Path(__file__).parent
 
 def describe_row(row: ScenarioRow) -> dict[str, Any]:
     """A row of SkyRL's data set. SkyRL renders messages alone, so the tools stand in the system message."""
-    tools = "\n".join(json.dumps(tool["function"], sort_keys=True, ensure_ascii=False) for tool in row.tools)
+    tools = "\n".join(
+        json.dumps(tool["function"], sort_keys=True, ensure_ascii=False) for tool in row.tools
+    )
     told = [message["content"] for message in row.prompt if message["role"] == "system"]
     system = "\n\n".join([*told, _TOOLS.format(tools=tools)])
     return {
         "data_source": "envmill",
-        "prompt": [{"role": "system", "content": system}, *(one for one in row.prompt if one["role"] != "system")],
+        "prompt": [
+            {"role": "system", "content": system},
+            *(one for one in row.prompt if one["role"] != "system"),
+        ],
         "env_class": NAME,
         "reward_spec": {"method": "rule", "ground_truth": ""},
-        "extra_info": {"scenario": row.id, "environment": row.environment, "kind": row.kind, "split": row.split},
+        "extra_info": {
+            "scenario": row.id,
+            "environment": row.environment,
+            "kind": row.kind,
+            "split": row.split,
+        },
     }
 
 
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str]:
     """The distribution, and the data set: a file per split."""
-    papers = {"pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS)}
+    papers = {
+        "pyproject.toml": fill_needs(
+            (_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS
+        )
+    }
     for split in sorted({row.split for row in rows}):
-        lines = [json.dumps(describe_row(row), ensure_ascii=False) for row in rows if row.split == split]
+        lines = [
+            json.dumps(describe_row(row), ensure_ascii=False) for row in rows if row.split == split
+        ]
         papers[f"data/{split}.jsonl"] = "".join(f"{line}\n" for line in lines)
     return papers
 

@@ -30,7 +30,11 @@ def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
     if name.startswith("_"):
         yield f"the tool {name} begins with an underscore, and TRL hides such methods"
     for parameter in tool["parameters"].get("properties", {}):
-        if not parameter.isidentifier() or keyword.iskeyword(parameter) or parameter in ("self", "return"):
+        if (
+            not parameter.isidentifier()
+            or keyword.iskeyword(parameter)
+            or parameter in ("self", "return")
+        ):
             yield f"the parameter {parameter} of the tool {name} cannot be the name of a parameter of a Python method"
 
 

@@ -35,7 +35,9 @@ _COLUMNS = pa.schema(
                 "scenario": _TEXT,
                 "environment": _TEXT,
                 "need_tools_kwargs": pa.bool_(),
-                "tools_kwargs": pa.struct({"envmill": pa.struct({"create_kwargs": pa.struct({"scenario": _TEXT})})}),
+                "tools_kwargs": pa.struct(
+                    {"envmill": pa.struct({"create_kwargs": pa.struct({"scenario": _TEXT})})}
+                ),
                 "tool_selection": pa.list_(_TEXT),
             }
         ),
@@ -74,12 +76,17 @@ def write_tools(names: Mapping[tuple[str, str], str]) -> str:
             f"  - class_name: {PACKAGE}.tools.MillTool",
             "    config:",
             "      type: native",
-            *(f"      {key}: {json.dumps(value)}" for key, value in (("name", name), ("tool", tool), ("environment", environment))),
+            *(
+                f"      {key}: {json.dumps(value)}"
+                for key, value in (("name", name), ("tool", tool), ("environment", environment))
+            ),
         ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def describe_row(row: ScenarioRow, index: int, names: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+def describe_row(
+    row: ScenarioRow, index: int, names: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
     """A row of verl's data set. The verifier stays sealed, so the ground truth is the scenario's name."""
     return {
         "data_source": "envmill",
@@ -94,7 +101,9 @@ def describe_row(row: ScenarioRow, index: int, names: Mapping[tuple[str, str], s
             "environment": row.environment,
             "need_tools_kwargs": True,
             "tools_kwargs": {"envmill": {"create_kwargs": {"scenario": row.id}}},
-            "tool_selection": [names[row.environment, tool["function"]["name"]] for tool in row.tools],
+            "tool_selection": [
+                names[row.environment, tool["function"]["name"]] for tool in row.tools
+            ],
         },
     }
 
@@ -120,11 +129,16 @@ def _list_names(name: str, taken: set[str]) -> Iterator[str]:
 def _write_papers(rows: Sequence[ScenarioRow]) -> dict[str, str | bytes]:
     names = name_tools(rows)
     papers: dict[str, str | bytes] = {
-        "pyproject.toml": fill_needs((_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS),
+        "pyproject.toml": fill_needs(
+            (_HERE / "distribution.toml").read_text(encoding="utf-8"), VERSIONS
+        ),
         "tools.yaml": write_tools(names),
     }
     for split in sorted({row.split for row in rows}):
-        found = [describe_row(row, index, names) for index, row in enumerate(row for row in rows if row.split == split)]
+        found = [
+            describe_row(row, index, names)
+            for index, row in enumerate(row for row in rows if row.split == split)
+        ]
         held = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(found, schema=_COLUMNS), held, compression="zstd")
         papers[f"data/{split}.parquet"] = held.getvalue()

@@ -61,7 +61,9 @@ class Archive:
             found.append(entry)
             left -= entry.size
             if len(found) > MOST or entry.type not in _KINDS or entry.size > LARGEST or left < 0:
-                raise ValueError(f"{entry.name[:200]!r} is too large, too much or no file of a machine")
+                raise ValueError(
+                    f"{entry.name[:200]!r} is too large, too much or no file of a machine"
+                )
         return found
 
     def _name(self, entry: tarfile.TarInfo) -> str:
@@ -75,12 +77,20 @@ class Archive:
         entry = self._entries.get(path)
         with suppress(ValueError, RecursionError, KeyError, AttributeError, TypeError):
             told = json.loads(self._read(entry)) if entry else None
-            return {"own": {str(each): str(what) for each, what in told["own"].items()}} if told else None
+            return (
+                {"own": {str(each): str(what) for each, what in told["own"].items()}}
+                if told
+                else None
+            )
         return None
 
     def list_own(self, folders: "list[str]", volatile: "list[str]") -> "dict[str, str]":
         """As `own.list_own` tells it, where the files stand."""
-        own = {path: entry for path, entry in self._entries.items() if is_below(path, folders) and not is_below(path, volatile)}
+        own = {
+            path: entry
+            for path, entry in self._entries.items()
+            if is_below(path, folders) and not is_below(path, volatile)
+        }
         return {path: self._describe_entry(entry) for path, entry in own.items()}
 
     def _describe_entry(self, entry: tarfile.TarInfo) -> str:
@@ -88,7 +98,11 @@ class Archive:
         owned = f"{kind | (0o777 if kind == stat.S_IFLNK else entry.mode & 0o7777):o} {entry.uid}:{entry.gid}"
         if kind == stat.S_IFLNK:
             return f"{owned} {os.fsencode(entry.linkname)!r}"
-        return f"{owned} {hashlib.blake2b(self._read(entry), digest_size=16).hexdigest()}" if kind == stat.S_IFREG else owned
+        return (
+            f"{owned} {hashlib.blake2b(self._read(entry), digest_size=16).hexdigest()}"
+            if kind == stat.S_IFREG
+            else owned
+        )
 
     def _read(self, entry: tarfile.TarInfo) -> bytes:
         file = self._opened.extractfile(entry) if entry.isreg() or entry.issparse() else None
@@ -101,7 +115,9 @@ class Archive:
                 _remove(place)
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 for path in sorted(path for path in self._entries if is_below(path, [place])):
-                    if "__pycache__" not in path.split("/") and (path == place or self._is_folder(os.path.dirname(path))):
+                    if "__pycache__" not in path.split("/") and (
+                        path == place or self._is_folder(os.path.dirname(path))
+                    ):
                         self._make(path, self._entries[path])
         except (OSError, OverflowError, tarfile.TarError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error
@@ -118,7 +134,9 @@ class Archive:
         elif entry.isfifo():
             os.mkfifo(path)
         else:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+            with os.fdopen(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb"
+            ) as file:
                 file.write(self._read(entry))
         os.lchown(path, entry.uid, entry.gid)
         if not entry.issym():
@@ -134,4 +152,6 @@ def _remove(path: str) -> None:
 
 
 def find_changed(before: "dict[str, str]", after: "dict[str, str]") -> "list[str]":
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )

@@ -62,7 +62,9 @@ def examine(given: dict[str, Any], archive: Any) -> dict[str, Any]:
     recorded = (archive.read_record(RECORD) or read(Path(RECORD)))["own"]
     changed: list[str] = find_changed(recorded, archive.list_own(given["own"], given["volatile"]))
     state: dict[str, Any] = {**given["begun"], "room": True, "replaced": {}}
-    state["inside"] = {place: True for place in places if any(is_below(path, [place]) for path in changed)}
+    state["inside"] = {
+        place: True for place in places if any(is_below(path, [place]) for path in changed)
+    }
     state["outside"] = {path: True for path in changed if not may_change(path, places, recorded)}
     state["health"] = state["lasting"] = dict.fromkeys(probes, "unasked")
     if not state["outside"]:
@@ -76,16 +78,38 @@ def ask_health(given: dict[str, Any]) -> dict[str, str]:
     """Probe → what is wrong, empty where nothing is; no report is no verdict."""
     marker, exam = secrets.token_hex(16), given["begun"].get("exam", "")
     folder = f"/run/judge-{secrets.token_hex(8)}"
-    told = {"source": (HERE / exam).read_text(), "folder": folder} if exam else {"values": given["values"], "services": given["services"]}
+    told = (
+        {"source": (HERE / exam).read_text(), "folder": folder}
+        if exam
+        else {"values": given["values"], "services": given["services"]}
+    )
     names = ("probing.py", "examining.py" if exam else "check.py")
     archive = pack(
-        {**{name: (HERE / name).read_text() for name in names}, "given.json": json.dumps({**told, "marker": marker, "held": False})}
+        {
+            **{name: (HERE / name).read_text() for name in names},
+            "given.json": json.dumps({**told, "marker": marker, "held": False}),
+        }
     )
-    words = ["/usr/bin/python3", "-I", "-S", "-B", "-X", f"pycache_prefix={CLEAN['HOME']}", "-c", (HERE / "asking.py").read_text()]
+    words = [
+        "/usr/bin/python3",
+        "-I",
+        "-S",
+        "-B",
+        "-X",
+        f"pycache_prefix={CLEAN['HOME']}",
+        "-c",
+        (HERE / "asking.py").read_text(),
+    ]
     done = ask([*words, "examining" if exam else "check"], archive)
-    found = re.findall(rf"^{marker}(.*)$", (done.stdout + done.stderr).decode("utf-8", "replace"), re.MULTILINE)
+    found = re.findall(
+        rf"^{marker}(.*)$", (done.stdout + done.stderr).decode("utf-8", "replace"), re.MULTILINE
+    )
     if len(found) != 1:
-        raise SystemExit(report_unknown(f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"))
+        raise SystemExit(
+            report_unknown(
+                f"the health check gave no report: {done.stdout[-200:]!r} {done.stderr[-400:]!r}"
+            )
+        )
     return json.loads(found[0])
 
 
@@ -102,29 +126,51 @@ def ask(words: list[str], archive: bytes) -> "subprocess.CompletedProcess[bytes]
         given.write(archive)
         given.flush()
         given.seek(0)
-        return subprocess.run(words, cwd="/", env=CLEAN, stdin=given, capture_output=True, timeout=PATIENCE, check=False)
+        return subprocess.run(
+            words,
+            cwd="/",
+            env=CLEAN,
+            stdin=given,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
 
 
 def describe(probes: list[str], said: dict[str, str]) -> dict[str, str]:
-    return {probe: "unasked" if probe not in said else "ill" if said[probe] else "well" for probe in probes}
+    return {
+        probe: "unasked" if probe not in said else "ill" if said[probe] else "well"
+        for probe in probes
+    }
 
 
 def may_change(path: str, places: list[str], before: dict[str, str]) -> bool:
     """Where something was broken, and new copies beside it; and what Python compiles when it imports."""
     if is_below(path, places) or "__pycache__" in path.split("/"):
         return True
-    return path not in before and any(is_below(path[: -len(each)], places) for each in SPARES if path.endswith(each))
+    return path not in before and any(
+        is_below(path[: -len(each)], places) for each in SPARES if path.endswith(each)
+    )
 
 
 def restart() -> None:
     subprocess.run(
-        ["/bin/bash", str(HERE / "services"), "restart"], cwd="/", env=CLEAN, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        ["/bin/bash", str(HERE / "services"), "restart"],
+        cwd="/",
+        env=CLEAN,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
     )
 
 
 def judge(verifier: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """Names of the checks that do not hold."""
-    return [each["name"] for each in verifier["goals"] + verifier["guards"] if find_value(state, each["path"]) != each["value"]]
+    return [
+        each["name"]
+        for each in verifier["goals"] + verifier["guards"]
+        if find_value(state, each["path"]) != each["value"]
+    ]
 
 
 def find_value(state: Any, path: list[str]) -> Any:

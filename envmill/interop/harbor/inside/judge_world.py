@@ -24,9 +24,13 @@ sys.path.insert(0, str(HERE / "world"))
 
 def main() -> int:
     if not APART.exists():
-        return report_unknown("this is no container of tests/Dockerfile: tests lie where the agent worked")
+        return report_unknown(
+            "this is no container of tests/Dockerfile: tests lie where the agent worked"
+        )
     if not (ARTIFACTS / "collected").is_file():
-        return report_unknown("the command in [[verifier.collect]] of task.toml was not run, or its files were not brought here")
+        return report_unknown(
+            "the command in [[verifier.collect]] of task.toml was not run, or its files were not brought here"
+        )
     verdict = judge(read_words(ARTIFACTS / "answer.txt"), ARTIFACTS / "moves.jsonl")
     if verdict["outcome"] not in ENDS:
         return report_unknown(str(verdict["reason"]))
@@ -36,7 +40,10 @@ def main() -> int:
 
 def judge(said: "list[str]", moves: Path) -> "dict[str, Any]":
     """Of an agent that called nothing the state is that of the start."""
-    opening, recording = importlib.import_module("envrun.bundle"), importlib.import_module("envrun.recording")
+    opening, recording = (
+        importlib.import_module("envrun.bundle"),
+        importlib.import_module("envrun.recording"),
+    )
     name = (HERE / "scenario.txt").read_text(encoding="utf-8").strip()
     bundle = opening.Bundle(HERE / "world")
     try:

@@ -17,9 +17,16 @@ class ToolClient:
     """One session."""
 
     def __init__(self) -> None:
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
         self._number = 0
-        told = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "solution", "version": "1"}}
+        told = {
+            "protocolVersion": REVISION,
+            "capabilities": {},
+            "clientInfo": {"name": "solution", "version": "1"},
+        }
         self.ask("initialize", told)
         self._headers["MCP-Protocol-Version"] = REVISION
         self.ask("notifications/initialized", None)
@@ -27,7 +34,11 @@ class ToolClient:
     def ask(self, method: str, params: Any) -> Any:
         """The result; a request that the server cannot answer is an error here. A tool that refuses is none."""
         self._number += 1
-        message = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"id": self._number, "params": params})}
+        message = {
+            "jsonrpc": "2.0",
+            "method": method,
+            **({} if params is None else {"id": self._number, "params": params}),
+        }
         request = urllib.request.Request(URL, json.dumps(message).encode(), self._headers)
         with urllib.request.urlopen(request, timeout=120) as answer:
             if session := answer.headers.get("Mcp-Session-Id"):

@@ -34,24 +34,35 @@ def _read_list(place: str) -> list[str]:
     """Relative files stand beside the list."""
     path = OWN / f"{place}.txt" if (OWN / f"{place}.txt").is_file() else Path(place)
     if not path.is_file():
-        raise SettingsError(f"There is no list of documents {place}. Known: {', '.join(sorted(one.stem for one in OWN.glob('*.txt')))}.")
+        raise SettingsError(
+            f"There is no list of documents {place}. Known: {', '.join(sorted(one.stem for one in OWN.glob('*.txt')))}."
+        )
     lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
     sources = [tuple(line.partition(":")) for line in lines if line]
-    return [f"{reader}:{source if reader == 'botocore' else path.parent / source}" for reader, _, source in sources]
+    return [
+        f"{reader}:{source if reader == 'botocore' else path.parent / source}"
+        for reader, _, source in sources
+    ]
 
 
 def read_sources(documents: str) -> dict[str, ToolHarvest]:
     """Reader → what came of the documents named, as `reader:source` with commas between; of the factory's own where none is."""
-    named: dict[str, list[str]] = {} if documents else {"openapi": [str(path) for path in sorted(OWN.glob("*.json"))]}
+    named: dict[str, list[str]] = (
+        {} if documents else {"openapi": [str(path) for path in sorted(OWN.glob("*.json"))]}
+    )
     for one in list_sources(documents):
         reader, _, place = one.partition(":")
         if reader not in TOOL_LISTS or not place:
-            raise SettingsError(f"{one!r} names no documents: write `reader:source`, with one of {', '.join(TOOL_LISTS)}.")
+            raise SettingsError(
+                f"{one!r} names no documents: write `reader:source`, with one of {', '.join(TOOL_LISTS)}."
+            )
         named.setdefault(reader, []).append(place)
     harvests = {reader: TOOL_LISTS[reader](places) for reader, places in named.items()}
     _part_names(list(harvests.values()))
     if not any(harvest.sketches for harvest in harvests.values()):
-        raise SettingsError(f"No tool was found in {documents}: `envmill tools read {documents} --remarks` says what was seen there.")
+        raise SettingsError(
+            f"No tool was found in {documents}: `envmill tools read {documents} --remarks` says what was seen there."
+        )
     return harvests
 
 
@@ -62,6 +73,8 @@ def _part_names(harvests: list[ToolHarvest]) -> None:
         for place, sketch in enumerate(harvest.sketches):
             if sketch.name in known:
                 name = f"{make_name(sketch.service)}_{sketch.name}"
-                harvest.change(name, "renamed", f"was {sketch.name}: a tool of another reader has that name")
+                harvest.change(
+                    name, "renamed", f"was {sketch.name}: a tool of another reader has that name"
+                )
                 harvest.sketches[place] = sketch.model_copy(update={"name": name})
         known |= {sketch.name for sketch in harvest.sketches}

@@ -52,7 +52,11 @@ class ToolHarvest:
             name = sketch.name
             if len(services[name]) > 1 or is_forbidden(name):
                 name = f"{make_name(sketch.service)}_{name}"
-                self.change(name, "renamed", f"was {sketch.name}: several services have that name, or it is reserved")
+                self.change(
+                    name,
+                    "renamed",
+                    f"was {sketch.name}: several services have that name, or it is reserved",
+                )
             if name in known:
                 self.refuse(name, "name_twice", "another tool of the same service bears its name")
                 continue
@@ -81,7 +85,9 @@ Reader: TypeAlias = Callable[[Sequence[str]], ToolHarvest]
 
 def make_name(text: str) -> str:
     """A name that agents' software takes: words in small letters, joined by `_`."""
-    letters = "".join(one if one.isascii() and one.isalnum() else "_" for one in _part_words(text)).lower()
+    letters = "".join(
+        one if one.isascii() and one.isalnum() else "_" for one in _part_words(text)
+    ).lower()
     name = "_".join(part for part in letters.split("_") if part) or "tool"
     return name if name[0].isalpha() else f"tool_{name}"
 
@@ -91,6 +97,8 @@ def _part_words(text: str) -> str:
     parted = ""
     for place, one in enumerate(text):
         before, after = text[place - 1 : place], text[place + 1 : place + 2]
-        starts = one.isupper() and (before.islower() or before.isdigit() or (before.isupper() and after.islower()))
+        starts = one.isupper() and (
+            before.islower() or before.isdigit() or (before.isupper() and after.islower())
+        )
         parted += f"_{one}" if starts else one
     return parted

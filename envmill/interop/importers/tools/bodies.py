@@ -14,11 +14,17 @@ class Inputs:
 
     def __init__(self, document: Json, harvest: ToolHarvest, tool: str) -> None:
         self._harvest, self._tool = harvest, tool
-        self._shaper = Shaper(document, lambda code, part: harvest.change(tool, code, "in its arguments", part), "readOnly")
+        self._shaper = Shaper(
+            document,
+            lambda code, part: harvest.change(tool, code, "in its arguments", part),
+            "readOnly",
+        )
         self._properties: dict[str, Json] = {}
         self._required: list[str] = []
 
-    def read(self, parameters: Sequence[Json], operation: Mapping[str, Json]) -> dict[str, Json] | None:
+    def read(
+        self, parameters: Sequence[Json], operation: Mapping[str, Json]
+    ) -> dict[str, Json] | None:
         """A closed object; None when a required part cannot be mapped."""
         mine: dict[tuple[str, str], Mapping[str, Json]] = {}
         for one in map(self._shaper.resolve, parameters):
@@ -37,13 +43,22 @@ class Inputs:
     def _take(self, one: Mapping[str, Json]) -> bool:
         name, place, required = str(one.get("name")), one.get("in"), one.get("required") is True
         if place in ("header", "cookie"):
-            self._harvest.note(self._tool, "header", "headers and cookies are left to whoever serves the tool", name)
+            self._harvest.note(
+                self._tool,
+                "header",
+                "headers and cookies are left to whoever serves the tool",
+                name,
+            )
             return True
         if place == "body":
             return self._add_body(one.get("schema"), required)
         if one.get("type") == "file":
             return self._lose("file", "a file is no JSON", required, name)
-        schema = one.get("schema") or _find_content(one)[1] or {key: value for key, value in one.items() if key not in _ABOUT}
+        schema = (
+            one.get("schema")
+            or _find_content(one)[1]
+            or {key: value for key, value in one.items() if key not in _ABOUT}
+        )
         self._add(name, self._shaper.shape(schema), required, one.get("description"))
         return True
 
@@ -53,7 +68,9 @@ class Inputs:
         if schema is None:
             return self._lose("body", f"a body of {kind or 'no kind'} is no JSON", required, kind)
         if kind in FORMS:
-            self._harvest.change(self._tool, "form", "a form's fields are taken as a JSON object's", kind)
+            self._harvest.change(
+                self._tool, "form", "a form's fields are taken as a JSON object's", kind
+            )
         return self._add_body(schema, required)
 
     def _add_body(self, schema: Json, required: bool) -> bool:
@@ -66,12 +83,16 @@ class Inputs:
         for name, part in properties.items():
             free = name if name not in self._properties else f"body_{name}"
             if free != name:
-                self._harvest.change(self._tool, "two_of_a_name", f"the body's is called {free}", name)
+                self._harvest.change(
+                    self._tool, "two_of_a_name", f"the body's is called {free}", name
+                )
             self._add(free, part, name in wanted, None)
         return True
 
     def _add(self, name: str, schema: dict[str, Json], required: bool, description: Json) -> None:
-        self._properties[name] = ({"description": description} if isinstance(description, str) else {}) | schema
+        self._properties[name] = (
+            {"description": description} if isinstance(description, str) else {}
+        ) | schema
         self._required += [name] if required else []
 
     def _lose(self, code: str, detail: str, required: bool, part: str) -> bool:
@@ -83,7 +104,19 @@ class Inputs:
         return not required
 
 
-_ABOUT = frozenset({"name", "in", "required", "description", "style", "explode", "allowReserved", "content", "schema"})
+_ABOUT = frozenset(
+    {
+        "name",
+        "in",
+        "required",
+        "description",
+        "style",
+        "explode",
+        "allowReserved",
+        "content",
+        "schema",
+    }
+)
 
 
 def find_reply(shaper: Shaper, operation: Mapping[str, Json]) -> dict[str, Json] | None:
@@ -110,7 +143,11 @@ def _find_content(holder: Mapping[str, Json]) -> tuple[str, Json | None]:
     if not is_object(content):
         return "", None
     kinds = {kind: kind.partition(";")[0].strip().lower() for kind in content}
-    json = [kind for kind, plain in kinds.items() if plain.endswith(("/json", "+json")) or plain == "*/*"]
+    json = [
+        kind
+        for kind, plain in kinds.items()
+        if plain.endswith(("/json", "+json")) or plain == "*/*"
+    ]
     forms = [kind for kind, plain in kinds.items() if plain in FORMS]
     for kind in (*json, *forms):
         media = content[kind]

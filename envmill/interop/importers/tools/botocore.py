@@ -20,7 +20,21 @@ from schemas.sketch import ToolSketch
 
 LICENCE = "Apache-2.0"
 """Of the package: its LICENSE.txt; the models are part of it."""
-READING = ("Get", "List", "Describe", "Search", "Query", "Lookup", "Scan", "Head", "Select", "Check", "Count", "Filter", "View")
+READING = (
+    "Get",
+    "List",
+    "Describe",
+    "Search",
+    "Query",
+    "Lookup",
+    "Scan",
+    "Head",
+    "Select",
+    "Check",
+    "Count",
+    "Filter",
+    "View",
+)
 SAID = 300
 """Characters of a description: the first sentences."""
 
@@ -34,7 +48,9 @@ def read_services(names: Sequence[str]) -> ToolHarvest:
     root, harvest = find_models(), ToolHarvest()
     known = list_services(root)
     if unknown := [name for name in names if name not in known]:
-        raise SettingsError(f"The installed botocore has no service {unknown[0]}. It has {len(known)}, among them {', '.join(known[:8])}.")
+        raise SettingsError(
+            f"The installed botocore has no service {unknown[0]}. It has {len(known)}, among them {', '.join(known[:8])}."
+        )
     for name in names or known:
         _Service(name, _read_model(root / name), harvest).read()
     return harvest.settle()
@@ -43,7 +59,11 @@ def read_services(names: Sequence[str]) -> ToolHarvest:
 def find_models() -> Path:
     """The installed package's data."""
     found = importlib.util.find_spec("botocore")
-    place = Path(found.submodule_search_locations[0]) / "data" if found and found.submodule_search_locations else None
+    place = (
+        Path(found.submodule_search_locations[0]) / "data"
+        if found and found.submodule_search_locations
+        else None
+    )
     if place is None or not place.is_dir():
         raise SettingsError(
             "botocore is not installed, or without its data. Install EnvMill with its extra: pip install 'envmill[services]'."
@@ -80,8 +100,13 @@ class _Service:
         name = make_name(operation)
         if model.get("deprecated"):
             self._harvest.note(name, "deprecated", f"{self._name} advises against it")
-        inputs, outputs = self._shape(name, model.get("input"), "arguments"), self._shape(name, model.get("output"), "reply")
-        reads = operation.removeprefix("Batch").startswith(READING) or model.get("http", {}).get("method") in ("GET", "HEAD")
+        inputs, outputs = (
+            self._shape(name, model.get("input"), "arguments"),
+            self._shape(name, model.get("output"), "reply"),
+        )
+        reads = operation.removeprefix("Batch").startswith(READING) or model.get("http", {}).get(
+            "method"
+        ) in ("GET", "HEAD")
         sketch = ToolSketch(
             name=name,
             description=make_plain(model.get("documentation", "")),
@@ -103,30 +128,47 @@ class _Service:
             self._harvest.change(tool, code, f"in its {side} ({self._name})", part)
         return schema
 
-    def _make(self, name: str, trail: tuple[str, ...], depth: int) -> tuple[dict[str, Json], frozenset[tuple[str, str]]]:
+    def _make(
+        self, name: str, trail: tuple[str, ...], depth: int
+    ) -> tuple[dict[str, Json], frozenset[tuple[str, str]]]:
         """A shape as a schema, and what is lost of it; made once for each depth."""
         if name in trail:
             return {"type": "object"}, frozenset({("recursive", name)})
         if not depth:
-            return {"type": "object"} if self._shapes[name]["type"] == "structure" else {}, frozenset({("too_deep", "")})
+            return {"type": "object"} if self._shapes[name][
+                "type"
+            ] == "structure" else {}, frozenset({("too_deep", "")})
         known = self._made.get((name, depth))
         if known is None:
             lost = set[tuple[str, str]]()
-            known = dict(self._make_any(self._shapes[name], (*trail, name), depth, lost)), frozenset(lost)
+            known = (
+                dict(self._make_any(self._shapes[name], (*trail, name), depth, lost)),
+                frozenset(lost),
+            )
             if not any(code == "recursive" for code, _ in lost):
                 self._made[name, depth] = known
         return known
 
     def _make_any(
-        self, shape: Mapping[str, Json], trail: tuple[str, ...], depth: int, lost: set[tuple[str, str]]
+        self,
+        shape: Mapping[str, Json],
+        trail: tuple[str, ...],
+        depth: int,
+        lost: set[tuple[str, str]],
     ) -> Iterator[tuple[str, Json]]:
         kind = shape["type"]
         if kind == "structure" and not shape.get("document"):
             yield from self._make_structure(shape, trail, depth, lost)
         elif kind == "list":
-            yield from (("type", "array"), ("items", self._make_member(shape["member"], trail, depth, lost)))
+            yield from (
+                ("type", "array"),
+                ("items", self._make_member(shape["member"], trail, depth, lost)),
+            )
         elif kind == "map":
-            yield from (("type", "object"), ("additionalProperties", self._make_member(shape["value"], trail, depth, lost)))
+            yield from (
+                ("type", "object"),
+                ("additionalProperties", self._make_member(shape["value"], trail, depth, lost)),
+            )
         elif kind == "blob":
             lost.add(("bytes", ""))
             yield from (("type", "string"), ("format", "binary"))
@@ -139,18 +181,34 @@ class _Service:
         yield from _make_bounds(shape, lost)
 
     def _make_structure(
-        self, shape: Mapping[str, Json], trail: tuple[str, ...], depth: int, lost: set[tuple[str, str]]
+        self,
+        shape: Mapping[str, Json],
+        trail: tuple[str, ...],
+        depth: int,
+        lost: set[tuple[str, str]],
     ) -> Iterator[tuple[str, Json]]:
         if shape.get("union"):
             lost.add(("union", ""))
         if shape.get("eventstream"):
             lost.add(("stream", ""))
         yield "type", "object"
-        yield "properties", {name: self._make_member(member, trail, depth, lost) for name, member in shape["members"].items()}
+        yield (
+            "properties",
+            {
+                name: self._make_member(member, trail, depth, lost)
+                for name, member in shape["members"].items()
+            },
+        )
         if shape.get("required"):
             yield "required", list(shape["required"])
 
-    def _make_member(self, member: Mapping[str, Json], trail: tuple[str, ...], depth: int, lost: set[tuple[str, str]]) -> dict[str, Json]:
+    def _make_member(
+        self,
+        member: Mapping[str, Json],
+        trail: tuple[str, ...],
+        depth: int,
+        lost: set[tuple[str, str]],
+    ) -> dict[str, Json]:
         # Lists and maps are no level: an agent sees through them.
         schema, gone = self._make(str(member["shape"]), trail, depth - 1)
         lost |= gone
@@ -158,8 +216,12 @@ class _Service:
         return {**schema, "description": said} if said else schema
 
 
-def _make_bounds(shape: Mapping[str, Json], lost: set[tuple[str, str]]) -> Iterator[tuple[str, Json]]:
-    names = {"string": ("minLength", "maxLength"), "list": ("minItems", "maxItems")}.get(shape["type"], ("minimum", "maximum"))
+def _make_bounds(
+    shape: Mapping[str, Json], lost: set[tuple[str, str]]
+) -> Iterator[tuple[str, Json]]:
+    names = {"string": ("minLength", "maxLength"), "list": ("minItems", "maxItems")}.get(
+        shape["type"], ("minimum", "maximum")
+    )
     for bound, name in zip(("min", "max"), names, strict=True):
         if isinstance(shape.get(bound), (int, float)) and shape["type"] not in ("map", "blob"):
             yield name, shape[bound]

@@ -24,17 +24,29 @@ def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[P
     for source in sources:
         place = Path(source)
         if not place.exists():
-            raise SettingsError(f"There is nothing at {place}. Name a document, or a folder of documents ({', '.join(ENDINGS)}).")
-        for path in sorted(one for one in place.rglob("*") if one.suffix in ENDINGS) if place.is_dir() else [place]:
+            raise SettingsError(
+                f"There is nothing at {place}. Name a document, or a folder of documents ({', '.join(ENDINGS)})."
+            )
+        for path in (
+            sorted(one for one in place.rglob("*") if one.suffix in ENDINGS)
+            if place.is_dir()
+            else [place]
+        ):
             try:
                 yield path, _read(path, followed=path is place)
             except (ValueError, RecursionError, OSError) as error:
-                harvest.refuse(path.name, "unreadable", str(error).splitlines()[0][:200] or type(error).__name__)
+                harvest.refuse(
+                    path.name,
+                    "unreadable",
+                    str(error).splitlines()[0][:200] or type(error).__name__,
+                )
 
 
 def _read(path: Path, *, followed: bool) -> Json:
     """A link is followed where the operator named it, and not where a folder of strangers holds it."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if followed else os.O_NOFOLLOW | os.O_NONBLOCK))
+    handle = os.open(
+        path, os.O_RDONLY | os.O_CLOEXEC | (0 if followed else os.O_NOFOLLOW | os.O_NONBLOCK)
+    )
     with os.fdopen(handle, "rb") as opened:
         if not followed and not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ValueError("no plain file: links and devices are not followed")

@@ -20,8 +20,14 @@ def read_lists(sources: Sequence[str]) -> ToolHarvest:
             harvest.refuse(path.name, "not_mcp", "no result of tools/list: it holds no `tools`")
             continue
         if is_object(pages[-1]) and pages[-1].get("nextCursor"):
-            harvest.note(path.name, "more_pages", "its last page names another one that is not here")
-        harvest.note(path.name, "no_licence", "MCP says nothing of licences: what is made of it is not exported by default")
+            harvest.note(
+                path.name, "more_pages", "its last page names another one that is not here"
+            )
+        harvest.note(
+            path.name,
+            "no_licence",
+            "MCP says nothing of licences: what is made of it is not exported by default",
+        )
         for page in pages:
             for tool in page["tools"]:
                 harvest.found += 1
@@ -31,7 +37,11 @@ def read_lists(sources: Sequence[str]) -> ToolHarvest:
 
 def _list_pages(document: Json) -> Iterator[dict[str, Json]]:
     """Bare, in a reply's envelope, several, or a list of the tools themselves."""
-    if is_array(document) and document and all(is_object(one) and "inputSchema" in one for one in document):
+    if (
+        is_array(document)
+        and document
+        and all(is_object(one) and "inputSchema" in one for one in document)
+    ):
         yield {"tools": document}
         return
     for one in document if is_array(document) else [document]:
@@ -56,7 +66,9 @@ def _read_tool(service: str, tool: Json, harvest: ToolHarvest) -> None:
         return
     sketch = ToolSketch(
         name=name,
-        description=" ".join(str(tool.get("description") or tool.get("title") or "").split())[:1000],
+        description=" ".join(str(tool.get("description") or tool.get("title") or "").split())[
+            :1000
+        ],
         service=service,
         entity=" ".join(find_entity(name)),
         effect=_find_effect(tool.get("annotations")),
@@ -74,13 +86,17 @@ def _read_outputs(name: str, tool: Mapping[str, Json], harvest: ToolHarvest) -> 
         return {}
     shaped = _shape(name, given, "its reply", harvest)
     if shaped is None:
-        harvest.change(name, "foreign_reference", "its reply refers to another document, and is left open")
+        harvest.change(
+            name, "foreign_reference", "its reply refers to another document, and is left open"
+        )
     return shaped or {}
 
 
 def _shape(name: str, schema: Json, where: str, harvest: ToolHarvest) -> dict[str, Json] | None:
     try:
-        return Shaper(schema, lambda code, part: harvest.change(name, code, f"in {where}", part)).shape(schema)
+        return Shaper(
+            schema, lambda code, part: harvest.change(name, code, f"in {where}", part)
+        ).shape(schema)
     except ForeignReference:
         return None
 
@@ -90,4 +106,8 @@ def _find_effect(annotations: Json) -> Literal["query", "change", "unknown"]:
     hints = annotations if is_object(annotations) else {}
     if hints.get("readOnlyHint") is True:
         return "query"
-    return "change" if hints.get("destructiveHint") is True or hints.get("readOnlyHint") is False else "unknown"
+    return (
+        "change"
+        if hints.get("destructiveHint") is True or hints.get("readOnlyHint") is False
+        else "unknown"
+    )

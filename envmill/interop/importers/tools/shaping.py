@@ -34,7 +34,9 @@ class Shaper:
         self._document, self._tell, self._leave_out = document, tell, leave_out
         self._left = MOST
 
-    def shape(self, schema: Json, trail: tuple[str, ...] = (), depth: int = DEPTH) -> dict[str, Json]:
+    def shape(
+        self, schema: Json, trail: tuple[str, ...] = (), depth: int = DEPTH
+    ) -> dict[str, Json]:
         """A schema without references, of the subset."""
         if not is_object(schema):
             return {}
@@ -59,11 +61,17 @@ class Shaper:
             value = self._find(str(value["$ref"]))
         raise ForeignReference("references that lead in a circle")
 
-    def _shape_reference(self, schema: Mapping[str, Json], name: str, trail: tuple[str, ...], depth: int) -> dict[str, Json]:
+    def _shape_reference(
+        self, schema: Mapping[str, Json], name: str, trail: tuple[str, ...], depth: int
+    ) -> dict[str, Json]:
         if name in trail:
             self._tell("recursive", name)
             return {"type": "object"}
-        said = {"description": schema["description"]} if isinstance(schema.get("description"), str) else {}
+        said = (
+            {"description": schema["description"]}
+            if isinstance(schema.get("description"), str)
+            else {}
+        )
         return self.shape(self._find(name), (*trail, name), depth) | said
 
     def _find(self, name: str) -> Json:
@@ -89,16 +97,25 @@ class Shaper:
                     continue
                 found = self._find(str(part["$ref"]))
             if is_object(found) and "allOf" in found:
-                found = self._merge(found, (*trail, str(part.get("$ref", ""))) if is_object(part) else trail)
+                found = self._merge(
+                    found, (*trail, str(part.get("$ref", ""))) if is_object(part) else trail
+                )
             if is_object(found):
                 properties = take_object(merged, "properties") | take_object(found, "properties")
-                required = [name for part in (merged, found) for name in take_array(part, "required") if isinstance(name, str)]
+                required = [
+                    name
+                    for part in (merged, found)
+                    for name in take_array(part, "required")
+                    if isinstance(name, str)
+                ]
                 merged |= found
                 merged |= {"properties": properties} if properties else {}
                 merged |= {"required": list(dict.fromkeys(required))} if required else {}
         return merged
 
-    def _shape_keywords(self, schema: Mapping[str, Json], trail: tuple[str, ...], depth: int) -> Iterator[tuple[str, Json]]:
+    def _shape_keywords(
+        self, schema: Mapping[str, Json], trail: tuple[str, ...], depth: int
+    ) -> Iterator[tuple[str, Json]]:
         yield from self._shape_type(schema)
         yield from self._shape_bounds(schema)
         yield from self._shape_parts(schema, trail, depth)
@@ -131,21 +148,35 @@ class Shaper:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 yield exclusive if strict is True else bound, value
 
-    def _shape_parts(self, schema: Mapping[str, Json], trail: tuple[str, ...], depth: int) -> Iterator[tuple[str, Json]]:
+    def _shape_parts(
+        self, schema: Mapping[str, Json], trail: tuple[str, ...], depth: int
+    ) -> Iterator[tuple[str, Json]]:
         properties = schema.get("properties")
         if is_object(properties):
             kept = {name: part for name, part in properties.items() if not self._is_left_out(part)}
-            yield "properties", {name: self.shape(part, trail, depth - 1) for name, part in kept.items()}
+            yield (
+                "properties",
+                {name: self.shape(part, trail, depth - 1) for name, part in kept.items()},
+            )
             wanted = schema.get("required")
-            required = [name for name in wanted if isinstance(name, str) and name in kept] if is_array(wanted) else []
+            required = (
+                [name for name in wanted if isinstance(name, str) and name in kept]
+                if is_array(wanted)
+                else []
+            )
             if required:
                 yield "required", required
         if is_object(schema.get("items")):
             yield "items", self.shape(schema["items"], trail, depth - 1)
         more = schema.get("additionalProperties")
         if is_object(more) or isinstance(more, bool):
-            yield "additionalProperties", self.shape(more, trail, depth - 1) if is_object(more) else more
-        options = [one for key in ("oneOf", "anyOf") if is_array(found := schema.get(key)) for one in found]
+            yield (
+                "additionalProperties",
+                self.shape(more, trail, depth - 1) if is_object(more) else more,
+            )
+        options = [
+            one for key in ("oneOf", "anyOf") if is_array(found := schema.get(key)) for one in found
+        ]
         if options:
             yield "anyOf", [self.shape(one, trail, depth - 1) for one in options]
 
@@ -177,4 +208,7 @@ _HANDLED = frozenset(
 
 def wrap(schema: dict[str, Json]) -> dict[str, Json]:
     """A reply that is no object, as the only value of one."""
-    return {"type": "object", "properties": {"items" if schema.get("type") == "array" else "value": schema}}
+    return {
+        "type": "object",
+        "properties": {"items" if schema.get("type") == "array" else "value": schema},
+    }

@@ -67,6 +67,9 @@ def list_faults(healthy: Healthy, dice: random.Random) -> Iterator[Fault]:
             fault = operator(OperatorInput(healthy, handle, dice)) if operator else None
             if fault is None:
                 why = f"{name} does not apply to the handle {handle.name}"
-                raise SettingsError(f"System {healthy.system.name}: {why}. Mend its system.toml.", system=healthy.system.name)
+                raise SettingsError(
+                    f"System {healthy.system.name}: {why}. Mend its system.toml.",
+                    system=healthy.system.name,
+                )
             yield fault
     yield from healthy.system.faults

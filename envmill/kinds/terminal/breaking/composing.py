@@ -25,7 +25,10 @@ def compose(healthy: Healthy, count: int, dice: random.Random) -> BrokenSystem:
         if len(chosen) < count and not any(find_shared(fault, each) for each in chosen):
             chosen.append(fault)
     if len(chosen) < count:
-        raise SettingsError(f"{healthy.system.name} has no {count} places apart: ask for {len(chosen)} faults at most.", count=count)
+        raise SettingsError(
+            f"{healthy.system.name} has no {count} places apart: ask for {len(chosen)} faults at most.",
+            count=count,
+        )
     return BrokenSystem(system=healthy.system.name, variation=healthy.variation, faults=chosen)
 
 
@@ -37,7 +40,11 @@ def find_underivable(healthy: Healthy, broken: BrokenSystem) -> list[str]:
     for fault in broken.faults:
         told = handles[fault.handle].told if fault.handle in handles else ""
         text = page + ("\n".join(read_lines(healthy, told)) if told else "")
-        lacking += [f"{fault.operator} at {fault.handle}: {each}" for each in fault.right if each not in text]
+        lacking += [
+            f"{fault.operator} at {fault.handle}: {each}"
+            for each in fault.right
+            if each not in text
+        ]
     return lacking
 
 
@@ -75,8 +82,17 @@ def find_leaks(request: str, healthy: Healthy, broken: BrokenSystem) -> list[str
     allowed = " ".join([*healthy.values.values(), healthy.system.page])
     leaks: list[str] = []
     for fault in broken.faults:
-        words = [fault.operator.replace("_", " "), *(place for place in fault.places), fault.wrong, *fault.right]
-        leaks += [each for each in words if len(each) >= LONG and each not in allowed and _holds(request, each)]
+        words = [
+            fault.operator.replace("_", " "),
+            *(place for place in fault.places),
+            fault.wrong,
+            *fault.right,
+        ]
+        leaks += [
+            each
+            for each in words
+            if len(each) >= LONG and each not in allowed and _holds(request, each)
+        ]
     return sorted(set(leaks))
 
 
@@ -85,7 +101,9 @@ def find_shared(one: Fault, other: Fault) -> str:
     if one.shares and other.shares and one.handle != other.handle:
         return ""
     pairs = [(a, b) for a in one.places for b in other.places]
-    return next((a for a, b in pairs if a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")), "")
+    return next(
+        (a for a, b in pairs if a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")), ""
+    )
 
 
 def rate(broken: BrokenSystem) -> dict[str, int]:
@@ -99,4 +117,6 @@ def write_oracle(broken: BrokenSystem, restart: str) -> list[str]:
 
 
 def _holds(request: str, word: str) -> bool:
-    return re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", request, re.IGNORECASE) is not None
+    return (
+        re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", request, re.IGNORECASE) is not None
+    )

@@ -8,7 +8,9 @@ from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import BrokenSystem, Judgement
 
 
-async def judge(container: Container, healthy: Healthy, broken: BrokenSystem, reference: Baseline) -> Judgement:
+async def judge(
+    container: Container, healthy: Healthy, broken: BrokenSystem, reference: Baseline
+) -> Judgement:
     """An error says that nothing is known about the agent."""
     try:
         return decide(await examine(container, healthy, list_places(broken), reference))
@@ -18,7 +20,10 @@ async def judge(container: Container, healthy: Healthy, broken: BrokenSystem, re
 
 def decide(found: Examination) -> Judgement:
     """The first thing that is wrong."""
-    left, lasting = ({probe: words for probe, words in said.items() if words} for said in (found.left, found.lasting))
+    left, lasting = (
+        {probe: words for probe, words in said.items() if words}
+        for said in (found.left, found.lasting)
+    )
     faults = {
         "no_room": found.detail,
         "replaced_program": ", ".join(found.replaced),
@@ -27,4 +32,6 @@ def decide(found: Examination) -> Judgement:
         "not_lasting": str(lasting or ""),
     }
     reason = next((name for name, detail in faults.items() if detail), "")
-    return Judgement(verdict="fail" if reason else "pass", reason=reason, detail=faults.get(reason, ""))
+    return Judgement(
+        verdict="fail" if reason else "pass", reason=reason, detail=faults.get(reason, "")
+    )

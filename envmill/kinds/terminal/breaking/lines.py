@@ -2,7 +2,15 @@
 
 from functools import partial
 
-from envmill.kinds.terminal.breaking.base import Operator, OperatorInput, edit, find_line, insert, read_lines, substitute
+from envmill.kinds.terminal.breaking.base import (
+    Operator,
+    OperatorInput,
+    edit,
+    find_line,
+    insert,
+    read_lines,
+    substitute,
+)
 from schemas.system import Fault, FileLine
 
 
@@ -12,20 +20,38 @@ def spoil_value(operator: str) -> Operator:
 
 
 def _spoil_value(operator: str, spot: OperatorInput) -> Fault | None:
-    if not isinstance(spot.handle, FileLine) or not spot.handle.wrong or not find_line(spot.healthy, spot.handle):
+    if (
+        not isinstance(spot.handle, FileLine)
+        or not spot.handle.wrong
+        or not find_line(spot.healthy, spot.handle)
+    ):
         return None
     wrong = spot.dice.choice(spot.handle.wrong)
-    return _write(operator, spot.handle, spot.handle.text.replace(spot.handle.value, wrong), wrong, [spot.handle.value])
+    return _write(
+        operator,
+        spot.handle,
+        spot.handle.text.replace(spot.handle.value, wrong),
+        wrong,
+        [spot.handle.value],
+    )
 
 
 def swap_keys(spot: OperatorInput) -> Fault | None:
     """Two values of a line in each other's place."""
-    if not isinstance(spot.handle, FileLine) or not spot.handle.partner or not find_line(spot.healthy, spot.handle):
+    if (
+        not isinstance(spot.handle, FileLine)
+        or not spot.handle.partner
+        or not find_line(spot.healthy, spot.handle)
+    ):
         return None
     swapped = (
-        spot.handle.text.replace(spot.handle.value, "\0").replace(spot.handle.partner, spot.handle.value).replace("\0", spot.handle.partner)
+        spot.handle.text.replace(spot.handle.value, "\0")
+        .replace(spot.handle.partner, spot.handle.value)
+        .replace("\0", spot.handle.partner)
     )
-    return _write("swapped_keys", spot.handle, swapped, swapped, [spot.handle.value, spot.handle.partner])
+    return _write(
+        "swapped_keys", spot.handle, swapped, swapped, [spot.handle.value, spot.handle.partner]
+    )
 
 
 def break_syntax(spot: OperatorInput) -> Fault | None:
@@ -37,7 +63,11 @@ def break_syntax(spot: OperatorInput) -> Fault | None:
 
 def miss_line(spot: OperatorInput) -> Fault | None:
     number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, FileLine) else None
-    if not isinstance(spot.handle, FileLine) or not number or number >= len(read_lines(spot.healthy, spot.handle.file)) - 1:
+    if (
+        not isinstance(spot.handle, FileLine)
+        or not number
+        or number >= len(read_lines(spot.healthy, spot.handle.file)) - 1
+    ):
         return None
     whole = read_lines(spot.healthy, spot.handle.file)[number - 1]
     broken, mended = edit(spot.handle.file, f"{number}d"), insert(spot.handle.file, number, whole)
@@ -48,7 +78,10 @@ def comment_line(spot: OperatorInput) -> Fault | None:
     number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, FileLine) else None
     if not isinstance(spot.handle, FileLine) or not number:
         return None
-    broken, mended = edit(spot.handle.file, f"{number}s|^|#|"), edit(spot.handle.file, f"{number}s|^#||")
+    broken, mended = (
+        edit(spot.handle.file, f"{number}s|^|#|"),
+        edit(spot.handle.file, f"{number}s|^#||"),
+    )
     return _state("commented_line", spot.handle, broken, mended, "", [], shares=True)
 
 
@@ -57,7 +90,14 @@ def double_line(spot: OperatorInput) -> Fault | None:
     number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, FileLine) else None
     if not isinstance(spot.handle, FileLine) or not number:
         return None
-    return _state("doubled_line", spot.handle, edit(spot.handle.file, f"{number}p"), edit(spot.handle.file, f"{number}d"), "", [])
+    return _state(
+        "doubled_line",
+        spot.handle,
+        edit(spot.handle.file, f"{number}p"),
+        edit(spot.handle.file, f"{number}d"),
+        "",
+        [],
+    )
 
 
 def overrule_line(spot: OperatorInput) -> Fault | None:
@@ -69,24 +109,49 @@ def overrule_line(spot: OperatorInput) -> Fault | None:
     later = insert(spot.handle.file, number, spot.handle.text.replace(spot.handle.value, wrong))
     # Inserted before and then swapped with the line below it: sed has no insertion after the last line that keeps leading blanks.
     swap = edit(spot.handle.file, f"{number}{{h;d}};{number + 1}{{G}}")
-    return _state("overruled_line", spot.handle, f"{later}\n{swap}", edit(spot.handle.file, f"{number + 1}d"), wrong, [spot.handle.value])
+    return _state(
+        "overruled_line",
+        spot.handle,
+        f"{later}\n{swap}",
+        edit(spot.handle.file, f"{number + 1}d"),
+        wrong,
+        [spot.handle.value],
+    )
 
 
 def indent_with_blanks(spot: OperatorInput) -> Fault | None:
     """Blanks where a tab has to stand."""
     number = find_line(spot.healthy, spot.handle) if isinstance(spot.handle, FileLine) else None
-    if not isinstance(spot.handle, FileLine) or not number or not read_lines(spot.healthy, spot.handle.file)[number - 1].startswith("\t"):
+    if (
+        not isinstance(spot.handle, FileLine)
+        or not number
+        or not read_lines(spot.healthy, spot.handle.file)[number - 1].startswith("\t")
+    ):
         return None
-    broken, mended = edit(spot.handle.file, f"{number}s|^\\t|        |"), edit(spot.handle.file, f"{number}s|^        |\\t|")
+    broken, mended = (
+        edit(spot.handle.file, f"{number}s|^\\t|        |"),
+        edit(spot.handle.file, f"{number}s|^        |\\t|"),
+    )
     return _state("blanks_for_tab", spot.handle, broken, mended, "", [])
 
 
 def _write(operator: str, handle: FileLine, text: str, wrong: str, right: list[str]) -> Fault:
-    broken, mended = substitute(handle.file, handle.text, text), substitute(handle.file, text, handle.text)
+    broken, mended = (
+        substitute(handle.file, handle.text, text),
+        substitute(handle.file, text, handle.text),
+    )
     return _state(operator, handle, broken, mended, wrong, right, shares=True)
 
 
-def _state(operator: str, handle: FileLine, broken: str, mended: str, wrong: str, right: list[str], shares: bool = False) -> Fault:
+def _state(
+    operator: str,
+    handle: FileLine,
+    broken: str,
+    mended: str,
+    wrong: str,
+    right: list[str],
+    shares: bool = False,
+) -> Fault:
     needed = [*(each for each in right if each), *handle.facts]
     return Fault(
         operator=operator,

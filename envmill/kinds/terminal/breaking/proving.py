@@ -40,7 +40,9 @@ class MachineRun(NamedTuple):
     checks: int
 
 
-async def prove(healthy: Healthy, broken: BrokenSystem, containers: Containers, repeats: int = REPEATS) -> Proof:
+async def prove(
+    healthy: Healthy, broken: BrokenSystem, containers: Containers, repeats: int = REPEATS
+) -> Proof:
     """A refusal carries its reason: nothing is dropped without one."""
     faults = broken.faults[::-1]
     try:
@@ -48,12 +50,20 @@ async def prove(healthy: Healthy, broken: BrokenSystem, containers: Containers, 
         orders = _list_orders(len(faults), repeats)
         async with containers() as container:
             ground = await take_ground(container, healthy)
-        walks = [await _walk(healthy, broken, [faults[each] for each in order], containers, ground) for order in orders]
+        walks = [
+            await _walk(healthy, broken, [faults[each] for each in order], containers, ground)
+            for order in orders
+        ]
         _compare_walks(orders, walks)
     except CompositionRefused as refusal:
         return Proof(reason=refusal.reason, detail=refusal.detail)
     hidden = {} if len(faults) == 1 else dict(_find_hidden(faults, orders, walks))
-    return Proof(symptoms=walks[0].symptoms[0], hidden=hidden, walks=len(walks), checks=sum(each.checks for each in walks))
+    return Proof(
+        symptoms=walks[0].symptoms[0],
+        hidden=hidden,
+        walks=len(walks),
+        checks=sum(each.checks for each in walks),
+    )
 
 
 async def mend(container: Container, fault: Fault) -> None:
@@ -69,7 +79,13 @@ async def break_down(container: Container, broken: BrokenSystem) -> None:
     await run(container, f"{SERVICES} start")
 
 
-async def _walk(healthy: Healthy, broken: BrokenSystem, order: Sequence[Fault], containers: Containers, ground: BaseListing) -> MachineRun:
+async def _walk(
+    healthy: Healthy,
+    broken: BrokenSystem,
+    order: Sequence[Fault],
+    containers: Containers,
+    ground: BaseListing,
+) -> MachineRun:
     async with containers() as container:
         await set_up(container, healthy)
         await _expect_health(container, healthy, ground, "unhealthy")
@@ -87,34 +103,59 @@ async def _walk(healthy: Healthy, broken: BrokenSystem, order: Sequence[Fault], 
     return MachineRun(symptoms, len(symptoms) + ENDS)
 
 
-async def _see_symptoms(container: Container, healthy: Healthy, ground: BaseListing, order: Sequence[Fault], mended: int) -> dict[str, str]:
+async def _see_symptoms(
+    container: Container, healthy: Healthy, ground: BaseListing, order: Sequence[Fault], mended: int
+) -> dict[str, str]:
     """Asked twice at both ends, for a check that disturbs what it looks at would judge the next one by its own traces."""
     said = _keep_bad(await check_health(container, healthy, ground.library))
-    again = said if 0 < mended < len(order) else _keep_bad(await check_health(container, healthy, ground.library))
+    again = (
+        said
+        if 0 < mended < len(order)
+        else _keep_bad(await check_health(container, healthy, ground.library))
+    )
     if set(said) != set(again):
-        raise CompositionRefused("check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}")
+        raise CompositionRefused(
+            "check_not_idempotent", f"first {sorted(said)}, then {sorted(again)}"
+        )
     names = [_name(each) for each in order]
     if mended < len(order) and not said:
-        reason = "silent" if len(order) == 1 else "broken_is_healthy" if mended == 0 else "mended_too_soon"
-        raise CompositionRefused(reason, f"the check sees nothing, with {names[mended:]} still there")
+        reason = (
+            "silent"
+            if len(order) == 1
+            else "broken_is_healthy"
+            if mended == 0
+            else "mended_too_soon"
+        )
+        raise CompositionRefused(
+            reason, f"the check sees nothing, with {names[mended:]} still there"
+        )
     if mended == len(order) and said:
         raise CompositionRefused("not_mended", f"after {names}: {said}")
     return said
 
 
-async def _expect_health(container: Container, healthy: Healthy, ground: BaseListing, reason: str) -> None:
+async def _expect_health(
+    container: Container, healthy: Healthy, ground: BaseListing, reason: str
+) -> None:
     if said := _keep_bad(await check_health(container, healthy, ground.library)):
         raise CompositionRefused(reason, str(said))
 
 
 def _expect_places(before: Frame, after: Frame, broken: BrokenSystem) -> None:
-    if stray := [path for path in before.find_changed(after) if not is_below(path, list_places(broken)) and not is_compiled(path)]:
+    if stray := [
+        path
+        for path in before.find_changed(after)
+        if not is_below(path, list_places(broken)) and not is_compiled(path)
+    ]:
         raise CompositionRefused("undeclared_change", f"breaking it changes {stray[:5]}")
 
 
 def _expect_frame(before: Frame, after: Frame, broken: BrokenSystem) -> None:
     if left := [path for path in before.find_changed(after) if not is_compiled(path)]:
-        raise CompositionRefused("not_the_opposite", f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ")
+        raise CompositionRefused(
+            "not_the_opposite",
+            f"after {[_name(each) for each in broken.faults]} were mended, {left[:5]} differ",
+        )
 
 
 def list_places(broken: BrokenSystem) -> list[str]:
@@ -125,7 +166,9 @@ def _compare_places(faults: Sequence[Fault]) -> None:
     for index, one in enumerate(faults):
         for other in faults[:index]:
             if shared := find_shared(one, other):
-                raise CompositionRefused("same_place", f"{_name(one)} and {_name(other)} both change {shared}")
+                raise CompositionRefused(
+                    "same_place", f"{_name(one)} and {_name(other)} both change {shared}"
+                )
 
 
 def _list_orders(count: int, repeats: int) -> list[tuple[int, ...]]:
@@ -142,13 +185,19 @@ def _compare_walks(orders: list[tuple[int, ...]], walks: list[MachineRun]) -> No
         for mended, symptoms in enumerate(walk.symptoms):
             there = frozenset(order[mended:])
             if seen.setdefault(there, set(symptoms)) != set(symptoms):
-                raise CompositionRefused("flaky", f"{sorted(seen[there])} once, {sorted(symptoms)} another time")
+                raise CompositionRefused(
+                    "flaky", f"{sorted(seen[there])} once, {sorted(symptoms)} another time"
+                )
 
 
-def _find_hidden(faults: Sequence[Fault], orders: list[tuple[int, ...]], walks: list[MachineRun]) -> Iterator[tuple[str, str]]:
+def _find_hidden(
+    faults: Sequence[Fault], orders: list[tuple[int, ...]], walks: list[MachineRun]
+) -> Iterator[tuple[str, str]]:
     """A fault hides another when both together show no more than it shows alone."""
     shows = {
-        frozenset(order[mended:]): walk.symptoms[mended] for order, walk in zip(orders, walks, strict=True) for mended in range(len(order))
+        frozenset(order[mended:]): walk.symptoms[mended]
+        for order, walk in zip(orders, walks, strict=True)
+        for mended in range(len(order))
     }
     for pair in [each for each in shows if len(each) == 2]:
         for one, other in (sorted(pair), sorted(pair)[::-1]):

@@ -25,15 +25,30 @@ def turn_link(spot: OperatorInput) -> Fault | None:
     """A link to something that exists and is not it: an earlier release, say."""
     if not isinstance(spot.handle, Symlink) or not spot.handle.other:
         return None
-    scripts = _point(spot.handle.path, spot.handle.other), _point(spot.handle.path, spot.handle.target)
-    return _state("stale_link", spot.handle, spot.handle.path, *scripts, spot.handle.other, [spot.handle.target])
+    scripts = (
+        _point(spot.handle.path, spot.handle.other),
+        _point(spot.handle.path, spot.handle.target),
+    )
+    return _state(
+        "stale_link",
+        spot.handle,
+        spot.handle.path,
+        *scripts,
+        spot.handle.other,
+        [spot.handle.target],
+    )
 
 
 def lose_link(spot: OperatorInput) -> Fault | None:
     if not isinstance(spot.handle, Symlink):
         return None
-    broken, mended = f"rm {quote(spot.handle.path)}", f"ln -s {quote(spot.handle.target)} {quote(spot.handle.path)}"
-    return _state("missing_link", spot.handle, spot.handle.path, broken, mended, "", [spot.handle.target])
+    broken, mended = (
+        f"rm {quote(spot.handle.path)}",
+        f"ln -s {quote(spot.handle.target)} {quote(spot.handle.path)}",
+    )
+    return _state(
+        "missing_link", spot.handle, spot.handle.path, broken, mended, "", [spot.handle.target]
+    )
 
 
 def leak_lock(spot: OperatorInput) -> Fault | None:
@@ -41,7 +56,13 @@ def leak_lock(spot: OperatorInput) -> Fault | None:
     if not isinstance(spot.handle, Lock):
         return None
     return _state(
-        "leaked_lock", spot.handle, spot.handle.path, f"touch {quote(spot.handle.path)}", f"rm -f {quote(spot.handle.path)}", "", []
+        "leaked_lock",
+        spot.handle,
+        spot.handle.path,
+        f"touch {quote(spot.handle.path)}",
+        f"rm -f {quote(spot.handle.path)}",
+        "",
+        [],
     )
 
 
@@ -50,7 +71,15 @@ def leave_pid(spot: OperatorInput) -> Fault | None:
     if not isinstance(spot.handle, Lock):
         return None
     broken = f"echo {quote(spot.handle.content)} > {quote(spot.handle.path)}"
-    return _state("stale_pid", spot.handle, spot.handle.path, broken, f"rm -f {quote(spot.handle.path)}", spot.handle.content, [])
+    return _state(
+        "stale_pid",
+        spot.handle,
+        spot.handle.path,
+        broken,
+        f"rm -f {quote(spot.handle.path)}",
+        spot.handle.content,
+        [],
+    )
 
 
 def fill_quota(spot: OperatorInput) -> Fault | None:
@@ -60,14 +89,25 @@ def fill_quota(spot: OperatorInput) -> Fault | None:
     folder, ending = quote(spot.handle.path), quote(spot.handle.suffix)
     owner = owner_of(spot.healthy, spot.handle.path)
     broken = f"for n in $(seq {spot.handle.limit}); do echo left > {folder}/old-$n{ending}; chown {owner} {folder}/old-$n{ending}; done"
-    return _state("full_quota", spot.handle, spot.handle.path, broken, f"rm -f {folder}/old-*{ending}", "", [spot.handle.suffix])
+    return _state(
+        "full_quota",
+        spot.handle,
+        spot.handle.path,
+        broken,
+        f"rm -f {folder}/old-*{ending}",
+        "",
+        [spot.handle.suffix],
+    )
 
 
 def corrupt_row(spot: OperatorInput) -> Fault | None:
     if not isinstance(spot.handle, DatabaseRow):
         return None
     change = f"UPDATE {spot.handle.table} SET {spot.handle.column} = %s WHERE {spot.handle.where}"
-    scripts = _query(spot.handle, change % spot.handle.wrong), _query(spot.handle, change % spot.handle.value)
+    scripts = (
+        _query(spot.handle, change % spot.handle.wrong),
+        _query(spot.handle, change % spot.handle.value),
+    )
     return _state(
         "corrupt_row",
         spot.handle,
@@ -83,7 +123,15 @@ def lose_row(spot: OperatorInput) -> Fault | None:
         return None
     broken = _query(spot.handle, f"DELETE FROM {spot.handle.table} WHERE {spot.handle.where}")
     mended = _query(spot.handle, f"INSERT INTO {spot.handle.table} VALUES ({spot.handle.row})")
-    return _state("missing_row", spot.handle, spot.handle.file, broken, mended, "", [spot.handle.value.strip("'"), *spot.handle.facts])
+    return _state(
+        "missing_row",
+        spot.handle,
+        spot.handle.file,
+        broken,
+        mended,
+        "",
+        [spot.handle.value.strip("'"), *spot.handle.facts],
+    )
 
 
 def lock_database(spot: OperatorInput) -> Fault | None:
@@ -98,7 +146,13 @@ def lock_database(spot: OperatorInput) -> Fault | None:
     owner = owner_of(spot.healthy, spot.handle.file)
     named = sorted(set(owner.split(":")) - {"root"})
     return _state(
-        "locked_database", spot.handle, spot.handle.file, broken, f"chown {owner} {quote(spot.handle.file)}\n{mended}", "600", named
+        "locked_database",
+        spot.handle,
+        spot.handle.file,
+        broken,
+        f"chown {owner} {quote(spot.handle.file)}\n{mended}",
+        "600",
+        named,
     )
 
 
@@ -108,7 +162,9 @@ def turn_branch(spot: OperatorInput) -> Fault | None:
     head = f"{spot.handle.path}/HEAD"
     right, wrong = f"refs/heads/{spot.handle.value}", f"refs/heads/{spot.handle.wrong}"
     scripts = substitute(head, right, wrong), substitute(head, wrong, right)
-    return _state("wrong_branch", spot.handle, head, *scripts, spot.handle.wrong, [spot.handle.value])
+    return _state(
+        "wrong_branch", spot.handle, head, *scripts, spot.handle.wrong, [spot.handle.value]
+    )
 
 
 def _point(path: str, target: str) -> str:
@@ -119,5 +175,15 @@ def _query(handle: DatabaseRow, statement: str) -> str:
     return f"sqlite3 {quote(handle.file)} {quote(statement)}"
 
 
-def _state(operator: str, handle: Handle, path: str, broken: str, mended: str, wrong: str, right: list[str]) -> Fault:
-    return Fault(operator=operator, handle=handle.name, places=[path], break_script=broken, mend_script=mended, wrong=wrong, right=right)
+def _state(
+    operator: str, handle: Handle, path: str, broken: str, mended: str, wrong: str, right: list[str]
+) -> Fault:
+    return Fault(
+        operator=operator,
+        handle=handle.name,
+        places=[path],
+        break_script=broken,
+        mend_script=mended,
+        wrong=wrong,
+        right=right,
+    )

@@ -31,18 +31,29 @@ def list_systems() -> list[str]:
 def load_system(name: str, variation: int = 0) -> Healthy:
     """One variation of one system. Variations beyond the longest list of values begin again."""
     if name not in list_systems():
-        raise SettingsError(f"There is no system {name!r}: use one of {', '.join(list_systems())}.", system=name)
+        raise SettingsError(
+            f"There is no system {name!r}: use one of {', '.join(list_systems())}.", system=name
+        )
     folder = FOLDER / name
     raw = tomllib.loads((folder / "system.toml").read_text(encoding="utf-8"))
     values = _sample_values(raw["variables"], variation)
     try:
-        system = System.model_validate({"name": name, **_fill(raw, values), "variables": raw["variables"]})
+        system = System.model_validate(
+            {"name": name, **_fill(raw, values), "variables": raw["variables"]}
+        )
         folders = folder / "files"
-        files = {_name(path.relative_to(folders), values): _read(path, values) for path in _list_files(folders)}
+        files = {
+            _name(path.relative_to(folders), values): _read(path, values)
+            for path in _list_files(folders)
+        }
     except (ValidationError, KeyError) as error:
-        raise SettingsError(f"{folder}/system.toml is no system: {error}. Mend that file.", system=name) from error
+        raise SettingsError(
+            f"{folder}/system.toml is no system: {error}. Mend that file.", system=name
+        ) from error
     files[SERVICES] = write_services(system).encode()
-    return Healthy(system, variation, values, files, (folder / "check.py").read_text(encoding="utf-8"))
+    return Healthy(
+        system, variation, values, files, (folder / "check.py").read_text(encoding="utf-8")
+    )
 
 
 @cache
@@ -58,9 +69,17 @@ def count_variations(name: str) -> int:
 
 def write_services(system: System) -> str:
     """The program `services`. It waits until ports are open or processes gone, so that nobody has to guess how long."""
-    starts = "\n".join(f"start_{name}() {{ {each.start}; }}\nport_{name}={each.port or 0}" for name, each in system.services.items())
-    patterns = "\n".join(f"pattern_{name}={quote(each.pattern)}\nprogram_{name}={each.program}" for name, each in system.services.items())
-    return _SERVICES.replace("%STARTS%", f"{starts}\n{patterns}").replace("%NAMES%", " ".join(system.services))
+    starts = "\n".join(
+        f"start_{name}() {{ {each.start}; }}\nport_{name}={each.port or 0}"
+        for name, each in system.services.items()
+    )
+    patterns = "\n".join(
+        f"pattern_{name}={quote(each.pattern)}\nprogram_{name}={each.program}"
+        for name, each in system.services.items()
+    )
+    return _SERVICES.replace("%STARTS%", f"{starts}\n{patterns}").replace(
+        "%NAMES%", " ".join(system.services)
+    )
 
 
 _SERVICES = """#!/bin/bash

@@ -22,7 +22,11 @@ _TAKEN = ("FROM", "COPY", "RUN", "LABEL", "CMD")
 def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
     """The machine, or BuildError with everything that is wrong with the recipe."""
     lines = _list_lines(image.recipe)
-    if faults := [*find_recipe_faults(image.recipe), *_find_faults(lines), *_find_path_faults(image)]:
+    if faults := [
+        *find_recipe_faults(image.recipe),
+        *_find_faults(lines),
+        *_find_path_faults(image),
+    ]:
         raise BuildError("\n".join(dict.fromkeys(faults)))
     files = dict(_copy(lines, image.files))
     system = System(
@@ -36,7 +40,11 @@ def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
         directories=_list_folders(files),
         services=image.services,
         volatile=image.volatile,
-        set_up="\n".join(_render_run(number, rest) for number, (word, rest) in enumerate(lines, 1) if word == "RUN"),
+        set_up="\n".join(
+            _render_run(number, rest)
+            for number, (word, rest) in enumerate(lines, 1)
+            if word == "RUN"
+        ),
     )
     return Healthy(system, 0, {}, {**files, SERVICES: write_services(system).encode()}, "")
 
@@ -44,12 +52,25 @@ def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
 def _list_folders(files: dict[str, bytes]) -> list[str]:
     """The machine's own, compared by content with all that RUN makes there: a database that is only read may get another change time."""
     folders = {str(PurePosixPath(each).parent) for each in files}
-    return sorted({"/srv", *(each for each in folders if each.count("/") > 1 and not each.startswith(("/srv/", "/usr/bin", "/usr/lib")))})
+    return sorted(
+        {
+            "/srv",
+            *(
+                each
+                for each in folders
+                if each.count("/") > 1 and not each.startswith(("/srv/", "/usr/bin", "/usr/lib"))
+            ),
+        }
+    )
 
 
 def _list_lines(recipe: str) -> list[tuple[str, str]]:
     joined = re.sub(r"\\\n", " ", recipe)
-    lines = [line.strip() for line in joined.splitlines() if line.strip() and not line.strip().startswith("#")]
+    lines = [
+        line.strip()
+        for line in joined.splitlines()
+        if line.strip() and not line.strip().startswith("#")
+    ]
     return [(line.split()[0].upper(), line.partition(" ")[2].strip()) for line in lines]
 
 
@@ -89,9 +110,15 @@ def _copy(lines: list[tuple[str, str]], files: dict[str, str]) -> Iterator[tuple
         source = source.removeprefix("./").rstrip("/")
         below = {name: text for name, text in files.items() if name.startswith(f"{source}/")}
         if source in files:
-            yield (f"{target}{PurePosixPath(source).name}" if target.endswith("/") else target), files[source].encode()
+            yield (
+                (f"{target}{PurePosixPath(source).name}" if target.endswith("/") else target),
+                files[source].encode(),
+            )
         elif below:
-            yield from ((f"{target.rstrip('/')}/{name.removeprefix(f'{source}/')}", text.encode()) for name, text in below.items())
+            yield from (
+                (f"{target.rstrip('/')}/{name.removeprefix(f'{source}/')}", text.encode())
+                for name, text in below.items()
+            )
         else:
             raise BuildError(f"COPY {rest}: there is no file {source!r} beside the recipe.")
 

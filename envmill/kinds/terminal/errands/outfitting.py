@@ -24,7 +24,12 @@ from schemas.environment import Blueprint, Build, Call, Environment, Fault
 from schemas.errand import Errand, Image, Outfit, Part
 from schemas.prompts import ScenarioReply
 
-_FAULTS: Mapping[Part, Fault] = {"initial_test": "test", "final_test": "test", "image": "state", "solution": "code"}
+_FAULTS: Mapping[Part, Fault] = {
+    "initial_test": "test",
+    "final_test": "test",
+    "image": "state",
+    "solution": "code",
+}
 _OF_TEST = frozenset(("S2", "S3", "S4", "S5", "S6", "S12"))
 """Gates that ask whether the final test pays for what was asked, and for nothing else; the others ask the solution."""
 _MACHINE: tuple[Part, ...] = ("initial_test", "image")
@@ -47,7 +52,11 @@ class _Version:
 
     @property
     def complaints(self) -> tuple[Complaint, ...]:
-        return self.found or ((Complaint("build", self.trial.reason, self.trial.failure),) if self.trial.reason else ())
+        return self.found or (
+            (Complaint("build", self.trial.reason, self.trial.failure),)
+            if self.trial.reason
+            else ()
+        )
 
     @property
     def fault(self) -> Fault:
@@ -74,7 +83,9 @@ async def outfit(
     """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
     errand = read_errand(blueprint.files)
 
-    async def make_machine(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
+    async def make_machine(
+        before: _Version | None, repair: Repair, asking: ModelSession
+    ) -> _Version:
         made = await _write(_MACHINE, blueprint, author, {}, before, repair, asking)
         return await _try_machine(blueprint, errand, made, sandbox, before)
 
@@ -89,7 +100,11 @@ async def outfit(
         version = await _try_exam(machine, errand, made, sandbox, before)
         if judge is None or version.complaints or version.healthy is None:
             return version
-        return _blame(version, await judge(_assemble(blueprint, errand, version.healthy, version), asking), before)
+        return _blame(
+            version,
+            await judge(_assemble(blueprint, errand, version.healthy, version), asking),
+            before,
+        )
 
     exams = await strive(make_exam, models)
     builds, last = describe_builds(blueprint.id, [*machines, *exams]), exams[-1]
@@ -111,7 +126,9 @@ async def _write(
     made = dict(before.made if before else kept)
     for part in parts:
         if part not in made or (before is not None and before.trial.blamed == part):
-            made[part] = await author.write_part(part, blueprint, made, repair if part in made else FIRST, models)
+            made[part] = await author.write_part(
+                part, blueprint, made, repair if part in made else FIRST, models
+            )
     return made
 
 
@@ -124,15 +141,30 @@ async def _try_machine(
     except BuildError as error:
         return _Version(made, ErrandTrial("bad_image", error.message, "image"))
     if absent := sorted({*errand.restarts} - healthy.system.services.keys()):
-        return _Version(made, ErrandTrial("bad_image", f"The machine runs no service named {', '.join(absent)}: add it.", "image"))
+        return _Version(
+            made,
+            ErrandTrial(
+                "bad_image",
+                f"The machine runs no service named {', '.join(absent)}: add it.",
+                "image",
+            ),
+        )
     healthy = healthy._replace(exams={INITIAL: made["initial_test"]})
     trial = await try_machine(healthy, errand.answers, sandbox, _is_doubted(before, "image"))
     return _Version(made, trial, healthy)
 
 
-async def _try_exam(machine: Healthy, errand: Errand, made: dict[Part, str], sandbox: Sandbox, before: _Version | None) -> _Version:
+async def _try_exam(
+    machine: Healthy,
+    errand: Errand,
+    made: dict[Part, str],
+    sandbox: Sandbox,
+    before: _Version | None,
+) -> _Version:
     healthy = machine._replace(exams={**machine.exams, FINAL: made["final_test"]})
-    trial = await try_solution(healthy, errand, read_commands(made["solution"]), sandbox, _is_doubted(before, "solution"))
+    trial = await try_solution(
+        healthy, errand, read_commands(made["solution"]), sandbox, _is_doubted(before, "solution")
+    )
     return _Version(made, trial, healthy)
 
 
@@ -143,7 +175,9 @@ def _blame(version: _Version, found: Sequence[Complaint], before: _Version | Non
     part: Part = "final_test" if found[0].source in _OF_TEST else "solution"
     if before is not None and before.found and before.trial.blamed == part:
         part = "solution" if part == "final_test" else "final_test"
-    return replace(version, found=tuple(found), trial=version.trial._replace(reason=found[0].code, blamed=part))
+    return replace(
+        version, found=tuple(found), trial=version.trial._replace(reason=found[0].code, blamed=part)
+    )
 
 
 def _is_doubted(before: _Version | None, part: Part) -> bool:
@@ -151,11 +185,20 @@ def _is_doubted(before: _Version | None, part: Part) -> bool:
     return before is not None and before.trial.blamed == part
 
 
-def _assemble(blueprint: Blueprint, errand: Errand, healthy: Healthy, last: _Version) -> Environment:
+def _assemble(
+    blueprint: Blueprint, errand: Errand, healthy: Healthy, last: _Version
+) -> Environment:
     cell = blueprint.brief.cell
     assert cell is not None
-    outfit = Outfit(cell=cell, errand=errand, goals=list(last.trial.goals), solution=read_commands(last.made["solution"]))
-    told = blueprint.model_dump(include={"kind", "rules", "policy_document", "name", "summary", "licence"})
+    outfit = Outfit(
+        cell=cell,
+        errand=errand,
+        goals=list(last.trial.goals),
+        solution=read_commands(last.made["solution"]),
+    )
+    told = blueprint.model_dump(
+        include={"kind", "rules", "policy_document", "name", "summary", "licence"}
+    )
     files = {**write_machine(healthy, BASE), ERRAND: outfit.model_dump_json(indent=1)}
     return Environment(
         entry="machine:Terminal",
@@ -184,7 +227,12 @@ def pose_errand(environment: Environment) -> ScenarioReply:
     """The environment's one errand as a scenario, not yet executed."""
     outfit = Outfit.model_validate_json(environment.files[ERRAND])
     return ScenarioReply(
-        initial_state=compose_state(environment.files, [], outfit.errand.places, set(outfit.goals), FINAL),
+        initial_state=compose_state(
+            environment.files, [], outfit.errand.places, set(outfit.goals), FINAL
+        ),
         request=outfit.errand.request,
-        oracle=[Call(name=SHELL.name, arguments={"command": write_step(each)}) for each in outfit.solution],
+        oracle=[
+            Call(name=SHELL.name, arguments={"command": write_step(each)})
+            for each in outfit.solution
+        ],
     )

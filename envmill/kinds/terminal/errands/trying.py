@@ -18,7 +18,15 @@ from envmill.sandbox.machines.baseline import Examination, examine, take_referen
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.sandbox.machines.machine import NoRoomError, check_health, must_run, pack, put, run, write_set_up
+from envmill.sandbox.machines.machine import (
+    NoRoomError,
+    check_health,
+    must_run,
+    pack,
+    put,
+    run,
+    write_set_up,
+)
 from schemas.errand import Errand, Part
 
 SECONDS = 120
@@ -44,13 +52,19 @@ class ErrandTrial(NamedTuple):
     """Final tests that fail on the machine nobody touched."""
 
 
-async def try_machine(healthy: Healthy, answers: Sequence[str], sandbox: Sandbox, doubted: bool) -> ErrandTrial:
+async def try_machine(
+    healthy: Healthy, answers: Sequence[str], sandbox: Sandbox, doubted: bool
+) -> ErrandTrial:
     """The image is built and the initial test asked. What fails twice is `doubted`: then the test is at fault."""
     if faults := list(find_exam_faults(healthy.exams[INITIAL])):
         return ErrandTrial("bad_test", "\n".join(faults), "initial_test")
     for path, content in healthy.files.items():
         if told := find_told(list(answers), content.decode()):
-            return ErrandTrial("tells_answer", f"{path} holds {told[0]!r}, which has to be worked out: leave it out.", "image")
+            return ErrandTrial(
+                "tells_answer",
+                f"{path} holds {told[0]!r}, which has to be worked out: leave it out.",
+                "image",
+            )
     async with lend_container(sandbox) as container:
         if failure := await _build(container, healthy):
             return ErrandTrial("does_not_build", failure, "image")
@@ -62,7 +76,9 @@ async def try_machine(healthy: Healthy, answers: Sequence[str], sandbox: Sandbox
     return ErrandTrial()
 
 
-async def try_solution(healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox, doubted: bool) -> ErrandTrial:
+async def try_solution(
+    healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox, doubted: bool
+) -> ErrandTrial:
     """The final test is asked of the machine as it is, then the path is walked and judged as an agent's would be."""
     if faults := list(find_exam_faults(healthy.exams[FINAL])):
         return ErrandTrial("bad_test", "\n".join(faults), "final_test")
@@ -75,24 +91,34 @@ async def try_solution(healthy: Healthy, errand: Errand, commands: Sequence[str]
             return ErrandTrial("no_report", failure, "final_test")
         if not goals:
             return ErrandTrial(
-                "passes_untouched", "Every test passes on the machine that nobody touched: ask for what is wanted.", "final_test"
+                "passes_untouched",
+                "Every test passes on the machine that nobody touched: ask for what is wanted.",
+                "final_test",
             )
         reference = await take_reference(container, healthy)
         if failure := await _walk(container, commands):
             return ErrandTrial("step_fails", failure, "solution", goals)
         found = await examine(container, healthy, errand.places, reference, FINAL)
     reason, failure, second = _judge(found)
-    if not reason and errand.restarts and (unseen := await _try_without_restart(healthy, errand, commands, sandbox)):
+    if (
+        not reason
+        and errand.restarts
+        and (unseen := await _try_without_restart(healthy, errand, commands, sandbox))
+    ):
         return unseen._replace(goals=goals)
     return ErrandTrial(reason, failure, "final_test" if doubted and second else "solution", goals)
 
 
-async def _try_without_restart(healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox) -> ErrandTrial | None:
+async def _try_without_restart(
+    healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox
+) -> ErrandTrial | None:
     """The same path where `services` starts nothing again: a final test that passes then cannot tell that a restart happened."""
     names = ", ".join(errand.restarts)
     if not any(_RESTART.search(command) for command in commands):
         return ErrandTrial(
-            "restart_missing", f"The request needs {names} to be started again, and no command runs `services restart`.", "solution"
+            "restart_missing",
+            f"The request needs {names} to be started again, and no command runs `services restart`.",
+            "solution",
         )
     async with lend_container(sandbox) as container:
         if failure := await _build(container, healthy):
@@ -106,9 +132,7 @@ async def _try_without_restart(healthy: Healthy, errand: Errand, commands: Seque
         said, failure = await _ask(container, healthy, FINAL)
     if failure or any(said.values()):
         return None
-    words = (
-        f"Every test passes although {names} was never started again. Ask what the running service answers, or how long its process runs."
-    )
+    words = f"Every test passes although {names} was never started again. Ask what the running service answers, or how long its process runs."
     return ErrandTrial("restart_unseen", words, "final_test")
 
 
@@ -145,11 +169,23 @@ def _judge(found: Examination) -> tuple[str, str, bool]:
     if wrong := _render_wrong(found.left):
         return "oracle_fails", f"When all commands were run:\n{wrong}", True
     if not found.room or found.replaced:
-        return "oracle_spoils", f"The machine has no room, or its own programs were replaced: {list(found.replaced)}", False
+        return (
+            "oracle_spoils",
+            f"The machine has no room, or its own programs were replaced: {list(found.replaced)}",
+            False,
+        )
     if found.outside:
-        return "oracle_strays", f"Changed outside of the places that were named: {', '.join(found.outside[:10])}", False
+        return (
+            "oracle_strays",
+            f"Changed outside of the places that were named: {', '.join(found.outside[:10])}",
+            False,
+        )
     if wrong := _render_wrong(found.lasting):
-        return "oracle_does_not_last", f"When every process was ended and the services were started anew:\n{wrong}", True
+        return (
+            "oracle_does_not_last",
+            f"When every process was ended and the services were started anew:\n{wrong}",
+            True,
+        )
     return "", "", False
 
 

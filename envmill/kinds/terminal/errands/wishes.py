@@ -17,18 +17,34 @@ def find_errand_faults(errand: Errand) -> Iterator[str]:
         if not getattr(errand, name).strip():
             yield f"{name} is empty."
     for place in errand.places:
-        if not place.startswith("/") or place.rstrip("/") in ("", "/etc", "/usr", "/srv", "/var", "/opt", "/home", "/root"):
+        if not place.startswith("/") or place.rstrip("/") in (
+            "",
+            "/etc",
+            "/usr",
+            "/srv",
+            "/var",
+            "/opt",
+            "/home",
+            "/root",
+        ):
             yield f"The place {place!r} is no path of its own: name the absolute path of what is made or changed."
         elif any(place == each or place.startswith(f"{each}/") for each in SKIPPED):
             yield f"The place {place!r} does not last: choose one outside of {', '.join(SKIPPED)}."
         elif not _is_named(place, errand.request):
             yield f"The request never names {place!r} or the folder that it is in, so nobody can know where it goes."
-    yield from (f"The request tells the answer {each!r}: leave it to be worked out." for each in find_told(errand.answers, errand.request))
+    yield from (
+        f"The request tells the answer {each!r}: leave it to be worked out."
+        for each in find_told(errand.answers, errand.request)
+    )
 
 
 def find_told(answers: list[str], text: str) -> list[str]:
     """Answers that stand in a text as words of their own."""
-    return [each for each in answers if len(each) >= _TELLING and re.search(rf"(?<![\w.]){re.escape(each)}(?![\w])", text)]
+    return [
+        each
+        for each in answers
+        if len(each) >= _TELLING and re.search(rf"(?<![\w.]){re.escape(each)}(?![\w])", text)
+    ]
 
 
 def _is_named(place: str, request: str) -> bool:

@@ -43,7 +43,12 @@ NOT_HERE: dict[str, str] = {
 
 CODES: Mapping[str, Mapping[str, ReasonClass]] = {
     "W1": {"interface": "proof"},
-    "W2": {**dict.fromkeys(("no_machine", "does_not_construct", "unhealthy", "not_lasting", "changes_by_itself"), "proof")},
+    "W2": {
+        **dict.fromkeys(
+            ("no_machine", "does_not_construct", "unhealthy", "not_lasting", "changes_by_itself"),
+            "proof",
+        )
+    },
     "W5": {"flaky": "proof"},
     "W6": {"not_rejected": "proof", "rejection_changes": "proof"},
     "S1": {"oracle_fails_to_run": "proof", "oracle_fails": "proof", "oracle_differs": "proof"},

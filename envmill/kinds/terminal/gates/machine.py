@@ -28,7 +28,11 @@ _PAUSE = 2.0
 async def check_interface(built: EnvironmentCase, means: GateContext) -> Finding:  # noqa: ARG001  nothing runs
     """Every terminal has the one tool, so that whoever learns in one can act in another."""
     if built.environment.tools != [SHELL]:
-        return drop("W1", "interface", f"a terminal has one tool, {SHELL.name}, as EnvMill describes it: derive its tools by its kind")
+        return drop(
+            "W1",
+            "interface",
+            f"a terminal has one tool, {SHELL.name}, as EnvMill describes it: derive its tools by its kind",
+        )
     return keep("W1")
 
 
@@ -42,8 +46,14 @@ async def check_health(built: EnvironmentCase, means: GateContext) -> Finding:
     if begun.code == "does_not_construct":
         return drop("W2", "does_not_construct", begun.message)
     if begun.outcome != "ok" or left.state is None:
-        return fail("W2", "no_verdict", f"the machine could not be examined: {begun.message or left.message}")
-    return find_illness(built.environment, left) or keep("W2", {"probes": sorted(left.state["health"])})
+        return fail(
+            "W2",
+            "no_verdict",
+            f"the machine could not be examined: {begun.message or left.message}",
+        )
+    return find_illness(built.environment, left) or keep(
+        "W2", {"probes": sorted(left.state["health"])}
+    )
 
 
 def find_illness(environment: Environment, left: Observation) -> Finding | None:
@@ -51,9 +61,19 @@ def find_illness(environment: Environment, left: Observation) -> Finding | None:
     state = left.state or {}
     if state == compose_state(environment.files, [], [], set()):
         return None
-    ill = {part: [probe for probe, said in state[part].items() if said == "ill"] for part in ("health", "lasting")}
-    reason = "unhealthy" if ill["health"] else "not_lasting" if ill["lasting"] else "changes_by_itself"
-    return drop("W2", reason, f"nobody touched it, and: {ill}, changed {sorted(state['outside'])[:5]}", state)
+    ill = {
+        part: [probe for probe, said in state[part].items() if said == "ill"]
+        for part in ("health", "lasting")
+    }
+    reason = (
+        "unhealthy" if ill["health"] else "not_lasting" if ill["lasting"] else "changes_by_itself"
+    )
+    return drop(
+        "W2",
+        reason,
+        f"nobody touched it, and: {ill}, changed {sorted(state['outside'])[:5]}",
+        state,
+    )
 
 
 async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
@@ -66,11 +86,20 @@ async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
         await asyncio.sleep(_PAUSE)
         again = [await _observe_once(built.environment, means) for _ in range(_AGAIN)]
         if ill := [end.state for end in again if end.state is not None and end.state != healthy]:
-            return drop("W5", "flaky", "a machine that was well once is not well every time", [*differing, *ill])
+            return drop(
+                "W5",
+                "flaky",
+                "a machine that was well once is not well every time",
+                [*differing, *ill],
+            )
         words = f"one of {len(ends)} machines was not well, and {len(again)} after it were: the host may be too busy to say"
         return fail("W5", "unsteady_host", words, differing)
     if any(end.state is None for end in ends):
-        return fail("W5", "no_verdict", f"the machine could not be examined: {next(end.message for end in ends if end.state is None)}")
+        return fail(
+            "W5",
+            "no_verdict",
+            f"the machine could not be examined: {next(end.message for end in ends if end.state is None)}",
+        )
     return keep("W5", {"machines": len(ends)})
 
 
@@ -80,18 +109,29 @@ async def _observe_once(environment: Environment, means: GateContext) -> Observa
 
 async def check_odd_arguments(built: EnvironmentCase, means: GateContext) -> Finding:
     """Refused with a word, and nothing is different afterwards."""
-    calls = [Call(name=SHELL.name, arguments=each) for each in ODD] + [Call(name="bash", arguments={"command": "true"})]
+    calls = [Call(name=SHELL.name, arguments=each) for each in ODD] + [
+        Call(name="bash", arguments={"command": "true"})
+    ]
     _, *replies, left = await _play(built.environment, means, [*map(Invoke, calls), Look()])
     if left.state is None:
         return fail("W6", "no_verdict", f"the machine could not be examined: {left.message}")
     for call, reply in zip(calls, replies, strict=True):
         if reply.outcome != "rejection" or not reply.message:
-            return drop("W6", "not_rejected", f"{call.name} {call.arguments} ended in {reply.outcome}")
+            return drop(
+                "W6", "not_rejected", f"{call.name} {call.arguments} ended in {reply.outcome}"
+            )
     if left.state != compose_state(built.environment.files, [], [], set()):
-        return drop("W6", "rejection_changes", "after calls that were refused the machine is another", left.state)
+        return drop(
+            "W6",
+            "rejection_changes",
+            "after calls that were refused the machine is another",
+            left.state,
+        )
     return keep("W6", {"calls": len(calls)})
 
 
-async def _play(environment: Environment, means: GateContext, steps: Sequence[Step]) -> list[Observation]:
+async def _play(
+    environment: Environment, means: GateContext, steps: Sequence[Step]
+) -> list[Observation]:
     reset = Reset(compose_state(environment.files, [], [], set()), CLOCK, 0)
     return await means.sandbox.play(Program.of(environment), [reset, *steps])

@@ -6,9 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from envmill.errors import SandboxError
-from envmill.findings import Finding, GateContext, ScenarioCase, drop, fail, gather, keep, mark, pass_by, skip
+from envmill.findings import (
+    Finding,
+    GateContext,
+    ScenarioCase,
+    drop,
+    fail,
+    gather,
+    keep,
+    mark,
+    pass_by,
+    skip,
+)
 from envmill.kinds.terminal import write_step
-from envmill.kinds.terminal.gates.plays import BrokenMachine, find_paid, list_steps, play, play_all, read
+from envmill.kinds.terminal.gates.plays import (
+    BrokenMachine,
+    find_paid,
+    list_steps,
+    play,
+    play_all,
+    read,
+)
 from envmill.kinds.trial import Trial
 from envmill.sandbox.machines.files import CHECK, ERRAND, RECIPE, ROOT, read_machine
 from envmill.sandbox.machines.healthy import quote
@@ -38,7 +56,9 @@ _NOTHING = 77
 IDLERS: dict[str, Sequence[str]] = {
     "do_nothing": (),
     "restart_all": (RESTART,),
-    "read_everything": ("find /etc /srv /opt -type f -readable 2>/dev/null | head -500 | xargs -r head -c 2000 >/dev/null 2>&1",),
+    "read_everything": (
+        "find /etc /srv /opt -type f -readable 2>/dev/null | head -500 | xargs -r head -c 2000 >/dev/null 2>&1",
+    ),
     "kill_all": ("kill -9 -1", "true"),
 }
 """Those who act without knowing what is wrong."""
@@ -88,9 +108,15 @@ TOUCHES: dict[str, str] = {
 async def check_oracle(subject: ScenarioCase, means: GateContext) -> Finding:
     """On two machines: no command fails, both pass, both end alike."""
     if not subject.scenario.oracle:
-        return skip("S1", "no_oracle", "There is no reference path to replay: give the scenario its mend scripts.")
+        return skip(
+            "S1",
+            "no_oracle",
+            "There is no reference path to replay: give the scenario its mend scripts.",
+        )
     # What nobody touched is asked by gates to come: it is played while one of these machines is set up.
-    finding, _ = await asyncio.gather(_repeat("S1", subject, means, 2), play_all(subject, means, [()]))
+    finding, _ = await asyncio.gather(
+        _repeat("S1", subject, means, 2), play_all(subject, means, [()])
+    )
     return finding or keep("S1", {"commands": len(subject.scenario.oracle)})
 
 
@@ -108,43 +134,73 @@ async def check_five_times(subject: ScenarioCase, means: GateContext) -> Finding
     # A daemon may write to the places, which may change, before or after a look. What it does to the tests' answers shows in them.
     judged = [{**state, "inside": subject.scenario.initial_state["inside"]} for state in nothing]
     if any(state != subject.scenario.initial_state for state in judged):
-        return drop("S11", "start_differs", "nobody touched it, and it does not always begin as the scenario says", nothing)
+        return drop(
+            "S11",
+            "start_differs",
+            "nobody touched it, and it does not always begin as the scenario says",
+            nothing,
+        )
     return keep("S11", {"machines": 2 * REPEATS})
 
 
 async def check_idlers(subject: ScenarioCase, means: GateContext) -> Finding:
     await play_all(subject, means, [()])  # those that leave it so are known by it
-    return await find_paid("S2", "attack_paid", subject, means, IDLERS) or keep("S2", {"attackers": list(IDLERS)})
+    return await find_paid("S2", "attack_paid", subject, means, IDLERS) or keep(
+        "S2", {"attackers": list(IDLERS)}
+    )
 
 
 async def check_forgers(subject: ScenarioCase, means: GateContext) -> Finding:
     plays: dict[str, Sequence[str]] = {name: (script,) for name, script in FORGERS.items()}
-    return await find_paid("S13", "forger_paid", subject, means, plays) or keep("S13", {"attackers": list(plays)})
+    return await find_paid("S13", "forger_paid", subject, means, plays) or keep(
+        "S13", {"attackers": list(plays)}
+    )
 
 
 async def check_dropped_steps(subject: ScenarioCase, means: GateContext) -> Finding:
     """Every strict prefix, and every path with one step left out."""
     steps = list_steps(subject)
-    plays: dict[str, Sequence[str]] = {f"the first {count} of {len(steps)} steps": steps[:count] for count in range(len(steps))}
-    plays |= {f"all but step {place + 1}": [*steps[:place], *steps[place + 1 :]] for place in range(len(steps))}
-    return await find_paid("S3", "survives_without", subject, means, plays) or keep("S3", {"paths": len(plays)})
+    plays: dict[str, Sequence[str]] = {
+        f"the first {count} of {len(steps)} steps": steps[:count] for count in range(len(steps))
+    }
+    plays |= {
+        f"all but step {place + 1}": [*steps[:place], *steps[place + 1 :]]
+        for place in range(len(steps))
+    }
+    return await find_paid("S3", "survives_without", subject, means, plays) or keep(
+        "S3", {"paths": len(plays)}
+    )
 
 
 async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
     """Mended, and one of the breaks made again; all of them are wrong, so all must lose."""
-    steps, breaks = list_steps(subject), MachineState.model_validate(subject.scenario.initial_state).breaks
+    steps, breaks = (
+        list_steps(subject),
+        MachineState.model_validate(subject.scenario.initial_state).breaks,
+    )
     plays: dict[str, Sequence[str]] = {
-        f"mended, then broken again in place {place + 1}": [*steps, write_step(f"services stop\n{script}\nservices start || true")]
+        f"mended, then broken again in place {place + 1}": [
+            *steps,
+            write_step(f"services stop\n{script}\nservices start || true"),
+        ]
         for place, script in enumerate(breaks)
     }
-    idle = {f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]] for place in range(len(steps))}
+    idle = {
+        f"step {place + 1} without an effect": [*steps[:place], RESTART, *steps[place + 1 :]]
+        for place in range(len(steps))
+    }
     plays |= idle
     # A service that was just restarted may still write a file anew that is spoilt too early.
-    settled = [_write_description(subject)] if read_machine(subject.environment.files).system.services else []
+    settled = (
+        [_write_description(subject)]
+        if read_machine(subject.environment.files).system.services
+        else []
+    )
     spoilt = {name: [*steps, *settled, script] for name, script in _spoil_places(subject)}
     # Those that are mutants anyhow are played beside them; they are judged once it is known which of these are.
     tried, _ = await asyncio.gather(
-        play_all(subject, means, spoilt.values(), brief=True, known=True), play_all(subject, means, plays.values(), brief=True, known=True)
+        play_all(subject, means, spoilt.values(), brief=True, known=True),
+        play_all(subject, means, plays.values(), brief=True, known=True),
     )
     for (name, commands), trial in zip(spoilt.items(), tried, strict=True):
         if not isinstance(trial, Trial):
@@ -159,20 +215,36 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
     return await find_paid("S4", "mutant_survives", subject, means, plays) or keep("S4", told)
 
 
-async def _leads_to_the_same(subject: ScenarioCase, means: GateContext, commands: Sequence[str]) -> bool:
+async def _leads_to_the_same(
+    subject: ScenarioCase, means: GateContext, commands: Sequence[str]
+) -> bool:
     """Whether commands that pass leave the files of the places and the processes that the reference path leaves: the step that was left
     out did no more than a restart, or looked, and what was spoilt a service has made again."""
     (survived,) = await play_all(subject, means, [commands], brief=True, known=True)
     if not isinstance(survived, Trial) or survived.verdict.outcome != "pass":
         return False
     describe = _write_description(subject)
-    ends = await play_all(subject, means, [[*each, describe] for each in (commands, list_steps(subject))], known=True)
-    told = [end.replies[-1].parts[0]["value"] for end in ends if isinstance(end, Trial) and end.replies and end.replies[-1].parts]
-    return len(told) == len(ends) and all(one["exit_code"] == 0 for one in told) and told[0]["output"] == told[1]["output"]
+    ends = await play_all(
+        subject, means, [[*each, describe] for each in (commands, list_steps(subject))], known=True
+    )
+    told = [
+        end.replies[-1].parts[0]["value"]
+        for end in ends
+        if isinstance(end, Trial) and end.replies and end.replies[-1].parts
+    ]
+    return (
+        len(told) == len(ends)
+        and all(one["exit_code"] == 0 for one in told)
+        and told[0]["output"] == told[1]["output"]
+    )
 
 
 def _write_description(subject: ScenarioCase) -> str:
-    return DESCRIBE.format(places=" ".join(map(quote, MachineState.model_validate(subject.scenario.initial_state).places)))
+    return DESCRIBE.format(
+        places=" ".join(
+            map(quote, MachineState.model_validate(subject.scenario.initial_state).places)
+        )
+    )
 
 
 def _spoil_places(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
@@ -193,9 +265,15 @@ def _spoil_places(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
 
 async def check_collateral(subject: ScenarioCase, means: GateContext) -> Finding:
     page = read_machine(subject.environment.files).system.page
-    touches = {name: script.format(page=page) for name, script in TOUCHES.items() if page or name != "page"}
-    plays: dict[str, Sequence[str]] = {name: [*list_steps(subject), script] for name, script in touches.items()}
-    return await find_paid("S5", "collateral_unseen", subject, means, plays) or keep("S5", {"touches": list(plays)})
+    touches = {
+        name: script.format(page=page) for name, script in TOUCHES.items() if page or name != "page"
+    }
+    plays: dict[str, Sequence[str]] = {
+        name: [*list_steps(subject), script] for name, script in touches.items()
+    }
+    return await find_paid("S5", "collateral_unseen", subject, means, plays) or keep(
+        "S5", {"touches": list(plays)}
+    )
 
 
 async def check_other_routes(subject: ScenarioCase, means: GateContext) -> Finding:
@@ -207,16 +285,25 @@ async def check_other_routes(subject: ScenarioCase, means: GateContext) -> Findi
             return fail("S6", "no_verdict", f"{name}: {trial}")
         if trial.verdict.outcome != "pass":
             evidence: Json = {"commands": list(commands), "verdict": trial.verdict.model_dump()}
-            return mark(drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence), sealed)
+            return mark(
+                drop("S6", "route_refused", f"{name}: {trial.verdict.reason}", evidence), sealed
+            )
     return keep("S6", {"routes": [name for (name, _), _ in routes]})
 
 
 def _list_routes(subject: ScenarioCase) -> Iterator[tuple[str, Sequence[str]]]:
     steps = list_steps(subject)
-    machine, state = read_machine(subject.environment.files), MachineState.model_validate(subject.scenario.initial_state)
+    machine, state = (
+        read_machine(subject.environment.files),
+        MachineState.model_validate(subject.scenario.initial_state),
+    )
     if 1 < len(steps) <= ROTATED and state.breaks:
-        yield from ((f"rotated by {turn}", [*steps[turn:], *steps[:turn]]) for turn in range(1, len(steps)))
-    copies = "; ".join(f"cp -a {place} /root/copy-{number}" for number, place in enumerate(state.places))
+        yield from (
+            (f"rotated by {turn}", [*steps[turn:], *steps[:turn]]) for turn in range(1, len(steps))
+        )
+    copies = "; ".join(
+        f"cp -a {place} /root/copy-{number}" for number, place in enumerate(state.places)
+    )
     yield "copies kept", [f"{copies}; true", *steps]
     yield (
         "looked around",
@@ -232,11 +319,25 @@ async def check_leaks(subject: ScenarioCase, means: GateContext) -> Finding:
     """Neither the image nor the machine as it is handed over holds the check, the breaks or the mends."""
     files = subject.environment.files
     exam = MachineState.model_validate(subject.scenario.initial_state).exam
-    shown = "\n".join(text for name, text in files.items() if name.startswith(f"{ROOT}/") or name == RECIPE)
+    shown = "\n".join(
+        text for name, text in files.items() if name.startswith(f"{ROOT}/") or name == RECIPE
+    )
     read_first = f"{shown}\n{subject.scenario.request}"
-    told = list_results(files, exam, read_first) if exam else list_mends(files, list_steps(subject), read_first)
-    lines = [line for line in _list_telling(files[exam or CHECK]) if "'" not in line and line not in shown]
-    needle = max((line for line in lines if _CODE.match(line)), key=len, default=max(lines, key=len, default=exam or CHECK))
+    told = (
+        list_results(files, exam, read_first)
+        if exam
+        else list_mends(files, list_steps(subject), read_first)
+    )
+    lines = [
+        line
+        for line in _list_telling(files[exam or CHECK])
+        if "'" not in line and line not in shown
+    ]
+    needle = max(
+        (line for line in lines if _CODE.match(line)),
+        key=len,
+        default=max(lines, key=len, default=exam or CHECK),
+    )
     script = (
         f"{SEARCH.format(needle=needle)}; "
         "ls -d /tests /solution /logs /run/judge-* 2>/dev/null; ls -A /tmp /root; "
@@ -247,15 +348,27 @@ async def check_leaks(subject: ScenarioCase, means: GateContext) -> Finding:
     except (BrokenMachine, SandboxError) as error:
         return fail("S9", "no_verdict", str(error))
     found = [_describe_leak(told)] if told else []
-    left = [line for line in seen.splitlines() if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")]
+    left = [
+        line
+        for line in seen.splitlines()
+        if line and line not in ("/tmp:", "/root:", ".bashrc", ".profile")
+    ]
     if left:
-        found.insert(0, drop("S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left))
+        found.insert(
+            0,
+            drop(
+                "S9", "left_behind", f"the machine holds {left[0]!r} when it is handed over", left
+            ),
+        )
     return gather("S9", found)
 
 
 def list_mends(files: Mapping[str, str], steps: Sequence[str], read_first: str) -> list[str]:
     """Lines of the check and of the mends that can be read before anything is done."""
-    secrets = [*_list_telling(files[CHECK]), *(line for step in steps for line in _list_telling(step))]
+    secrets = [
+        *_list_telling(files[CHECK]),
+        *(line for step in steps for line in _list_telling(step)),
+    ]
     return [line for line in secrets if line in read_first]
 
 
@@ -263,19 +376,31 @@ def list_results(files: Mapping[str, str], exam: str, read_first: str) -> list[s
     """Results of an errand, and tests of its exam, that can be read first. Content that stays may well stand in both, as may the wishes."""
     answers = Outfit.model_validate_json(files[ERRAND]).errand.answers if ERRAND in files else []
     results = [one for one in answers if len(one) >= _TELLING]
-    told = [one for one in results if re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-]|\.\d)", read_first)]
-    return told + [line for line in _list_telling(files[exam]) if line.startswith("def test") and line in read_first]
+    told = [
+        one
+        for one in results
+        if re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-]|\.\d)", read_first)
+    ]
+    return told + [
+        line
+        for line in _list_telling(files[exam])
+        if line.startswith("def test") and line in read_first
+    ]
 
 
 def _describe_leak(told: Sequence[str]) -> Finding:
     question = f"Does {told[0]!r}, which can be read before anything is done, tell a result that has to be worked out or how to get there?"
-    return replace(drop("S9", "told", f"an agent can read {told[0]!r}", list(told[:20])), question=question)
+    return replace(
+        drop("S9", "told", f"an agent can read {told[0]!r}", list(told[:20])), question=question
+    )
 
 
 def _list_telling(text: str) -> list[str]:
     """Lines long enough to be nobody else's."""
     return [
-        line.strip() for line in text.splitlines() if len(line.strip()) >= 24 and not line.strip().startswith(('"""', "from ", "import "))
+        line.strip()
+        for line in text.splitlines()
+        if len(line.strip()) >= 24 and not line.strip().startswith(('"""', "from ", "import "))
     ]
 
 
@@ -290,7 +415,10 @@ async def check_criteria(subject: ScenarioCase, means: GateContext) -> Finding:
         return fail("S12", "no_verdict", str(error))
     for kind, checks in (("goal", verifier.goals), ("guard", verifier.guards)):
         for check in checks:
-            before, after = _follow(start, check.path) == check.value, _follow(end, check.path) == check.value
+            before, after = (
+                _follow(start, check.path) == check.value,
+                _follow(end, check.path) == check.value,
+            )
             if not after or before is (kind == "goal"):
                 detail = f"{check.name}: {before} at the start, {after} at the end"
                 return drop("S12", f"{kind}_says_nothing", detail, check.model_dump())
@@ -300,25 +428,45 @@ async def check_criteria(subject: ScenarioCase, means: GateContext) -> Finding:
 async def check_siblings(subject: ScenarioCase, means: GateContext) -> Finding:
     """Whoever mends another machine of the kind has not mended this one."""
     own = MachineState.model_validate(subject.scenario.initial_state).breaks
-    others = [each for each in subject.siblings if not set(own) <= set(MachineState.model_validate(each.initial_state).breaks)][:SIBLINGS]
+    others = [
+        each
+        for each in subject.siblings
+        if not set(own) <= set(MachineState.model_validate(each.initial_state).breaks)
+    ][:SIBLINGS]
     if not others:
         return pass_by("S14", "no_siblings", "no other scenario of this machine has other faults")
-    plays: dict[str, Sequence[str]] = {f"the path of {each.id}": [call.arguments["command"] for call in each.oracle] for each in others}
-    return await find_paid("S14", "sibling_passes", subject, means, plays) or keep("S14", {"siblings": list(plays)})
+    plays: dict[str, Sequence[str]] = {
+        f"the path of {each.id}": [call.arguments["command"] for call in each.oracle]
+        for each in others
+    }
+    return await find_paid("S14", "sibling_passes", subject, means, plays) or keep(
+        "S14", {"siblings": list(plays)}
+    )
 
 
-async def _repeat(gate: str, subject: ScenarioCase, means: GateContext, times: int) -> Finding | None:
+async def _repeat(
+    gate: str, subject: ScenarioCase, means: GateContext, times: int
+) -> Finding | None:
     """What is wrong with the reference path on one of so many machines."""
     ends: list[Json] = []
     for trial in await play_all(subject, means, [list_steps(subject)] * times, range(times)):
         if not isinstance(trial, Trial):
             return fail(gate, "no_verdict", str(trial))
-        told: list[Json] = [reply.parts[0]["value"] if reply.parts else reply.message for reply in trial.replies]
+        told: list[Json] = [
+            reply.parts[0]["value"] if reply.parts else reply.message for reply in trial.replies
+        ]
         bad = [each for each in told if not is_object(each) or each["exit_code"] != 0]
         if gate == "S1" and bad:
-            return drop(gate, "oracle_fails_to_run", f"a step of the reference path fails: {bad[0]}", told)
+            return drop(
+                gate, "oracle_fails_to_run", f"a step of the reference path fails: {bad[0]}", told
+            )
         if trial.verdict.outcome != "pass":
-            return drop(gate, "oracle_fails", trial.verdict.reason, {"replies": told, "verdict": trial.verdict.model_dump()})
+            return drop(
+                gate,
+                "oracle_fails",
+                trial.verdict.reason,
+                {"replies": told, "verdict": trial.verdict.model_dump()},
+            )
         ends.append(trial.seen[-1].state)
     return (
         drop(gate, "oracle_differs", "the same path ends otherwise on another machine", ends)

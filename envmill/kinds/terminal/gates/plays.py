@@ -46,11 +46,20 @@ async def play(
     judged by the report of an equal machine."""
     known = known and bool(commands)
     until = list_decisive(subject.scenario.verifier) if brief and commands else ()
-    whole = _Key(subject.scenario.id, subject.environment.id, id(means.sandbox), tuple(commands), turn)
+    whole = _Key(
+        subject.scenario.id, subject.environment.id, id(means.sandbox), tuple(commands), turn
+    )
     key = whole if whole in _KEPT else whole._replace(until=until)
     if key not in _KEPT:
         calls = [Call(name=SHELL.name, arguments={"command": command}) for command in commands]
-        _KEPT[key] = await try_calls(subject.scenario, subject.environment, means.sandbox, calls, fresh=turn == 1, look=Look(until, known))
+        _KEPT[key] = await try_calls(
+            subject.scenario,
+            subject.environment,
+            means.sandbox,
+            calls,
+            fresh=turn == 1,
+            look=Look(until, known),
+        )
         if len(_KEPT) > _MOST:
             _KEPT.popitem(last=False)
     if _KEPT[key].verdict.outcome == "error":
@@ -61,7 +70,9 @@ async def play(
 async def read(subject: ScenarioCase, means: GateContext, command: str) -> str:
     """What a command says on a machine as it is handed over; where that leads, nobody asks."""
     call = Call(name=SHELL.name, arguments={"command": command})
-    begun, said = await means.sandbox.play(Program.of(subject.environment), [start(subject.scenario), Invoke(call)])
+    begun, said = await means.sandbox.play(
+        Program.of(subject.environment), [start(subject.scenario), Invoke(call)]
+    )
     if said.outcome != "ok":
         raise BrokenMachine(begun.message or said.message)
     return said.parts[0]["value"]["output"]
@@ -73,8 +84,19 @@ def list_decisive(verifier: Verifier) -> tuple[tuple[str, ...], ...]:
     if verifier.partial or any(check.op == "generated" for check in checks):
         return ()
     asked = {tuple(check.path): check.value for check in checks if check.op == "equals"}
-    untouched = [(OUTSIDE,)] if all((part,) in asked and asked[(part,)] == {} for part in (OUTSIDE, "replaced")) else []
-    return (*untouched, *(tuple(goal.path) for goal in verifier.goals if goal.path[0] == HEALTH and goal.value == "well"))
+    untouched = (
+        [(OUTSIDE,)]
+        if all((part,) in asked and asked[(part,)] == {} for part in (OUTSIDE, "replaced"))
+        else []
+    )
+    return (
+        *untouched,
+        *(
+            tuple(goal.path)
+            for goal in verifier.goals
+            if goal.path[0] == HEALTH and goal.value == "well"
+        ),
+    )
 
 
 async def play_all(
@@ -94,7 +116,9 @@ async def play_all(
         except (BrokenMachine, SandboxError) as error:
             return error
 
-    return await asyncio.gather(*(attempt(commands, turn) for commands, turn in zip(plays, turns, strict=False)))
+    return await asyncio.gather(
+        *(attempt(commands, turn) for commands, turn in zip(plays, turns, strict=False))
+    )
 
 
 def list_steps(subject: ScenarioCase) -> list[str]:
@@ -102,10 +126,18 @@ def list_steps(subject: ScenarioCase) -> list[str]:
     return [call.arguments["command"] for call in subject.scenario.oracle]
 
 
-async def find_paid(gate: str, reason: str, subject: ScenarioCase, means: GateContext, plays: dict[str, Sequence[str]]) -> Finding | None:
+async def find_paid(
+    gate: str,
+    reason: str,
+    subject: ScenarioCase,
+    means: GateContext,
+    plays: dict[str, Sequence[str]],
+) -> Finding | None:
     """Of these that are run the first that passes or earns anything, an open one if there is any, or what kept one from being judged."""
     dealt = sorted(means.deal(list(plays.items())), key=lambda probe: probe[1])
-    trials = await play_all(subject, means, [commands for (_, commands), _ in dealt], brief=True, known=True)
+    trials = await play_all(
+        subject, means, [commands for (_, commands), _ in dealt], brief=True, known=True
+    )
     for ((name, commands), sealed), trial in zip(dealt, trials, strict=True):
         if not isinstance(trial, Trial):
             return fail(gate, "no_verdict", f"{name}: {trial}")

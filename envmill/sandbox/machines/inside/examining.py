@@ -66,7 +66,12 @@ class InMemory(pytest.Module):
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType("test_exam")
         module.__file__ = NAME
-        linecache.cache[NAME] = (len(self.source), None, self.source.splitlines(keepends=True), NAME)
+        linecache.cache[NAME] = (
+            len(self.source),
+            None,
+            self.source.splitlines(keepends=True),
+            NAME,
+        )
         tree = ast.parse(self.source, NAME)
         rewrite_asserts(tree, self.source.encode(), NAME, self.config)
         exec(compile(tree, NAME, "exec", dont_inherit=True), module.__dict__)
@@ -76,7 +81,15 @@ class InMemory(pytest.Module):
 def main(source: str, marker: str, folder: str, held: bool) -> int:
     reporter = Reporter(source, folder, held)
     Path(folder).mkdir(mode=0o700)
-    options = ["-q", "-p", "no:cacheprovider", "--noconftest", "--tb=short", f"-c{os.devnull}", f"--rootdir={folder}"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+        "--tb=short",
+        f"-c{os.devnull}",
+        f"--rootdir={folder}",
+    ]
     code = pytest.main([*options, f"--basetemp={folder}/tmp", sys.path[0]], plugins=[reporter])
     shutil.rmtree(folder, ignore_errors=True)
     if code not in (0, 1) or set(reporter.said) != set(reporter.collected):

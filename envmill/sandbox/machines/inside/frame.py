@@ -37,7 +37,9 @@ def list_files(top: str, hashed: list[str]) -> list[str]:
             seen = entry.stat(follow_symlinks=False)
             lines.append(_write(entry.path, seen, hashed))
             size += len(lines[-1]) + 1
-            if size > LARGEST:  # whoever filled the machine with names has changed it, and that is all there is to know
+            if (
+                size > LARGEST
+            ):  # whoever filled the machine with names has changed it, and that is all there is to know
                 return sorted([*lines, MORE])
             if stat.S_ISDIR(seen.st_mode):
                 waiting.append(entry.path)
@@ -59,7 +61,9 @@ def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
         return render(os.readlink(path))
     if not stat.S_ISREG(seen.st_mode):
         return ""
-    if seen.st_size <= WHOLE and any(path == each or path.startswith(f"{each}/") for each in hashed):
+    if seen.st_size <= WHOLE and any(
+        path == each or path.startswith(f"{each}/") for each in hashed
+    ):
         with open(path, "rb") as file:
             return _blake2.blake2b(file.read(), digest_size=16).hexdigest()
     return f"{seen.st_size} {seen.st_ctime_ns}"
@@ -67,7 +71,12 @@ def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:
 
 def render(path: str) -> str:
     """A name may hold anything, a line feed included."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\t", "\\t")
+    return (
+        path.encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+        .replace("\n", "\\n")
+        .replace("\t", "\\t")
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ def pack(names: list[str]) -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         for place, origin in sorted(_list_sources().items()):
             code = compile(Path(origin).read_bytes(), origin, "exec", dont_inherit=True)
-            archive.writestr(f"{place}.pyc", importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+            archive.writestr(
+                f"{place}.pyc", importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+            )
     return packed.getvalue()
 
 

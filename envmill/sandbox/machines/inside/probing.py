@@ -61,7 +61,11 @@ def list_imports(source: str) -> list[str]:
             names += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
         elif isinstance(node, ast.Import):
             names += [each.name for each in node.names]
-    return names + [late for package in {name.partition(".")[0] for name in names} for late in COMPANIONS.get(package, ())]
+    return names + [
+        late
+        for package in {name.partition(".")[0] for name in names}
+        for late in COMPANIONS.get(package, ())
+    ]
 
 
 class Bad(Exception):
@@ -79,7 +83,9 @@ def want(holds: object, otherwise: str) -> None:
         raise Bad(otherwise)
 
 
-def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = None) -> tuple[int, str]:
+def fetch(
+    port: str, path: str = "/", method: str = "GET", body: str | None = None
+) -> tuple[int, str]:
     """Status and text of one answer over HTTP on loopback."""
     import http.client  # half of all that is imported here, and most checks fetch nothing
 
@@ -89,12 +95,20 @@ def fetch(port: str, path: str = "/", method: str = "GET", body: str | None = No
         answer = connection.getresponse()
         return answer.status, answer.read().decode("utf-8", "replace")
     except http.client.HTTPException as error:
-        raise Bad(f"port {port} gives no answer that makes sense: {type(error).__name__}") from error
+        raise Bad(
+            f"port {port} gives no answer that makes sense: {type(error).__name__}"
+        ) from error
     finally:
         connection.close()
 
 
-def run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> tuple[int, str]:
+def run(
+    *command: str,
+    user: str = "",
+    folder: str = "/",
+    stdin: str = "",
+    variables: Values | None = None,
+) -> tuple[int, str]:
     """Exit code and output of a command, as somebody else if need be, in a clean environment."""
     entry = pwd.getpwnam(user) if user else None
     done = subprocess.run(
@@ -113,7 +127,13 @@ def run(*command: str, user: str = "", folder: str = "/", stdin: str = "", varia
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
-def must_run(*command: str, user: str = "", folder: str = "/", stdin: str = "", variables: Values | None = None) -> str:
+def must_run(
+    *command: str,
+    user: str = "",
+    folder: str = "/",
+    stdin: str = "",
+    variables: Values | None = None,
+) -> str:
     """Output of a command that has to succeed."""
     code, output = run(*command, user=user, folder=folder, stdin=stdin, variables=variables)
     want(code == 0, f"`{' '.join(command)}` ends with {code}: {output.strip()[-200:]}")
@@ -134,7 +154,9 @@ def want_closed(path: str, owner: str, mode: str) -> None:
         return
     seen, right = os.lstat(path), int(mode, 8)
     own = f"{pwd.getpwuid(seen.st_uid).pw_name}:{grp.getgrgid(seen.st_gid).gr_name}"
-    theirs = all(name in ("root", each) for name, each in zip(own.split(":"), owner.split(":"), strict=True))
+    theirs = all(
+        name in ("root", each) for name, each in zip(own.split(":"), owner.split(":"), strict=True)
+    )
     want(theirs, f"{path} belongs to {own}")
     shut = 0o022 | sum(bits for bits in (0o070, 0o007) if not right & bits)
     want(not seen.st_mode & ~right & shut, f"{path} is open to more people than it should be")
@@ -142,8 +164,16 @@ def want_closed(path: str, owner: str, mode: str) -> None:
 
 def want_loopback(port: str, sort: str = "tcp") -> None:
     """What listens there listens on 127.0.0.1 alone."""
-    rows = [line.split() for name in (sort, f"{sort}6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    open_ = [row[1].rsplit(":", 1)[0] for row in rows if int(row[1].rsplit(":", 1)[1], 16) == int(port) and row[3] in ("0A", "07")]
+    rows = [
+        line.split()
+        for name in (sort, f"{sort}6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    open_ = [
+        row[1].rsplit(":", 1)[0]
+        for row in rows
+        if int(row[1].rsplit(":", 1)[1], 16) == int(port) and row[3] in ("0A", "07")
+    ]
     want(set(open_) <= {"0100007F"}, f"port {port} is open to other addresses than 127.0.0.1")
 
 
@@ -161,7 +191,11 @@ def find_workers(masters: list[int], program: str) -> list[int]:
     """Processes that a service has started of its own program: they bear titles of their own (`nginx: worker process`)."""
     inode, found, parents = Path(program).stat(), list(masters), _list_parents()
     for each in found:
-        found += [pid for pid, parent in parents.items() if parent == each and pid not in found and _runs(Path(f"/proc/{pid}"), inode)]
+        found += [
+            pid
+            for pid, parent in parents.items()
+            if parent == each and pid not in found and _runs(Path(f"/proc/{pid}"), inode)
+        ]
     return sorted(found)
 
 
@@ -170,15 +204,31 @@ def _list_parents() -> dict[int, int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, IndexError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = int(
+                    (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                )
     return parents
 
 
 def find_listeners(port: str) -> list[int]:
     """Processes that hold a listening TCP socket on the port."""
-    rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-    sockets = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rsplit(":", 1)[1], 16) == int(port)}
-    return sorted({int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and sockets & set(_list_open(entry))})
+    rows = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    sockets = {
+        f"socket:[{row[9]}]"
+        for row in rows
+        if row[3] == "0A" and int(row[1].rsplit(":", 1)[1], 16) == int(port)
+    }
+    return sorted(
+        {
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and sockets & set(_list_open(entry))
+        }
+    )
 
 
 def check_services(services: dict[str, dict[str, str]]) -> None:
@@ -189,12 +239,22 @@ def check_services(services: dict[str, dict[str, str]]) -> None:
         if each["port"]:
             holders = find_listeners(each["port"])
             want(holders, f"nothing listens on port {each['port']}")
-            for _ in range(TURNS):  # a service that has just been started, or reloaded, is still starting others
-                if set(holders) <= set(own) or set(holders) <= set(find_workers(own, each["program"])):
+            for _ in range(
+                TURNS
+            ):  # a service that has just been started, or reloaded, is still starting others
+                if set(holders) <= set(own) or set(holders) <= set(
+                    find_workers(own, each["program"])
+                ):
                     break
                 time.sleep(0.1)
-                own, holders = find_processes(each["pattern"], each["program"]), find_listeners(each["port"])
-            want(set(holders) <= set(find_workers(own, each["program"])), f"port {each['port']} is held by something else than {name}")
+                own, holders = (
+                    find_processes(each["pattern"], each["program"]),
+                    find_listeners(each["port"]),
+                )
+            want(
+                set(holders) <= set(find_workers(own, each["program"])),
+                f"port {each['port']} is held by something else than {name}",
+            )
 
 
 def _read_command(entry: Path) -> str:
@@ -210,7 +270,9 @@ def _runs(entry: Path, inode: os.stat_result) -> bool:
 
 
 def _list_open(entry: Path) -> list[str]:
-    return _call_as_owner(entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()])
+    return _call_as_owner(
+        entry, lambda: [str(each.readlink()) for each in (entry / "fd").iterdir()]
+    )
 
 
 def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
@@ -234,11 +296,18 @@ def report(names: list[str] | None = None) -> None:
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
     if given.get("held"):
         fetches, unpacks = hasattr(sys.modules.get("check"), "fetch"), "tarfile" in sys.modules
-        late = [*(("http.client", "encodings.idna") if fetches else ()), *(("gzip",) if unpacks else ())]
+        late = [
+            *(("http.client", "encodings.idna") if fetches else ()),
+            *(("gzip",) if unpacks else ()),
+        ]
         shut([*given["imports"], *late, *(("encodings.idna",) if "socket" in sys.modules else ())])
         go_on()
     tests |= {name: test for name, test in PROBES.items() if names is None or name in names}
-    said = {name: _ask(test, given["values"]) for name, test in tests.items() if name in (given.get("asked") or tests)}
+    said = {
+        name: _ask(test, given["values"])
+        for name, test in tests.items()
+        if name in (given.get("asked") or tests)
+    }
     sys.stdout.write(f"\n{given['marker']}{json.dumps(said)}\n")
 
 

@@ -92,7 +92,10 @@ def describe(sample: EvalSample) -> dict[str, Any]:
 
 def play(turns: dict[str, list[Turn]], **asked: Any) -> list[dict[str, Any]]:
     task = envmill_inspect.envmill(scenarios=list(turns))
-    return [describe(sample) for sample in evaluate(task, script(turns), max_samples=8, **asked).samples or ()]
+    return [
+        describe(sample)
+        for sample in evaluate(task, script(turns), max_samples=8, **asked).samples or ()
+    ]
 
 
 def play_scripts(policies: dict[str, dict[str, list[Turn]]]) -> list[dict[str, Any]]:
@@ -102,8 +105,13 @@ def play_scripts(policies: dict[str, dict[str, list[Turn]]]) -> list[dict[str, A
 def list_shown(turns: dict[str, list[Turn]]) -> dict[str, Any]:
     """Scenario → the tools that the model is shown."""
     seen: dict[str, list[ToolInfo]] = {}
-    evaluate(envmill_inspect.envmill(scenarios=list(turns)), script({row: [{"say": ""}] for row in turns}, seen))
-    return {row: [tool.model_dump(exclude_none=True) for tool in tools] for row, tools in seen.items()}
+    evaluate(
+        envmill_inspect.envmill(scenarios=list(turns)),
+        script({row: [{"say": ""}] for row in turns}, seen),
+    )
+    return {
+        row: [tool.model_dump(exclude_none=True) for tool in tools] for row, tools in seen.items()
+    }
 
 
 def break_down(turns: dict[str, list[Turn]]) -> dict[str, Any]:
@@ -113,19 +121,30 @@ def break_down(turns: dict[str, list[Turn]]) -> dict[str, Any]:
     again = score(log, envmill_inspect.passed(), action="overwrite", display="none")
     assert again.results
     counted = [
-        {"mean": one.metrics["mean"].value, "scored": one.scored_samples} for found in (log.results, again.results) for one in found.scores
+        {"mean": one.metrics["mean"].value, "scored": one.scored_samples}
+        for found in (log.results, again.results)
+        for one in found.scores
     ]
-    return {"samples": {str(sample.id): describe(sample) for sample in log.samples or ()}, "counted": counted}
+    return {
+        "samples": {str(sample.id): describe(sample) for sample in log.samples or ()},
+        "counted": counted,
+    }
 
 
 def play_with_agent(turns: dict[str, list[Turn]], row: str) -> list[dict[str, Any]]:
     """inspect's own agent in place of our solver: it ends with a tool of its own. And a conversation, which it cannot hold."""
     ending = {
-        name: [*(turn for turn in mine if "call" in turn), {"call": "submit", "arguments": {"answer": mine[-1].get("say", "Done.")}}]
+        name: [
+            *(turn for turn in mine if "call" in turn),
+            {"call": "submit", "arguments": {"answer": mine[-1].get("say", "Done.")}},
+        ]
         for name, mine in turns.items()
     }
     told = play(ending, solver=basic_agent())
-    return [*told, *play({row: [{"call": "submit", "arguments": {"answer": "Done."}}]}, solver=basic_agent())]
+    return [
+        *told,
+        *play({row: [{"call": "submit", "arguments": {"answer": "Done."}}]}, solver=basic_agent()),
+    ]
 
 
 def make_bare(tools: list[ToolInfo]) -> Task:
@@ -134,7 +153,9 @@ def make_bare(tools: list[ToolInfo]) -> Task:
     async def execute(**kwargs: Any) -> str:
         return '{"ok":true}'
 
-    bare = [ToolDef(partial(execute), tool.name, tool.description, tool.parameters) for tool in tools]
+    bare = [
+        ToolDef(partial(execute), tool.name, tool.description, tool.parameters) for tool in tools
+    ]
     return Task([Sample("x", id="bare")], solver=[use_tools(bare), generate()], scorer=includes())
 
 
@@ -147,17 +168,41 @@ def clock(scenario: str, turn: Turn) -> dict[str, dict[str, float]]:
     def time_of(task: Task, sample: str, count: int) -> tuple[float, float]:
         wall, used = time.perf_counter(), time.process_time()
         log = evaluate(task, script({sample: [turn] * count}))
-        assert len([message for message in (log.samples or [])[0].messages if message.role == "tool" and not message.error]) == count
+        assert (
+            len(
+                [
+                    message
+                    for message in (log.samples or [])[0].messages
+                    if message.role == "tool" and not message.error
+                ]
+            )
+            == count
+        )
         return time.perf_counter() - wall, time.process_time() - used
 
     told: dict[str, dict[str, float]] = {}
     for name, sample in (("bare", "bare"), ("envmill", scenario)):
         costs = []
         for _ in range(5):
-            tasks = [make_bare(seen[scenario]) if name == "bare" else envmill_inspect.envmill(scenarios=scenario) for _ in range(2)]
-            short, long = (time_of(task, sample, count) for task, count in zip(tasks, (few, many), strict=True))
-            costs.append([(after - before) / (many - few) * 1000 for before, after in zip(short, long, strict=True)])
-        told[name] = {"wall": statistics.median(cost[0] for cost in costs), "processor": statistics.median(cost[1] for cost in costs)}
+            tasks = [
+                make_bare(seen[scenario])
+                if name == "bare"
+                else envmill_inspect.envmill(scenarios=scenario)
+                for _ in range(2)
+            ]
+            short, long = (
+                time_of(task, sample, count) for task, count in zip(tasks, (few, many), strict=True)
+            )
+            costs.append(
+                [
+                    (after - before) / (many - few) * 1000
+                    for before, after in zip(short, long, strict=True)
+                ]
+            )
+        told[name] = {
+            "wall": statistics.median(cost[0] for cost in costs),
+            "processor": statistics.median(cost[1] for cost in costs),
+        }
     return told
 
 
@@ -175,16 +220,47 @@ def run_commands(commands: list[str], scripts: Any, rows: list[str]) -> list[Any
     told = []
     for command in commands:
         assert command.split()[0] == "inspect"
-        words = [str(newest_log()) if word == "logs/FILE.eval" else word for word in shlex.split(command)]
+        words = [
+            str(newest_log()) if word == "logs/FILE.eval" else word for word in shlex.split(command)
+        ]
         words = ["openai-api/local/oracle" if word == "MODEL" else word for word in words]
         words += ["-T", f"scenarios={','.join(rows)}"] if "eval" in words else []
-        env = {**os.environ, "PYTHONPATH": SITE, "LOCAL_API_KEY": "none", "INSPECT_DISPLAY": "plain"}
+        env = {
+            **os.environ,
+            "PYTHONPATH": SITE,
+            "LOCAL_API_KEY": "none",
+            "INSPECT_DISPLAY": "plain",
+        }
         shell = 'export LOCAL_BASE_URL="$0"; exec "$@"'
-        run = [sys.executable, str(OFFLINE), "scripts.json", "--", "sh", "-c", shell, "{url}", sys.executable, "-m", "inspect_ai"]
-        done = subprocess.run([*run, *words[1:]], env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        run = [
+            sys.executable,
+            str(OFFLINE),
+            "scripts.json",
+            "--",
+            "sh",
+            "-c",
+            shell,
+            "{url}",
+            sys.executable,
+            "-m",
+            "inspect_ai",
+        ]
+        done = subprocess.run(
+            [*run, *words[1:]],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
         log = read_eval_log(str(newest_log()))
-        scores = [{name: one.value for name, one in (sample.scores or {}).items()} for sample in log.samples or ()]
-        told.append({"code": done.returncode, "said": (done.stdout + done.stderr)[-3000:], "scores": scores})
+        scores = [
+            {name: one.value for name, one in (sample.scores or {}).items()}
+            for sample in log.samples or ()
+        ]
+        told.append(
+            {"code": done.returncode, "said": (done.stdout + done.stderr)[-3000:], "scores": scores}
+        )
     return told
 
 
@@ -212,4 +288,6 @@ if __name__ == "__main__":
         "clock": clock(first, turns[0]),
         "commands": run_commands(asked["commands"], {"oracle": asked["openings"]}, asked["opened"]),
     }
-    Path(sys.argv[2]).write_text(json.dumps({"answers": answers, "versions": {"inspect-ai": metadata.version("inspect-ai")}}))
+    Path(sys.argv[2]).write_text(
+        json.dumps({"answers": answers, "versions": {"inspect-ai": metadata.version("inspect-ai")}})
+    )

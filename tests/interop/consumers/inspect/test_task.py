@@ -50,7 +50,10 @@ def _list_turns(play: Play) -> list[dict[str, Any]]:
 def _list_said(rollout: Rollout) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = []
     for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
-        calls = [{"call": call["name"], "arguments": call["arguments"]} for call in entry.get("tool_calls") or ()]
+        calls = [
+            {"call": call["name"], "arguments": call["arguments"]}
+            for call in entry.get("tool_calls") or ()
+        ]
         turns += calls or [{"say": entry["content"]}]
     return turns
 
@@ -62,15 +65,31 @@ def _choose_broken(night: Night) -> dict[str, list[dict[str, Any]]]:
     early, late, whole = solved[:3]
     calls = [turn for turn in late if "call" in turn]
     last = {"say": " ".join(turn["say"] for turn in late if "say" in turn), "kill": True}
-    return dict(zip(rows, ([early[0] | {"kill": True}, *early[1:]], [*calls, last], whole), strict=False))
+    return dict(
+        zip(rows, ([early[0] | {"kill": True}, *early[1:]], [*calls, last], whole), strict=False)
+    )
 
 
 def _install(folder: Path, python: Path, site: Path) -> None:
     """As its users install it, but beside the environment, which other tests share."""
     shutil.copytree(folder, site.parent / "export")
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-build-isolation"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
     done = subprocess.run(
-        [*pip, "--target", str(site), str(site.parent / "export")], capture_output=True, text=True, timeout=INSTALLING, check=False
+        [*pip, "--target", str(site), str(site.parent / "export")],
+        capture_output=True,
+        text=True,
+        timeout=INSTALLING,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -79,7 +98,11 @@ def _install(folder: Path, python: Path, site: Path) -> None:
 def evaluated(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     talks = asyncio.run(talk(night, tmp_path_factory.mktemp("talks"), TALKS))
     spying, spied = make_spy()
-    cargo = replace(night.cargo, environments=(*night.cargo.environments, spied), scenarios=(*night.cargo.scenarios, spying))
+    cargo = replace(
+        night.cargo,
+        environments=(*night.cargo.environments, spied),
+        scenarios=(*night.cargo.scenarios, spying),
+    )
     folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
     python, site = open_locked_house("inspect"), tmp_path_factory.mktemp("home") / "site-packages"
     _install(folder, python, site)
@@ -94,14 +117,22 @@ def evaluated(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Evaluat
         "talks": {f"{one.scenario}-conversation": _list_said(one) for one in talks},
         "broken": _choose_broken(night),
         "attack": {
-            spying.id: [{"call": look["name"], "arguments": look["arguments"]} for look in list_looks(site, CONSUMER.package)],
+            spying.id: [
+                {"call": look["name"], "arguments": look["arguments"]}
+                for look in list_looks(site, CONSUMER.package)
+            ],
         },
         "clocked": [oracles[0].scenario.id, _list_turns(oracles[0])],
-        "commands": [line for line in PAGE.read_text().split("```")[1].splitlines() if line.startswith("inspect ")],
+        "commands": [
+            line
+            for line in PAGE.read_text().split("```")[1].splitlines()
+            if line.startswith("inspect ")
+        ],
         "opened": [play.scenario.id for play in opened],
         "openings": {
             play.scenario.request: [
-                {"call": [turn["call"], json.dumps(turn["arguments"])]} if "call" in turn else turn for turn in _list_turns(play)
+                {"call": [turn["call"], json.dumps(turn["arguments"])]} if "call" in turn else turn
+                for turn in _list_turns(play)
             ]
             for play in opened
         },
@@ -121,14 +152,19 @@ def test_five_policies_earn_in_inspect_s_loop_what_they_earn_natively(evaluated:
     for key, play in plays.items():
         assert told[key]["error"] == "", key
         metadata = told[key]["metadata"]
-        assert (told[key]["value"], metadata["outcome"]) == (play.verdict.reward, play.verdict.outcome), key
+        assert (told[key]["value"], metadata["outcome"]) == (
+            play.verdict.reward,
+            play.verdict.outcome,
+        ), key
         assert metadata["state_hash"] == play.state_hash, key
     kinds = Counter(play.environment.kind for play in plays.values() if play.name == "oracle")
     assert set(kinds) == {"stateful", "sql"}
     assert min(kinds.values()) >= LEAST, kinds
 
 
-def test_the_model_is_shown_the_interface_with_every_parameter_described(evaluated: Evaluated) -> None:
+def test_the_model_is_shown_the_interface_with_every_parameter_described(
+    evaluated: Evaluated,
+) -> None:
     homes = {play.scenario.id: play.environment for play in evaluated.night.plays}
     for row, shown in evaluated.answers["shown"].items():
         expected = {tool["name"]: tool for tool in list_tools(homes[row])}
@@ -139,7 +175,9 @@ def test_the_model_is_shown_the_interface_with_every_parameter_described(evaluat
             assert tool["parameters"]["properties"].keys() == parameters["properties"].keys()
             assert tool["parameters"].get("required", []) == parameters.get("required", [])
             for name, schema in tool["parameters"]["properties"].items():
-                assert schema["description"].startswith(parameters["properties"][name]["description"])
+                assert schema["description"].startswith(
+                    parameters["properties"][name]["description"]
+                )
 
 
 def test_conversations_go_as_in_the_factory(evaluated: Evaluated) -> None:
@@ -147,8 +185,16 @@ def test_conversations_go_as_in_the_factory(evaluated: Evaluated) -> None:
     told = {one["scenario"]: one for one in evaluated.answers["talks"]}
     for rollout in evaluated.talks:
         one = told[f"{rollout.scenario}-conversation"]
-        assert (one["error"], one["value"], one["metadata"]["state_hash"]) == ("", rollout.reward, rollout.final_state_hash)
-        spoken = [entry["content"] for entry in rollout.transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+        assert (one["error"], one["value"], one["metadata"]["state_hash"]) == (
+            "",
+            rollout.reward,
+            rollout.final_state_hash,
+        )
+        spoken = [
+            entry["content"]
+            for entry in rollout.transcript
+            if entry["role"] == "user" and not entry.get("tool_calls")
+        ]
         assert one["heard"] == spoken[: len(one["heard"])]
         assert len(one["heard"]) >= len(spoken) - 1
 
@@ -211,7 +257,11 @@ def test_logs_hold_nothing_of_the_verifier(evaluated: Evaluated) -> None:
 def test_what_a_step_costs_is_measured(evaluated: Evaluated) -> None:
     """Beside a tool that answers a constant. docs/consumers/inspect.md has the numbers."""
     told = evaluated.answers["clock"]
-    assert all(math.isfinite(cost) and 0 < cost < 1000 for costs in told.values() for cost in costs.values()), told
+    assert all(
+        math.isfinite(cost) and 0 < cost < 1000
+        for costs in told.values()
+        for cost in costs.values()
+    ), told
     sys.stderr.write(f"inspect, ms a step: {told}\n")
 
 

@@ -49,7 +49,12 @@ class Answer:
     """A response of the test client, as the agent reads one of aiohttp."""
 
     def __init__(self, found: Any) -> None:
-        self.status, self.ok, self.cookies, self.content = found.status_code, found.status_code < 400, dict(found.cookies), self
+        self.status, self.ok, self.cookies, self.content = (
+            found.status_code,
+            found.status_code < 400,
+            dict(found.cookies),
+            self,
+        )
         self._body = found.content
 
     async def read(self) -> bytes:
@@ -75,11 +80,21 @@ class Rollout:
         reference = {"type": "resources_servers", "name": "envmill"}
         model = {"type": "responses_api_models", "name": "policy_model"}
         config = SimpleAgentConfig(
-            host="127.0.0.1", port=1, entrypoint="", name="agent", resources_server=reference, model_server=model, max_steps=100
+            host="127.0.0.1",
+            port=1,
+            entrypoint="",
+            name="agent",
+            resources_server=reference,
+            model_server=model,
+            max_steps=100,
         )
-        self.agent = SimpleAgent(config=config, server_client=MagicMock(spec=ServerClient, post=self.post))
+        self.agent = SimpleAgent(
+            config=config, server_client=MagicMock(spec=ServerClient, post=self.post)
+        )
 
-    async def post(self, server_name: str, url_path: str, json: Any = None, cookies: Any = None, **_: Any) -> Answer:
+    async def post(
+        self, server_name: str, url_path: str, json: Any = None, cookies: Any = None, **_: Any
+    ) -> Answer:
         if server_name == "policy_model":
             return Answer(Written(self.speak()))
         return Answer(self.client.post(url_path, json=json, headers=_spell(cookies)))
@@ -100,15 +115,25 @@ class Rollout:
             }
         else:
             text = {"type": "output_text", "text": turn["say"], "annotations": []}
-            item = {"type": "message", "id": f"msg_{self.spoken}", "role": "assistant", "status": "completed", "content": [text]}
+            item = {
+                "type": "message",
+                "id": f"msg_{self.spoken}",
+                "role": "assistant",
+                "status": "completed",
+                "content": [text],
+            }
         return respond([item])
 
     async def run(self, row: dict[str, Any]) -> dict[str, Any]:
         """As the agent's own route: seed, respond, verify."""
         seeded = await self.post("envmill", "/seed_session", json=row)
         assert seeded.status == 200, await seeded.read()
-        body = NeMoGymResponseCreateParamsNonStreaming.model_validate(row["responses_create_params"])
-        episode = await self.agent._create_episode(body, model_url_path="/v1/responses", resources_server_cookies=seeded.cookies)
+        body = NeMoGymResponseCreateParamsNonStreaming.model_validate(
+            row["responses_create_params"]
+        )
+        episode = await self.agent._create_episode(
+            body, model_url_path="/v1/responses", resources_server_cookies=seeded.cookies
+        )
         sent = {**row, "response": episode[0].model_dump(mode="json")}
         verified = await self.post("envmill", "/verify", json=sent, cookies=seeded.cookies)
         return {**json.loads(await verified.read()), "sent": sent}
@@ -124,12 +149,22 @@ class Written:
 
 
 def respond(output: list[Any]) -> dict[str, Any]:
-    same = {"id": "resp_1", "created_at": 0.0, "model": "scripted", "object": "response", "parallel_tool_calls": False}
+    same = {
+        "id": "resp_1",
+        "created_at": 0.0,
+        "model": "scripted",
+        "object": "response",
+        "parallel_tool_calls": False,
+    }
     return {**same, "output": output, "tool_choice": "auto", "tools": []}
 
 
 def _spell(cookies: Any) -> dict[str, str]:
-    return {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())} if cookies else {}
+    return (
+        {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+        if cookies
+        else {}
+    )
 
 
 def kill_children() -> None:
@@ -141,13 +176,24 @@ def kill_children() -> None:
 
 
 def read_rows() -> dict[str, Any]:
-    lines = [line for path in sorted((FOLDER / "resources_servers/envmill/data").glob("*.jsonl")) for line in path.read_text().splitlines()]
+    lines = [
+        line
+        for path in sorted((FOLDER / "resources_servers/envmill/data").glob("*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
     return {row["scenario"]: row for row in map(json.loads, lines)}
 
 
 def describe(told: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: told.get(name) for name in ("scenario", "reward", "outcome", "state_hash", "mask_sample", "failure_kind")}
-    replies = [item["output"] for item in told["sent"]["response"]["output"] if item["type"] == "function_call_output"]
+    kept = {
+        name: told.get(name)
+        for name in ("scenario", "reward", "outcome", "state_hash", "mask_sample", "failure_kind")
+    }
+    replies = [
+        item["output"]
+        for item in told["sent"]["response"]["output"]
+        if item["type"] == "function_call_output"
+    ]
     return {**kept, "replies": replies, "fields": sorted(told.keys() - {"sent"})}
 
 
@@ -158,17 +204,25 @@ def play(client: TestClient, turns: dict[str, list[Turn]]) -> list[dict[str, Any
 def verify_again(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """In another server, by the responses alone."""
     client = open_client(make_server().setup_webserver())
-    return [{**client.post("/verify", json=one["sent"]).json(), "sent": one["sent"]} for one in told]
+    return [
+        {**client.post("/verify", json=one["sent"]).json(), "sent": one["sent"]} for one in told
+    ]
 
 
 def break_down(turns: dict[str, list[Turn]]) -> dict[str, Any]:
     """The jail dies in the first rollout; then what the agent's server makes of all of them."""
     server = make_server()
     told = play(open_client(server.setup_webserver()), turns)
-    rows = [{"_ng_task_index": place, "_ng_rollout_index": 0, **one} for place, one in enumerate(told)]
+    rows = [
+        {"_ng_task_index": place, "_ng_rollout_index": 0, **one} for place, one in enumerate(told)
+    ]
     metrics = asyncio.run(server.aggregate_metrics(AggregateMetricsRequest(verify_responses=rows)))
     again = [describe(one) for one in verify_again(told)]
-    return {"told": [describe(one) for one in told], "again": again, "mean": metrics.agent_metrics.get("mean/reward")}
+    return {
+        "told": [describe(one) for one in told],
+        "again": again,
+        "mean": metrics.agent_metrics.get("mean/reward"),
+    }
 
 
 def lose(row: str, turns: list[Turn]) -> dict[str, Any]:
@@ -192,13 +246,19 @@ def knock(row: str) -> dict[str, Any]:
     for name, body in wrong.items():
         found = client.post("/seed_session", json=body)
         told[name] = [found.status_code, found.text]
-    told["other host"] = client.post("/seed_session", json=ROWS[row], headers={"Host": "evil.example"}).status_code
-    told["page"] = client.post("/seed_session", json=ROWS[row], headers={"Origin": "http://evil.example"}).status_code
+    told["other host"] = client.post(
+        "/seed_session", json=ROWS[row], headers={"Host": "evil.example"}
+    ).status_code
+    told["page"] = client.post(
+        "/seed_session", json=ROWS[row], headers={"Origin": "http://evil.example"}
+    ).status_code
     told["mode"] = client.get("/reverify_mode").json()
     os.environ["ENVMILL_NEMO_GYM_TOKEN"] = "a-token"
     guarded = open_client(make_server().setup_webserver())
     told["no token"] = guarded.post("/seed_session", json=ROWS[row]).status_code
-    told["token"] = guarded.post("/seed_session", json=ROWS[row], headers={"Authorization": "Bearer a-token"}).status_code
+    told["token"] = guarded.post(
+        "/seed_session", json=ROWS[row], headers={"Authorization": "Bearer a-token"}
+    ).status_code
     del os.environ["ENVMILL_NEMO_GYM_TOKEN"]
     server = make_server()
     server.config.host = "0.0.0.0"
@@ -225,9 +285,16 @@ def clock(row: str, turn: Turn) -> dict[str, float]:
 
     bare.post("/constant")(constant)
     told = {}
-    for name, made, path, body in (("bare", bare, "/constant", {}), ("envmill", app, f"/{turn['call']}", turn["arguments"])):
+    for name, made, path, body in (
+        ("bare", bare, "/constant", {}),
+        ("envmill", app, f"/{turn['call']}", turn["arguments"]),
+    ):
         with open_client(made) as client:
-            cookies = {} if name == "bare" else _spell(client.post("/seed_session", json=ROWS[row]).cookies)
+            cookies = (
+                {}
+                if name == "bare"
+                else _spell(client.post("/seed_session", json=ROWS[row]).cookies)
+            )
             times = []
             for _ in range(38):
                 begun = time.perf_counter()
@@ -253,6 +320,10 @@ if __name__ == "__main__":
         "lost": lose(first, turns),
         "guard": knock(first),
         "clock": clock(first, turns[0]),
-        "config": yaml.safe_load((FOLDER / "resources_servers/envmill/configs/envmill.yaml").read_text()),
+        "config": yaml.safe_load(
+            (FOLDER / "resources_servers/envmill/configs/envmill.yaml").read_text()
+        ),
     }
-    Path(sys.argv[2]).write_text(json.dumps({"answers": answers, "versions": {"nemo-gym": metadata.version("nemo-gym")}}))
+    Path(sys.argv[2]).write_text(
+        json.dumps({"answers": answers, "versions": {"nemo-gym": metadata.version("nemo-gym")}})
+    )

@@ -39,7 +39,11 @@ def _list_turns(play: Play) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
     spying, spied = make_spy()
-    cargo = replace(night.cargo, environments=(*night.cargo.environments, spied), scenarios=(*night.cargo.scenarios, spying))
+    cargo = replace(
+        night.cargo,
+        environments=(*night.cargo.environments, spied),
+        scenarios=(*night.cargo.scenarios, spying),
+    )
     folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
     oracles = [play for play in night.plays if play.name == "oracle"]
     early, whole = (_list_turns(play) for play in oracles[:2])
@@ -48,8 +52,16 @@ def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
             name: {play.scenario.id: _list_turns(play) for play in night.plays if play.name == name}
             for name in dict.fromkeys(play.name for play in night.plays)
         },
-        "broken": {oracles[0].scenario.id: [early[0] | {"kill": True}, *early[1:]], oracles[1].scenario.id: whole},
-        "attack": {spying.id: [{"call": one["name"], "arguments": one["arguments"]} for one in list_looks(folder, CONSUMER.package)]},
+        "broken": {
+            oracles[0].scenario.id: [early[0] | {"kill": True}, *early[1:]],
+            oracles[1].scenario.id: whole,
+        },
+        "attack": {
+            spying.id: [
+                {"call": one["name"], "arguments": one["arguments"]}
+                for one in list_looks(folder, CONSUMER.package)
+            ]
+        },
         "clocked": [oracles[0].scenario.id, early],
     }
     python = open_newer_house("nemo_gym", PYTHON, f"nemo-gym=={VERSIONS['nemo-gym']}")
@@ -61,14 +73,22 @@ def test_the_version_is_the_one_that_the_folder_names(served: Served) -> None:
     assert served.versions == VERSIONS
 
 
-@pytest.mark.parametrize("way", [pytest.param("scripts", id="sessions"), pytest.param("again", id="responses alone")])
-def test_five_policies_earn_in_the_agent_s_loop_what_they_earn_natively(served: Served, way: str) -> None:
+@pytest.mark.parametrize(
+    "way", [pytest.param("scripts", id="sessions"), pytest.param("again", id="responses alone")]
+)
+def test_five_policies_earn_in_the_agent_s_loop_what_they_earn_natively(
+    served: Served, way: str
+) -> None:
     plays = {(play.scenario.id, play.name): play for play in served.night.plays}
     told = {(one["scenario"], one["name"]): one for one in served.answers[way]}
     assert told.keys() == plays.keys()
     for key, play in plays.items():
         one = told[key]
-        assert (one["reward"], one["outcome"], one["mask_sample"]) == (play.verdict.reward, play.verdict.outcome, False), key
+        assert (one["reward"], one["outcome"], one["mask_sample"]) == (
+            play.verdict.reward,
+            play.verdict.outcome,
+            False,
+        ), key
         assert one["state_hash"] == play.state_hash, key
     kinds = Counter(play.environment.kind for play in plays.values() if play.name == "oracle")
     assert set(kinds) == {"stateful", "sql"}
@@ -79,7 +99,11 @@ def test_an_outage_is_a_masked_sample_that_no_mean_counts(served: Served) -> Non
     """NeMo Gym's rows need a number: it is masked, marked as a failure, and in no metric. A mean of both would be a half."""
     told = served.answers["broken"]
     for broken, whole in (told["told"], told["again"]):
-        assert (broken["mask_sample"], broken["failure_kind"], broken["outcome"]) == (True, "judge_failed", None)
+        assert (broken["mask_sample"], broken["failure_kind"], broken["outcome"]) == (
+            True,
+            "judge_failed",
+            None,
+        )
         assert "_ng_failure_class" in broken["fields"]
         assert (whole["mask_sample"], whole["reward"]) == (False, 1.0)
     assert told["mean"] == 1.0
@@ -100,7 +124,12 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(served: Served) -> 
 
 def test_who_is_let_in(served: Served) -> None:
     told = served.answers["guard"]
-    assert (told["other host"], told["page"], told["no token"], told["token"]) == (403, 403, 401, 200)
+    assert (told["other host"], told["page"], told["no token"], told["token"]) == (
+        403,
+        403,
+        401,
+        200,
+    )
     assert "set ENVMILL_NEMO_GYM_TOKEN" in told["open to all"]
     assert told["mode"] == "stateless"
 

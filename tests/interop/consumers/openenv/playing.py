@@ -35,10 +35,18 @@ Action, Client = envmill_openenv.OpenEnvAction, envmill_openenv.OpenEnvClient
 
 
 @contextmanager
-def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmill_openenv.app")) -> Iterator[str]:
+def serving(
+    port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmill_openenv.app")
+) -> Iterator[str]:
     """A server in a process of its own; its address."""
-    settings = {**os.environ, "ENVMILL_OPENENV_TOKEN": token, "ENVMILL_OPENENV_SESSIONS": str(SESSIONS)}
-    process = subprocess.Popen([sys.executable, "-B", *command, "--port", str(port)], cwd=FOLDER, env=settings)
+    settings = {
+        **os.environ,
+        "ENVMILL_OPENENV_TOKEN": token,
+        "ENVMILL_OPENENV_SESSIONS": str(SESSIONS),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-B", *command, "--port", str(port)], cwd=FOLDER, env=settings
+    )
     url = f"http://127.0.0.1:{port}"
     SERVERS[url] = process
     try:
@@ -54,7 +62,12 @@ def serving(port: int, token: str = "", command: tuple[str, ...] = ("-m", "envmi
 
 
 def connect(url: str, token: str = TOKEN) -> Any:
-    return Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, connect_timeout_s=PATIENCE, message_timeout_s=PATIENCE).sync()
+    return Client(
+        base_url=url,
+        headers={"Authorization": f"Bearer {token}"},
+        connect_timeout_s=PATIENCE,
+        message_timeout_s=PATIENCE,
+    ).sync()
 
 
 def play(url: str, scenario: str, moves: list[dict[str, Any]]) -> dict[str, Any]:
@@ -69,8 +82,17 @@ def play(url: str, scenario: str, moves: list[dict[str, Any]]) -> dict[str, Any]
             result = client.step(Action(say=""))
         state = client.state()
         seen = sorted(tool["function"]["name"] for tool in begun.observation.tools)
-        told = {"reward": result.reward, "done": result.done, "outcome": result.observation.metadata.get("outcome")}
-        return told | {"state_hash": state.state_hash, "heard": heard, "tools": seen, "first": begun.observation.messages}
+        told = {
+            "reward": result.reward,
+            "done": result.done,
+            "outcome": result.observation.metadata.get("outcome"),
+        }
+        return told | {
+            "state_hash": state.state_hash,
+            "heard": heard,
+            "tools": seen,
+            "first": begun.observation.messages,
+        }
 
 
 def play_scripts(url: str, scripts: dict[str, list[dict[str, Any]]]) -> list[Any]:
@@ -106,7 +128,9 @@ def play_over_mcp(url: str, scenario: str, script: dict[str, Any]) -> dict[str, 
     bearer = {"Authorization": f"Bearer {TOKEN}"}
 
     def rpc(method: str, **params: Any) -> Any:
-        return ask(f"{url}/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, **bearer)[1]
+        return ask(
+            f"{url}/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, **bearer
+        )[1]
 
     def send(socket: Any, kind: str, **data: Any) -> Any:
         socket.send(json.dumps({"type": kind, "data": data}))
@@ -114,10 +138,17 @@ def play_over_mcp(url: str, scenario: str, script: dict[str, Any]) -> dict[str, 
 
     session = rpc("openenv/session/create")["result"]["session_id"]
     early = rpc("tools/list", session_id=session)
-    with open_socket(url.replace("http", "ws") + f"/ws?session_id={session}", additional_headers=bearer, proxy=None) as socket:
+    with open_socket(
+        url.replace("http", "ws") + f"/ws?session_id={session}",
+        additional_headers=bearer,
+        proxy=None,
+    ) as socket:
         send(socket, "reset", scenario=scenario)
         listed = rpc("tools/list", session_id=session)["result"]["tools"]
-        replies = [rpc("tools/call", session_id=session, name=call["name"], arguments=call["arguments"]) for call in script["calls"]]
+        replies = [
+            rpc("tools/call", session_id=session, name=call["name"], arguments=call["arguments"])
+            for call in script["calls"]
+        ]
         unknown = rpc("tools/call", session_id=session, name="no_such_tool", arguments={})
         last = send(socket, "step", say=" ".join(script["said"]))
     closed = rpc("openenv/session/close", session_id=session)
@@ -144,7 +175,10 @@ def fill(url: str, scenario: str) -> dict[str, Any]:
 
 def branch(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
     """An episode to its end, and from each of its turns once more by another client."""
-    moves = [*({"tool": call["name"], "arguments": call["arguments"]} for call in script["calls"]), {"say": " ".join(script["said"])}]
+    moves = [
+        *({"tool": call["name"], "arguments": call["arguments"]} for call in script["calls"]),
+        {"say": " ".join(script["said"])},
+    ]
     with connect(url) as client:
         client.reset(scenario=scenario, episode_id="first")
         early = catch(lambda: client.reset(branch="first", turn=1))
@@ -155,26 +189,41 @@ def branch(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
                 begun = other.reset(branch="first", turn=turn)
                 again = [other.step(Action(**move)) for move in moves[turn:]]
                 state = other.state()
-                if again != told[turn:] or (state.state_hash, state.step_count) != (end.state_hash, end.step_count):
+                if again != told[turn:] or (state.state_hash, state.step_count) != (
+                    end.state_hash,
+                    end.step_count,
+                ):
                     unlike.append(turn)
                 assert begun.observation.scenario == scenario
         unknown = catch(lambda: client.reset(branch="no such episode"))
-    return {"turns": len(moves), "reward": told[-1].reward, "unlike": unlike, "early": early, "unknown": unknown}
+    return {
+        "turns": len(moves),
+        "reward": told[-1].reward,
+        "unlike": unlike,
+        "early": early,
+        "unknown": unknown,
+    }
 
 
 def look_at_metrics(url: str) -> dict[str, Any]:
     """Who may read them, and what they say of sessions and of one that vanishes."""
 
     def read() -> dict[str, float]:
-        request = urllib.request.Request(f"{url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        request = urllib.request.Request(
+            f"{url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}
+        )
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+            lines = [
+                line for line in answer.read().decode().splitlines() if not line.startswith("#")
+            ]
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
     from websockets.sync.client import connect as open_socket
 
     bearer = {"Authorization": f"Bearer {TOKEN}"}
-    vanishing = open_socket(url.replace("http", "ws") + "/ws", additional_headers=bearer, proxy=None)
+    vanishing = open_socket(
+        url.replace("http", "ws") + "/ws", additional_headers=bearer, proxy=None
+    )
     vanishing.send(json.dumps({"type": "reset", "data": {}}))
     vanishing.recv(timeout=PATIENCE)
     held = read()["envmill_sessions"]
@@ -183,7 +232,12 @@ def look_at_metrics(url: str) -> dict[str, Any]:
         if (found := read())["envmill_sessions"] < held:
             break
         time.sleep(0.1)
-    return {"refused": ask(f"{url}/metrics")[0], "held": held, "left": found["envmill_sessions"], "found": sorted(found)}
+    return {
+        "refused": ask(f"{url}/metrics")[0],
+        "held": held,
+        "left": found["envmill_sessions"],
+        "found": sorted(found),
+    }
 
 
 def catch(act: Any) -> str:
@@ -200,7 +254,9 @@ def err(url: str, scenario: str) -> dict[str, str]:
     with connect(url) as client:
         told["step first"] = catch(lambda: client.step(Action(say="x")))
         told["unknown scenario"] = catch(lambda: client.reset(scenario="scn_9"))
-        told["other environment"] = catch(lambda: client.reset(scenario=scenario, environment="env_9"))
+        told["other environment"] = catch(
+            lambda: client.reset(scenario=scenario, environment="env_9")
+        )
         told["unknown split"] = catch(lambda: client.reset(split="dev"))
         told["unknown index"] = catch(lambda: client.reset(split="train", index=100_000))
         client.reset(scenario=scenario)
@@ -219,7 +275,10 @@ def knock(url: str) -> dict[str, Any]:
         "token": ask(f"{url}/metadata", **bearer)[0],
         "health": ask(f"{url}/health")[0],
         "origin": ask(f"{url}/metadata", Origin="http://evil.example", **bearer),
-        "mcp": ask(f"{url}/mcp", {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create", "params": {}})[0],
+        "mcp": ask(
+            f"{url}/mcp",
+            {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create", "params": {}},
+        )[0],
         "long": ask(f"{url}/reset", {"x": "x" * 2_000_000}, **bearer)[0],
         "socket": catch(lambda: connect(url, "x").reset()),
     }
@@ -234,7 +293,11 @@ def break_down(url: str, scenario: str, call: dict[str, Any]) -> dict[str, Any]:
         broken = client.step(Action(tool=call["name"], arguments=call["arguments"]))
         again = client.reset(scenario=scenario)
         last = client.step(Action(say=""))
-        told = {"done": broken.done, "reward": broken.reward, "outcome": broken.observation.metadata.get("outcome")}
+        told = {
+            "done": broken.done,
+            "reward": broken.reward,
+            "outcome": broken.observation.metadata.get("outcome"),
+        }
         return told | {"again": again.observation.scenario, "next": last.reward}
 
 
@@ -266,7 +329,10 @@ def clock(url: str, client_of: Any, action: Any, **reset: Any) -> dict[str, floa
                 begun = time.perf_counter()
                 client.step(action)
                 steps.append(time.perf_counter() - begun)
-    return {"step_ms": 1000 * statistics.median(steps), "reset_ms": 1000 * statistics.median(resets)}
+    return {
+        "step_ms": 1000 * statistics.median(steps),
+        "reset_ms": 1000 * statistics.median(resets),
+    }
 
 
 def connect_bare(url: str) -> Any:
@@ -293,10 +359,19 @@ if __name__ == "__main__":
         row, looks = asked["attack"]
         with connect(url) as client:
             client.reset(scenario=row)
-            answers["attack"] = [client.step(Action(tool=look["name"], arguments=look["arguments"])).observation.reply for look in looks]
+            answers["attack"] = [
+                client.step(
+                    Action(tool=look["name"], arguments=look["arguments"])
+                ).observation.reply
+                for look in looks
+            ]
         call = script["calls"][0]
         answers["breaks"] = break_down(url, first, call)
-        answers["clock"] = {"envmill": clock(url, connect, Action(tool=call["name"], arguments=call["arguments"]), scenario=first)}
+        answers["clock"] = {
+            "envmill": clock(
+                url, connect, Action(tool=call["name"], arguments=call["arguments"]), scenario=first
+            )
+        }
     with serving(8802) as url:
         answers["valid"] = {"folder": validate(str(FOLDER)), "url": validate(url)}
         heard = io.StringIO()
@@ -307,6 +382,10 @@ if __name__ == "__main__":
     with serving(8803, command=(str(Path(__file__).with_name("bare_server.py")),)) as url:
         answers["clock"]["bare"] = clock(url, connect_bare, {"text": "x"})
     open_to_all = [sys.executable, "-m", "envmill_openenv.app", "--host", "0.0.0.0"]
-    refused = subprocess.run(open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    refused = subprocess.run(
+        open_to_all, cwd=FOLDER, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     answers["open to all"] = {"code": refused.returncode, "said": refused.stderr}
-    Path(sys.argv[2]).write_text(json.dumps({"answers": answers, "versions": {"openenv": metadata.version("openenv")}}))
+    Path(sys.argv[2]).write_text(
+        json.dumps({"answers": answers, "versions": {"openenv": metadata.version("openenv")}})
+    )

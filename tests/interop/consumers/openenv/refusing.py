@@ -37,14 +37,23 @@ class Named(BaseModel):
 
 
 def stand_in() -> None:
-    found = {name: ModuleType(name) for name in ("openenv", "openenv.core", "openenv.core.env_server")}
-    interfaces, types = ModuleType("openenv.core.env_server.interfaces"), ModuleType("openenv.core.env_server.types")
+    found = {
+        name: ModuleType(name) for name in ("openenv", "openenv.core", "openenv.core.env_server")
+    }
+    interfaces, types = (
+        ModuleType("openenv.core.env_server.interfaces"),
+        ModuleType("openenv.core.env_server.types"),
+    )
     interfaces.__dict__["Environment"] = Environment
-    types.__dict__.update(Action=BaseModel, Observation=Observation, State=State, EnvironmentMetadata=Named)
+    types.__dict__.update(
+        Action=BaseModel, Observation=Observation, State=State, EnvironmentMetadata=Named
+    )
     client = ModuleType("envmill_openenv.client")
     client.__dict__["OpenEnvClient"] = Environment
     importlib.metadata.version = lambda _: sys.argv[3]
-    sys.modules.update(found | {interfaces.__name__: interfaces, types.__name__: types, client.__name__: client})
+    sys.modules.update(
+        found | {interfaces.__name__: interfaces, types.__name__: types, client.__name__: client}
+    )
 
 
 def main() -> None:
@@ -52,10 +61,20 @@ def main() -> None:
     stand_in()
     os.environ |= {"ENVMILL_RECALLS": str(feed), "ENVMILL_RECALLS_SECONDS": "0"}
     sys.path.insert(0, str(folder))
-    environment = __import__("envmill_openenv.environment", fromlist=["OpenEnvEnvironment"]).OpenEnvEnvironment()
+    environment = __import__(
+        "envmill_openenv.environment", fromlist=["OpenEnvEnvironment"]
+    ).OpenEnvEnvironment()
     told = [environment.reset().model_dump()]
     written = json.loads(feed.read_text())
-    feed.write_text(json.dumps(written | {"seq": 1, "withdrawn": [{"seq": 1, "subject": told[0]["scenario"], "reason": "S8: bad"}]}))
+    feed.write_text(
+        json.dumps(
+            written
+            | {
+                "seq": 1,
+                "withdrawn": [{"seq": 1, "subject": told[0]["scenario"], "reason": "S8: bad"}],
+            }
+        )
+    )
     told.append(environment.reset().model_dump())
     feed.write_text("{")
     environment.reset()

@@ -28,7 +28,8 @@ def test_a_policy_that_does_not_think_is_not_held_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "size"), [pytest.param(1.0, 0, id="endless-loops"), pytest.param(0.03, 1_900_000, id="longest-replies")]
+    ("seconds", "size"),
+    [pytest.param(1.0, 0, id="endless-loops"), pytest.param(0.03, 1_900_000, id="longest-replies")],
 )
 def test_who_takes_much_gets_its_share_and_no_more(seconds: float, size: int) -> None:
     allowance, now = make_allowance()
@@ -60,7 +61,13 @@ def test_metrics_tell_counts_and_quantiles() -> None:
         'errors_total{kind="reset"} 1',
     }
     assert {f"envmill_{one}" for one in counted} <= set(lines)
-    assert sum(line.startswith('envmill_latency_seconds{kind="step",quantile="0.99"} 0.0000') for line in lines) == 1
+    assert (
+        sum(
+            line.startswith('envmill_latency_seconds{kind="step",quantile="0.99"} 0.0000')
+            for line in lines
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("cut", [True, False], ids=["vanished", "our-own-fault"])

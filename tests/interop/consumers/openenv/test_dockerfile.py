@@ -40,30 +40,83 @@ def base(docker_engine: Engine) -> str:
     """Debian with Python, and its module for virtual environments."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "root")
-        words = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv,ca-certificates", "bookworm", str(root)]
+        words = [
+            "debootstrap",
+            "--variant=minbase",
+            "--include=python3,python3-venv,ca-certificates",
+            "bookworm",
+            str(root),
+        ]
         done = subprocess.run(words, capture_output=True, text=True, timeout=900, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
-        packed = subprocess.run(["tar", "-C", str(root), "-c", "."], capture_output=True, check=True).stdout
+        packed = subprocess.run(
+            ["tar", "-C", str(root), "-c", "."], capture_output=True, check=True
+        ).stdout
     docker_engine.ask(["import", "-", "envmill/venv"], packed)
     return "envmill/venv"
 
 
 @pytest.fixture(scope="module")
-def served(docker_engine: Engine, base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
+def served(
+    docker_engine: Engine, base: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str, Path]]:
     """The server's address, its token, and the folder."""
     spying, spied = make_spy()
-    folder = write_consumer(CONSUMER, make_cargo([(LENDING, SHED), (spying, spied)]), tmp_path_factory.mktemp("out"))
-    wheels = ["download", "-q", "-r", str(LOCKS / "openenv.txt"), "hatchling", "--only-binary=:all:", "-d", str(folder / "wheels")]
+    folder = write_consumer(
+        CONSUMER, make_cargo([(LENDING, SHED), (spying, spied)]), tmp_path_factory.mktemp("out")
+    )
+    wheels = [
+        "download",
+        "-q",
+        "-r",
+        str(LOCKS / "openenv.txt"),
+        "hatchling",
+        "--only-binary=:all:",
+        "-d",
+        str(folder / "wheels"),
+    ]
     subprocess.run([sys.executable, "-m", "pip", *wheels], check=True, timeout=900)
-    told = ["--network=none", "--build-arg", f"BASE_IMAGE={base}", "--build-arg", "PIP_OPTIONS=--no-index -f wheels"]
-    build = ["docker", f"--host={docker_engine.host}", "build", *told, "-f", "server/Dockerfile", "-t", "envmill-openenv", "."]
+    told = [
+        "--network=none",
+        "--build-arg",
+        f"BASE_IMAGE={base}",
+        "--build-arg",
+        "PIP_OPTIONS=--no-index -f wheels",
+    ]
+    build = [
+        "docker",
+        f"--host={docker_engine.host}",
+        "build",
+        *told,
+        "-f",
+        "server/Dockerfile",
+        "-t",
+        "envmill-openenv",
+        ".",
+    ]
     done = subprocess.run(
-        build, cwd=folder, env=os.environ | {"DOCKER_BUILDKIT": "0"}, capture_output=True, text=True, timeout=1200, check=False
+        build,
+        cwd=folder,
+        env=os.environ | {"DOCKER_BUILDKIT": "0"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     token, port = secrets.token_urlsafe(16), _find_port()
     command = ["python", "-m", "envmill_openenv.app", "--host", "0.0.0.0", "--port", str(port)]
-    run = ["run", "--detach", "--rm", "--name", "served", "--network=host", *LOCKED, "-e", f"ENVMILL_OPENENV_TOKEN={token}"]
+    run = [
+        "run",
+        "--detach",
+        "--rm",
+        "--name",
+        "served",
+        "--network=host",
+        *LOCKED,
+        "-e",
+        f"ENVMILL_OPENENV_TOKEN={token}",
+    ]
     docker_engine.ask([*run, "envmill-openenv", *command])
     wait_until(lambda: _is_open(port), 120, lambda: docker_engine.ask(["logs", "served"]))
     yield f"http://127.0.0.1:{port}", token, folder
@@ -81,7 +134,9 @@ def _is_open(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-def play(served: tuple[str, str, Path], scenario: str, moves: list[dict[str, object]]) -> list[object]:
+def play(
+    served: tuple[str, str, Path], scenario: str, moves: list[dict[str, object]]
+) -> list[object]:
     url, token, folder = served
     done = subprocess.run(
         [open_locked_house("openenv"), "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{PLAY}"],
@@ -100,9 +155,13 @@ def test_a_scenario_is_played_in_the_image(served: tuple[str, str, Path]) -> Non
 def test_programs_stay_in_the_jail_there_too(served: tuple[str, str, Path]) -> None:
     scenario, _ = make_spy()
     folder = served[2]
-    looks = json.loads(json.dumps(list_looks(folder, CONSUMER.package)).replace(str(folder), "/app"))
+    looks = json.loads(
+        json.dumps(list_looks(folder, CONSUMER.package)).replace(str(folder), "/app")
+    )
     assert len(looks) >= 7
-    replies, done, reward = play(served, scenario.id, [{"tool": one["name"], "arguments": one["arguments"]} for one in looks])
+    replies, done, reward = play(
+        served, scenario.id, [{"tool": one["name"], "arguments": one["arguments"]} for one in looks]
+    )
     assert isinstance(replies, list)
     assert find_secrets([str(one) for one in replies]) == []
     assert all("no: " in str(one) for one in replies[:-1]), replies

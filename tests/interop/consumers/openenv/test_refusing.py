@@ -12,10 +12,19 @@ from tests.specimens import make_environment, make_scenario
 
 def test_a_withdrawn_scenario_gives_no_reward_at_its_next_reset(tmp_path: Path) -> None:
     environment = make_environment()
-    folder = write_consumer(CONSUMER, make_cargo([(make_scenario(environment), environment)]), tmp_path)
+    folder = write_consumer(
+        CONSUMER, make_cargo([(make_scenario(environment), environment)]), tmp_path
+    )
     feed = tmp_path / "feed.json"
     feed.write_text('{"form": 1, "seq": 0, "withdrawn": []}')
-    words = [sys.executable, "-B", str(Path(__file__).with_name("refusing.py")), str(folder), str(feed), VERSIONS["openenv"]]
+    words = [
+        sys.executable,
+        "-B",
+        str(Path(__file__).with_name("refusing.py")),
+        str(folder),
+        str(feed),
+        VERSIONS["openenv"],
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stderr
     began, refused, told = json.loads(done.stdout)

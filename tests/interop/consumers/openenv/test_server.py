@@ -39,7 +39,10 @@ class Served:
 def _list_moves(rollout: Rollout) -> list[dict[str, Any]]:
     moves: list[dict[str, Any]] = []
     for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
-        calls = [{"tool": call["name"], "arguments": call["arguments"]} for call in entry.get("tool_calls") or ()]
+        calls = [
+            {"tool": call["name"], "arguments": call["arguments"]}
+            for call in entry.get("tool_calls") or ()
+        ]
         moves += calls or [{"say": entry["content"]}]
     return moves
 
@@ -48,10 +51,16 @@ def _list_moves(rollout: Rollout) -> list[dict[str, Any]]:
 def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
     talks = asyncio.run(talk(night, tmp_path_factory.mktemp("talks"), TALKS))
     spying, spied = make_spy()
-    cargo = replace(night.cargo, environments=(*night.cargo.environments, spied), scenarios=(*night.cargo.scenarios, spying))
+    cargo = replace(
+        night.cargo,
+        environments=(*night.cargo.environments, spied),
+        scenarios=(*night.cargo.scenarios, spying),
+    )
     folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
     scripts = night.list_scripts()
-    clocked = next(scenario for scenario, played in scripts.items() if played[0]["split"] == "train")
+    clocked = next(
+        scenario for scenario, played in scripts.items() if played[0]["split"] == "train"
+    )
     asked = {
         "scripts": scripts,
         "talks": [[f"{one.scenario}-conversation", _list_moves(one)] for one in talks],
@@ -59,7 +68,9 @@ def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
         "attack": [spying.id, list_looks(folder, CONSUMER.package)],
         "page": re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0],
     }
-    answer = run_offline(open_locked_house("openenv"), Path(__file__).with_name("playing.py"), [str(folder)], asked)
+    answer = run_offline(
+        open_locked_house("openenv"), Path(__file__).with_name("playing.py"), [str(folder)], asked
+    )
     return Served(night, talks, answer["answers"], answer["versions"])
 
 
@@ -73,7 +84,11 @@ def test_five_policies_earn_over_the_wire_what_they_earn_natively(served: Served
     assert told.keys() == plays.keys()
     for key, play in plays.items():
         one = told[key]
-        assert (one["reward"], one["outcome"], one["done"]) == (play.verdict.reward, play.verdict.outcome, True), key
+        assert (one["reward"], one["outcome"], one["done"]) == (
+            play.verdict.reward,
+            play.verdict.outcome,
+            True,
+        ), key
         assert one["state_hash"] == play.state_hash, key
         assert one["tools"] == sorted(tool["name"] for tool in list_tools(play.environment))
         assert one["first"][-1] == {"role": "user", "content": play.scenario.request}
@@ -86,14 +101,24 @@ def test_conversations_go_as_in_the_factory(served: Served) -> None:
     assert len(served.talks) == TALKS * len(RECIPES)
     for rollout, told in zip(served.talks, served.answers["talks"], strict=True):
         assert (told["reward"], told["state_hash"]) == (rollout.reward, rollout.final_state_hash)
-        spoken = [entry["content"] for entry in rollout.transcript if entry["role"] == "user" and not entry.get("tool_calls")]
+        spoken = [
+            entry["content"]
+            for entry in rollout.transcript
+            if entry["role"] == "user" and not entry.get("tool_calls")
+        ]
         assert spoken[1:] == [answer for answer in told["heard"] if answer][: len(spoken) - 1]
 
 
 def test_the_mcp_route_lists_and_calls_the_same_tools(served: Served) -> None:
     told = served.answers["mcp"]
-    play = next(one for one in served.night.plays if one.name == "oracle" and one.environment.id == _clocked(served))
-    assert dict(told["tools"]) == {tool["name"]: tool["parameters"] for tool in list_tools(play.environment)}
+    play = next(
+        one
+        for one in served.night.plays
+        if one.name == "oracle" and one.environment.id == _clocked(served)
+    )
+    assert dict(told["tools"]) == {
+        tool["name"]: tool["parameters"] for tool in list_tools(play.environment)
+    }
     assert (told["reward"], told["done"]) == (1.0, True)
     assert all(reply is not None for reply in told["replies"])
     assert "Send reset" in told["early"]
@@ -101,7 +126,11 @@ def test_the_mcp_route_lists_and_calls_the_same_tools(served: Served) -> None:
 
 
 def _clocked(served: Served) -> str:
-    return next(played[0]["environment"] for played in served.night.list_scripts().values() if played[0]["split"] == "train")
+    return next(
+        played[0]["environment"]
+        for played in served.night.list_scripts().values()
+        if played[0]["split"] == "train"
+    )
 
 
 def test_a_program_that_looks_for_its_verifier_finds_nothing(served: Served) -> None:
@@ -132,11 +161,18 @@ def test_an_episode_is_branched_from_each_of_its_turns(served: Served) -> None:
     assert "no episode 'no such episode' to branch from" in told["unknown"]
 
 
-def test_metrics_need_the_token_and_a_client_that_vanishes_is_no_session_any_more(served: Served) -> None:
+def test_metrics_need_the_token_and_a_client_that_vanishes_is_no_session_any_more(
+    served: Served,
+) -> None:
     told = served.answers["metrics"]
     assert told["refused"] == 401
     assert (told["held"], told["left"]) == (1, 0)
-    wanted = ('answers_total{kind="reset"}', 'latency_seconds{kind="score",quantile="0.99"}', 'verdicts_total{kind="pass"}', "quarantined")
+    wanted = (
+        'answers_total{kind="reset"}',
+        'latency_seconds{kind="score",quantile="0.99"}',
+        'verdicts_total{kind="pass"}',
+        "quarantined",
+    )
     assert {f"envmill_{name}" for name in wanted} <= set(told["found"])
 
 

@@ -35,7 +35,11 @@ class PlainTaskset(vf.Taskset[PlainTask, PlainConfig]):
         return [PlainToolset(config.tools)]
 
     def load(self) -> list[PlainTask]:
-        return [PlainTask(vf.TaskData(name="plain", prompt="Please lend the drill to Ada."), self.config.task)]
+        return [
+            PlainTask(
+                vf.TaskData(name="plain", prompt="Please lend the drill to Ada."), self.config.task
+            )
+        ]
 
 
 __all__ = ["PlainTask", "PlainTaskset"]

@@ -15,27 +15,47 @@ skyrl_gym = import_module("skyrl_gym")
 envmill_skyrl = import_module("envmill_skyrl")
 for _ in range(2):
     envmill_skyrl.register_environment()
-lines = [json.loads(line) for path in sorted(Path(sys.argv[1], "data").glob("*.jsonl")) for line in path.read_text().splitlines()]
+lines = [
+    json.loads(line)
+    for path in sorted(Path(sys.argv[1], "data").glob("*.jsonl"))
+    for line in path.read_text().splitlines()
+]
 rows = {line["extra_info"]["scenario"]: line for line in lines}
 told = []
 for place, (row, texts, turns) in enumerate(asked["plays"]):
-    found = dict(rows[row]) if row in rows else {"prompt": [], "env_class": "envmill", "extra_info": {"scenario": row}}
+    found = (
+        dict(rows[row])
+        if row in rows
+        else {"prompt": [], "env_class": "envmill", "extra_info": {"scenario": row}}
+    )
     prompt, env_class = found.pop("prompt"), found.pop("env_class")
-    env = skyrl_gym.make(env_class, env_config={}, extras=found | ({"max_turns": turns} if turns else {}))
+    env = skyrl_gym.make(
+        env_class, env_config={}, extras=found | ({"max_turns": turns} if turns else {})
+    )
     messages, _ = env.init(prompt)
     assert messages == prompt
     replies, rewards = list[str](), list[float]()
     step: Any = {"done": False}
     for number, text in enumerate([*texts, ""]):
         if asked.get("break") == place and number == 1:
-            import_module("envmill_skyrl.environment")._open_once().lanes.shared[0].engine.jail.close()
+            import_module("envmill_skyrl.environment")._open_once().lanes.shared[
+                0
+            ].engine.jail.close()
         step = env.step(text)
         rewards.append(step["reward"])
         replies += [one["content"] for one in step["observations"]]
         if step["done"]:
             break
     assert step["done"]
-    told.append({"rewards": rewards, "replies": replies, **step["metadata"], "metrics": env.get_metrics()})
+    told.append(
+        {"rewards": rewards, "replies": replies, **step["metadata"], "metrics": env.get_metrics()}
+    )
     env.close()
-ours = sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson"))
-sys.stdout.write(json.dumps({"told": told, "ours": ours, "lines": lines, "from": str(skyrl_gym.__file__)}))
+ours = sorted(
+    name
+    for name in sys.modules
+    if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson")
+)
+sys.stdout.write(
+    json.dumps({"told": told, "ours": ours, "lines": lines, "from": str(skyrl_gym.__file__)})
+)

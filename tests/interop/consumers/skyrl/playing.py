@@ -53,7 +53,10 @@ class Watched(envmill_skyrl.SkyrlEnvironment):
     def step(self, action: str) -> Any:
         step = super().step(action)
         if step["done"]:
-            ENDS[step["metadata"]["scenario"], self._policy] = {"reward": step["reward"], **step["metadata"]}
+            ENDS[step["metadata"]["scenario"], self._policy] = {
+                "reward": step["reward"],
+                **step["metadata"],
+            }
         return step
 
 
@@ -63,13 +66,21 @@ class Scripted:
     model_name = "scripted"
 
     def __init__(self, tokenizer: Any, scripts: dict[str, list[str]]) -> None:
-        self._tokenizer, self._left = tokenizer, {name: list(texts) for name, texts in scripts.items()}
+        self._tokenizer, self._left = (
+            tokenizer,
+            {name: list(texts) for name, texts in scripts.items()},
+        )
 
     async def generate(self, input_batch: Any, model: Any = None) -> Any:
         left = self._left[input_batch["session_ids"][0]]
         text = left.pop(0) if left else ""
         ids = self._tokenizer.encode(f"{text}<|im_end|>")
-        return {"responses": [text], "response_ids": [ids], "stop_reasons": ["stop"], "response_logprobs": None}
+        return {
+            "responses": [text],
+            "response_ids": [ids],
+            "stop_reasons": ["stop"],
+            "response_logprobs": None,
+        }
 
     async def finish_session(self, session: str) -> None:
         del session
@@ -78,11 +89,17 @@ class Scripted:
 def make_tokenizer() -> Any:
     """A token per byte, and ChatML."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    plain = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[]))
+    plain = Tokenizer(
+        models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[])
+    )
     plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     plain.decoder = decoders.ByteLevel()
-    plain.add_special_tokens([AddedToken(name, special=True) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    plain.add_special_tokens(
+        [AddedToken(name, special=True) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=plain, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    )
     tokenizer.chat_template = TEMPLATE
     return tokenizer
 
@@ -100,12 +117,23 @@ def load(tokenizer: Any) -> dict[str, Any]:
 def play(tokenizer: Any, rows: dict[str, Any], scripts: dict[str, Any]) -> list[Any]:
     """Every script by the generator, all at once, with several threads for the environments."""
     chosen = [(scenario, script) for scenario, played in scripts.items() for script in played]
-    client = Scripted(tokenizer, {f"{scenario}_{script['name']}": script["texts"] for scenario, script in chosen})
-    asked: dict[str, Any] = {"prompts": [], "env_classes": [], "env_extras": [], "trajectory_ids": []}
+    client = Scripted(
+        tokenizer, {f"{scenario}_{script['name']}": script["texts"] for scenario, script in chosen}
+    )
+    asked: dict[str, Any] = {
+        "prompts": [],
+        "env_classes": [],
+        "env_extras": [],
+        "trajectory_ids": [],
+    }
     for scenario, script in chosen:
         row = copy.deepcopy(rows[scenario])
         row["env_extras"]["extra_info"]["policy"] = script["name"]
-        for column, value in (("prompts", row["prompt"]), ("env_classes", row["env_class"]), ("env_extras", row["env_extras"])):
+        for column, value in (
+            ("prompts", row["prompt"]),
+            ("env_classes", row["env_class"]),
+            ("env_extras", row["env_extras"]),
+        ):
             asked[column].append(value)
         asked["trajectory_ids"].append(TrajectoryID(scenario, script["name"]))
     config = GeneratorConfig(max_turns=60, batched=False, max_input_length=LONG)
@@ -113,11 +141,25 @@ def play(tokenizer: Any, rows: dict[str, Any], scripts: dict[str, Any]) -> list[
     made = asyncio.run(generator.generate(asked, disable_tqdm=True))
     told = []
     for (scenario, script), ids, rewards, mask, metrics in zip(
-        chosen, made["response_ids"], made["rewards"], made["loss_masks"], made["env_metrics"], strict=True
+        chosen,
+        made["response_ids"],
+        made["rewards"],
+        made["loss_masks"],
+        made["env_metrics"],
+        strict=True,
     ):
         learnt = tokenizer.decode([token for token, learn in zip(ids, mask, strict=True) if learn])
         end = ENDS[scenario, script["name"]]
-        told.append({"scenario": scenario, "name": script["name"], "paid": sum(rewards), "learnt": learnt, "metrics": metrics, **end})
+        told.append(
+            {
+                "scenario": scenario,
+                "name": script["name"],
+                "paid": sum(rewards),
+                "learnt": learnt,
+                "metrics": metrics,
+                **end,
+            }
+        )
     return told
 
 
@@ -125,13 +167,18 @@ class Plain(BaseTextEnv):
     """What a step costs in an environment that does nothing."""
 
     def step(self, action: str) -> Any:
-        return BaseTextEnvStepOutput(observations=[{"role": "user", "content": action}], reward=0.0, done=False, metadata={})
+        return BaseTextEnvStepOutput(
+            observations=[{"role": "user", "content": action}], reward=0.0, done=False, metadata={}
+        )
 
 
 def time_steps(rows: dict[str, Any], scenario: str, text: str, rounds: int) -> dict[str, float]:
     told = {}
     row = rows[scenario]
-    for name, env in (("envmill", envmill_skyrl.SkyrlEnvironment({}, row["env_extras"])), ("bare", Plain())):
+    for name, env in (
+        ("envmill", envmill_skyrl.SkyrlEnvironment({}, row["env_extras"])),
+        ("bare", Plain()),
+    ):
         took = []
         for _ in range(rounds):
             env.init(row["prompt"])
@@ -156,6 +203,8 @@ if __name__ == "__main__":
         "plays": play(tokenizer, rows, asked["scripts"]),
         "step_ms": time_steps(rows, first, played[0]["texts"][0], asked["rounds"]),
         "versions": {name: version(name) for name in ("skyrl", "skyrl-gym")},
-        "ours": sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas")),
+        "ours": sorted(
+            name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas")
+        ),
     }
     Path(sys.argv[2]).write_text(json.dumps(answers))

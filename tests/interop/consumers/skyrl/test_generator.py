@@ -28,15 +28,23 @@ def talks(night: Night, tmp_path_factory: pytest.TempPathFactory) -> list[Rollou
 
 
 @pytest.fixture(scope="module")
-def answers(night: Night, talks: list[Rollout], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def answers(
+    night: Night, talks: list[Rollout], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     folder = write_consumer(CONSUMER, night.cargo, tmp_path_factory.mktemp("out"))
     scripts: dict[str, list[Any]] = {}
     for play in night.plays:
-        scripts.setdefault(play.scenario.id, []).append({"name": play.name, "texts": write_texts(play)})
+        scripts.setdefault(play.scenario.id, []).append(
+            {"name": play.name, "texts": write_texts(play)}
+        )
     for rollout in talks:
-        scripts[f"{rollout.scenario}-conversation"] = [{"name": "talk", "texts": write_talk(rollout)}]
+        scripts[f"{rollout.scenario}-conversation"] = [
+            {"name": "talk", "texts": write_talk(rollout)}
+        ]
     asked = {"scripts": scripts, "rounds": 10}
-    return run_offline(open_locked_house("skyrl"), Path(__file__).with_name("playing.py"), [str(folder)], asked)
+    return run_offline(
+        open_locked_house("skyrl"), Path(__file__).with_name("playing.py"), [str(folder)], asked
+    )
 
 
 def test_every_cell_is_equal(night: Night, answers: dict[str, Any]) -> None:
@@ -55,11 +63,17 @@ def test_every_cell_is_equal(night: Night, answers: dict[str, Any]) -> None:
     assert set(kinds) == {"stateful", "sql"}
     assert min(cells.values()) >= LEAST
     assert all(earned[kind, "oracle"] == cells[kind, "oracle"] for kind in kinds)
-    assert not any(earned[cell] for cell in cells if cell[1] != "oracle" and cell[1] != "wrong order")
-    sys.stderr.write(f"skyrl: { {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n")
+    assert not any(
+        earned[cell] for cell in cells if cell[1] != "oracle" and cell[1] != "wrong order"
+    )
+    sys.stderr.write(
+        f"skyrl: { {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n"
+    )
 
 
-def test_conversations_are_played_with_the_scripted_user(talks: list[Rollout], answers: dict[str, Any]) -> None:
+def test_conversations_are_played_with_the_scripted_user(
+    talks: list[Rollout], answers: dict[str, Any]
+) -> None:
     told = {one["scenario"]: one for one in answers["plays"] if one["name"] == "talk"}
     assert len(talks) == TALKS * len(RECIPES)
     for rollout in talks:
@@ -77,8 +91,13 @@ def test_what_is_learnt_is_what_the_policy_said(night: Night, answers: dict[str,
 
 
 def test_the_data_loader_reads_every_row(night: Night, answers: dict[str, Any]) -> None:
-    assert {row.removesuffix("-conversation") for row in answers["rows"]} == {one.id for one in night.cargo.scenarios}
-    assert all([message["role"] for message in prompt] == ["system", "user"] for prompt in answers["rows"].values())
+    assert {row.removesuffix("-conversation") for row in answers["rows"]} == {
+        one.id for one in night.cargo.scenarios
+    }
+    assert all(
+        [message["role"] for message in prompt] == ["system", "user"]
+        for prompt in answers["rows"].values()
+    )
 
 
 def test_what_a_step_costs_beside_the_bare_framework(answers: dict[str, Any]) -> None:

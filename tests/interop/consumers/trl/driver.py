@@ -25,10 +25,25 @@ for row, calls, said in asked:
         else:
             replies.append(f"Tool {name} not found.")
     completion = [{"role": "user", "content": "x"}, last]
-    heard = None if said is None else envmill_trl.read_last_words(completions=[completion], environments=[environment])
+    heard = (
+        None
+        if said is None
+        else envmill_trl.read_last_words(completions=[completion], environments=[environment])
+    )
     reward = environment.get_reward()
-    told.append({"reward": reward, "state_hash": environment._session.state_hash, "replies": replies, "heard": heard})
-ours = sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson", "trl", "torch"))
+    told.append(
+        {
+            "reward": reward,
+            "state_hash": environment._session.state_hash,
+            "replies": replies,
+            "heard": heard,
+        }
+    )
+ours = sorted(
+    name
+    for name in sys.modules
+    if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson", "trl", "torch")
+)
 described = {
     environment: {
         name: [inspect.getdoc(tool), {key: str(hint) for key, hint in tool.__annotations__.items()}]

@@ -38,8 +38,23 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Play], Path]:
 
 def drive(folder: Path, asked: list[Any]) -> dict[str, Any]:
     """What the driver reports; in its process there is nothing of ours, and no TRL."""
-    command = [sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("driver.py")), str(folder)]
-    done = subprocess.run(command, env={}, input=json.dumps(asked), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        str(Path(__file__).with_name("driver.py")),
+        str(folder),
+    ]
+    done = subprocess.run(
+        command,
+        env={},
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["ours"] == []
@@ -47,26 +62,36 @@ def drive(folder: Path, asked: list[Any]) -> dict[str, Any]:
 
 
 def ask(play: Play) -> list[Any]:
-    row = {"prompt": [{"role": "user", "content": "x"}], "environment": play.environment.id, "scenario": play.scenario.id}
+    row = {
+        "prompt": [{"role": "user", "content": "x"}],
+        "environment": play.environment.id,
+        "scenario": play.scenario.id,
+    }
     return [row, [[call.name, call.arguments] for call in play.calls], list(play.said)]
 
 
 def test_five_policies_earn_what_they_earn_natively(ground: tuple[list[Play], Path]) -> None:
     plays, folder = ground
     told = drive(folder, [ask(play) for play in plays])["told"]
-    assert [(one["reward"], one["state_hash"]) for one in told] == [(play.verdict.reward, play.state_hash) for play in plays]
+    assert [(one["reward"], one["state_hash"]) for one in told] == [
+        (play.verdict.reward, play.state_hash) for play in plays
+    ]
     assert {one["reward"] for one in told} == {0.0, 1.0}
     assert all(one["heard"] == [None] for one in told)
 
 
-def test_a_malformed_call_is_answered_in_the_words_of_the_factory(ground: tuple[list[Play], Path]) -> None:
+def test_a_malformed_call_is_answered_in_the_words_of_the_factory(
+    ground: tuple[list[Play], Path],
+) -> None:
     plays, folder = ground
     play = next(play for play in plays if play.name == "malformed")
     (told,) = drive(folder, [ask(play)])["told"]
     assert json.loads(told["replies"][1])["error"]["code"] == "invalid_arguments"
 
 
-def test_every_tool_is_a_method_with_hints_and_a_line_for_each_parameter(ground: tuple[list[Play], Path]) -> None:
+def test_every_tool_is_a_method_with_hints_and_a_line_for_each_parameter(
+    ground: tuple[list[Play], Path],
+) -> None:
     plays, folder = ground
     described = drive(folder, [])["described"]
     for environment in {play.environment.id: play.environment for play in plays}.values():
@@ -76,7 +101,10 @@ def test_every_tool_is_a_method_with_hints_and_a_line_for_each_parameter(ground:
             properties = shown[name].parameters["properties"]
             assert text.startswith(shown[name].description)
             assert set(hints) == set(properties)
-            assert all(f"    {parameter}: {schema['description']}" in text for parameter, schema in properties.items())
+            assert all(
+                f"    {parameter}: {schema['description']}" in text
+                for parameter, schema in properties.items()
+            )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +115,9 @@ def test_every_tool_is_a_method_with_hints_and_a_line_for_each_parameter(ground:
         pytest.param({"scenario": 1}, "Mend column `environment`", id="other environment"),
     ],
 )
-def test_a_wrong_row_is_told(ground: tuple[list[Play], Path], mistake: dict[str, Any], words: str) -> None:
+def test_a_wrong_row_is_told(
+    ground: tuple[list[Play], Path], mistake: dict[str, Any], words: str
+) -> None:
     plays, folder = ground
     others = {play.scenario.id for play in plays if play.environment.id != plays[0].environment.id}
     row, calls, said = ask(plays[0])
@@ -97,11 +127,17 @@ def test_a_wrong_row_is_told(ground: tuple[list[Play], Path], mistake: dict[str,
     assert words in str(raised.value)
 
 
-def test_words_that_are_judged_and_were_never_heard_are_no_failure(ground: tuple[list[Play], Path]) -> None:
+def test_words_that_are_judged_and_were_never_heard_are_no_failure(
+    ground: tuple[list[Play], Path],
+) -> None:
     """`get_reward` refuses where a silent 0 would blame the policy; elsewhere it pays without `read_last_words`."""
     plays, folder = ground
-    answered = next(play for play in plays if play.name == "oracle" and play.scenario.verifier.facts)
-    silent = next(play for play in plays if play.name == "oracle" and not play.scenario.verifier.facts)
+    answered = next(
+        play for play in plays if play.name == "oracle" and play.scenario.verifier.facts
+    )
+    silent = next(
+        play for play in plays if play.name == "oracle" and not play.scenario.verifier.facts
+    )
     (told,) = drive(folder, [[*ask(silent)[:2], None]])["told"]
     assert told["reward"] == 1.0
     with pytest.raises(AssertionError, match=r"add reward_funcs=\[read_last_words\]"):
@@ -114,25 +150,50 @@ def test_words_that_are_judged_and_were_never_heard_are_no_failure(ground: tuple
         ("reset", "a", "the tool reset has the name of a method that TRL calls itself"),
         ("get_reward", "a", "the tool get_reward has the name of a method that TRL calls itself"),
         ("_lend", "a", "the tool _lend begins with an underscore, and TRL hides such methods"),
-        ("lend", "class", "the parameter class of the tool lend cannot be the name of a parameter of a Python method"),
-        ("lend", "self", "the parameter self of the tool lend cannot be the name of a parameter of a Python method"),
-        ("lend", "a-b", "the parameter a-b of the tool lend cannot be the name of a parameter of a Python method"),
+        (
+            "lend",
+            "class",
+            "the parameter class of the tool lend cannot be the name of a parameter of a Python method",
+        ),
+        (
+            "lend",
+            "self",
+            "the parameter self of the tool lend cannot be the name of a parameter of a Python method",
+        ),
+        (
+            "lend",
+            "a-b",
+            "the parameter a-b of the tool lend cannot be the name of a parameter of a Python method",
+        ),
         ("state", "runtime", ""),
     ],
 )
-def test_an_interface_that_cannot_be_methods_stays_at_home_by_name(tool: str, parameter: str, why: str) -> None:
+def test_an_interface_that_cannot_be_methods_stays_at_home_by_name(
+    tool: str, parameter: str, why: str
+) -> None:
     shed = make_environment()
-    odd = shed.tools[0].model_copy(update={"name": tool, "parameters": {"type": "object", "properties": {parameter: {"type": "string"}}}})
+    odd = shed.tools[0].model_copy(
+        update={
+            "name": tool,
+            "parameters": {"type": "object", "properties": {parameter: {"type": "string"}}},
+        }
+    )
     home = Environment.model_validate(
-        shed.model_dump() | {"tools": [*(one.model_dump() for one in shed.tools[1:]), odd.model_dump()], "id": ""}
+        shed.model_dump()
+        | {"tools": [*(one.model_dump() for one in shed.tools[1:]), odd.model_dump()], "id": ""}
     )
     scenario = make_scenario(home)
-    assert find_left_out(CONSUMER, make_cargo([(scenario, home)])) == ({scenario.id: why} if why else {})
+    assert find_left_out(CONSUMER, make_cargo([(scenario, home)])) == (
+        {scenario.id: why} if why else {}
+    )
 
 
 def test_conversations_stay_at_home_by_name() -> None:
     shed = make_environment()
-    scenario = make_scenario(shed, user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]))
+    scenario = make_scenario(
+        shed,
+        user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]),
+    )
     left = find_left_out(CONSUMER, make_cargo([(scenario, shed)]))
     assert list(left) == [f"{scenario.id}-conversation"]
     assert "no place for a user who answers" in left[f"{scenario.id}-conversation"]
@@ -143,24 +204,54 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> 
     scenario, spied = make_spy()
     folder = write_consumer(CONSUMER, make_cargo([(scenario, spied)]), tmp_path)
     looks = [[look["name"], look["arguments"]] for look in list_looks(folder, CONSUMER.package)]
-    (told,) = drive(folder, [[{"scenario": scenario.id, "environment": spied.id}, looks, []]])["told"]
+    (told,) = drive(folder, [[{"scenario": scenario.id, "environment": spied.id}, looks, []]])[
+        "told"
+    ]
     assert len(told["replies"]) == len(looks) >= 7
     assert find_secrets(told["replies"]) == []
     assert all('"no: ' in reply for reply in told["replies"][:-1])
     assert told["reward"] == 0.0
 
 
-def test_another_version_of_trl_is_refused_by_name(ground: tuple[list[Play], Path], tmp_path: Path) -> None:
+def test_another_version_of_trl_is_refused_by_name(
+    ground: tuple[list[Play], Path], tmp_path: Path
+) -> None:
     _, folder = ground
-    command = [sys.executable, "-I", "-S", "-B", "-c", "import sys; sys.path[:0] = sys.argv[1:]; import envmill_trl", str(folder)]
-    for found, refused in (("1.15.0", True), ("2.0.0", True), ("1.16.3", False), (VERSIONS["trl"], False)):
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        "-c",
+        "import sys; sys.path[:0] = sys.argv[1:]; import envmill_trl",
+        str(folder),
+    ]
+    for found, refused in (
+        ("1.15.0", True),
+        ("2.0.0", True),
+        ("1.16.3", False),
+        (VERSIONS["trl"], False),
+    ):
         installed = tmp_path / found / f"trl-{found}.dist-info"
         installed.mkdir(parents=True)
         (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: trl\nVersion: {found}\n")
-        done = subprocess.run([*command, str(installed.parent)], env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert (done.returncode != 0, f"{found} is installed" in done.stderr) == (refused, refused), done.stderr
+        done = subprocess.run(
+            [*command, str(installed.parent)],
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (done.returncode != 0, f"{found} is installed" in done.stderr) == (
+            refused,
+            refused,
+        ), done.stderr
     assert f'TESTED = "{VERSIONS["trl"]}"' in (CONSUMER.adapter / "__init__.py").read_text()
-    assert all(f"{name}=={version}" in (LOCKS / "trl.txt").read_text().splitlines() for name, version in VERSIONS.items())
+    assert all(
+        f"{name}=={version}" in (LOCKS / "trl.txt").read_text().splitlines()
+        for name, version in VERSIONS.items()
+    )
 
 
 BREAKING = """
@@ -181,10 +272,14 @@ print(environment.get_reward())
 """
 
 
-def test_a_dead_jail_is_no_reward_and_the_next_rollout_has_another(ground: tuple[list[Play], Path]) -> None:
+def test_a_dead_jail_is_no_reward_and_the_next_rollout_has_another(
+    ground: tuple[list[Play], Path],
+) -> None:
     _, folder = ground
     command = [sys.executable, "-I", "-S", "-B", "-c", BREAKING, str(folder)]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr
     reply, reward, next_reward = done.stdout.splitlines()
     assert json.loads(reply)["error"]["code"] == "out_of_order"

@@ -53,11 +53,18 @@ def trained(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Trained:
         "grpo": {**group, "broken": []},
         "outage": {**group, "broken": ["cheat"]},
         "page": {"home": str(out.parent), "blocks": list_blocks()},
-        "calls": {"split": "train", "scenario": taught, "call": scripts[taught][0]["calls"][0], "rounds": 10},
+        "calls": {
+            "split": "train",
+            "scenario": taught,
+            "call": scripts[taught][0]["calls"][0],
+            "rounds": 10,
+        },
         "sft": {"folder": str(out / "sft"), "steps": 5},
         "dpo": {"folder": str(out / "preferences")},
     }
-    answer = run_offline(open_locked_house("trl"), Path(__file__).with_name("training.py"), [str(folder)], asked)
+    answer = run_offline(
+        open_locked_house("trl"), Path(__file__).with_name("training.py"), [str(folder)], asked
+    )
     return Trained(night, answer["answers"], answer["versions"])
 
 
@@ -78,7 +85,10 @@ def test_five_policies_earn_in_trl_s_rollout_loop_what_they_earn_natively(traine
     told = {(one["scenario"], one["name"]): one for one in trained.answers["rollouts"]}
     assert told.keys() == plays.keys()
     for key, play in plays.items():
-        assert (told[key]["rewards"], told[key]["state_hash"]) == ([play.verdict.reward], play.state_hash), key
+        assert (told[key]["rewards"], told[key]["state_hash"]) == (
+            [play.verdict.reward],
+            play.state_hash,
+        ), key
         assert (told[key]["outcome"], told[key]["left"]) == (play.verdict.outcome, 0), key
     kinds = Counter(play.environment.kind for play in plays.values() if play.name == "oracle")
     assert set(kinds) == {"stateful", "sql"}
@@ -87,26 +97,42 @@ def test_five_policies_earn_in_trl_s_rollout_loop_what_they_earn_natively(traine
 
 def test_transformers_reads_from_the_methods_what_the_interface_says(trained: Trained) -> None:
     """All but that no further parameter is taken, which is said nowhere and refused in the jail."""
-    for environment in {play.environment.id: play.environment for play in trained.night.plays}.values():
-        expected = {tool["function"]["name"]: tool for tool in describe_tools(list_tools(environment))}
+    for environment in {
+        play.environment.id: play.environment for play in trained.night.plays
+    }.values():
+        expected = {
+            tool["function"]["name"]: tool for tool in describe_tools(list_tools(environment))
+        }
         found = trained.answers["schemas"][environment.id]
         assert found.keys() == expected.keys()
         for name, tool in expected.items():
-            assert _compare(found[name]["function"]["parameters"]) == _compare(tool["function"]["parameters"]), (environment.id, name)
+            assert _compare(found[name]["function"]["parameters"]) == _compare(
+                tool["function"]["parameters"]
+            ), (environment.id, name)
             assert found[name]["function"]["description"] == tool["function"]["description"]
 
 
 def _compare(parameters: dict[str, Any]) -> Any:
-    properties = {name: {**schema, "required": name in parameters.get("required", ())} for name, schema in parameters["properties"].items()}
-    return {name: {key: value for key, value in schema.items() if key != "default"} for name, schema in properties.items()}
+    properties = {
+        name: {**schema, "required": name in parameters.get("required", ())}
+        for name, schema in parameters["properties"].items()
+    }
+    return {
+        name: {key: value for key, value in schema.items() if key != "default"}
+        for name, schema in properties.items()
+    }
 
 
 def test_a_step_of_grpo_learns_from_what_was_rewarded(trained: Trained) -> None:
     told = trained.answers["grpo"]
     logged = told["logged"]
-    assert all(math.isfinite(logged[name]) for name in ("loss", "grad_norm", "reward", "train_loss"))
+    assert all(
+        math.isfinite(logged[name]) for name in ("loss", "grad_norm", "reward", "train_loss")
+    )
     assert (logged["reward"], logged["grad_norm"] > 0) == (0.25, True), logged
-    solved, *others = [after - before for before, after in zip(told["before"], told["after"], strict=True)]
+    solved, *others = [
+        after - before for before, after in zip(told["before"], told["after"], strict=True)
+    ]
     assert solved > max(others), (told["before"], told["after"])
 
 
@@ -115,8 +141,16 @@ def test_an_outage_is_left_out_of_its_group(trained: Trained) -> None:
     logged = trained.answers["outage"]["logged"]
     assert logged["reward"] == pytest.approx(1 / 3)
     assert math.isfinite(logged["loss"])
-    ends = {one["name"]: (one["outcome"], one["rewards"]) for one in trained.answers["outage"]["rollouts"]}
-    assert ends == {"oracle": ("pass", [1.0]), "nothing": ("fail", [0.0]), "malformed": ("fail", [0.0]), "cheat": ("error", [])}
+    ends = {
+        one["name"]: (one["outcome"], one["rewards"])
+        for one in trained.answers["outage"]["rollouts"]
+    }
+    assert ends == {
+        "oracle": ("pass", [1.0]),
+        "nothing": ("fail", [0.0]),
+        "malformed": ("fail", [0.0]),
+        "cheat": ("error", []),
+    }
 
 
 def test_the_page_s_code_runs(trained: Trained) -> None:
@@ -140,10 +174,18 @@ def test_steps_of_supervised_training(trained: Trained) -> None:
     assert told["losses"][-1] < told["losses"][0]
     assert "<tool_call>" in told["learnt"]
     assert "<tool_response>" not in told["learnt"]
-    assert told["rows"] == sum(one.split == "train" and _is_learnt_whole(one) for one in trained.night.cargo.trajectories)
-    by_words = {str(one.messages[-1]["content"]): one for one in trained.night.cargo.trajectories if one.split == "train"}
+    assert told["rows"] == sum(
+        one.split == "train" and _is_learnt_whole(one) for one in trained.night.cargo.trajectories
+    )
+    by_words = {
+        str(one.messages[-1]["content"]): one
+        for one in trained.night.cargo.trajectories
+        if one.split == "train"
+    }
     row = by_words[told["first"]["messages"][-1]["content"]]
-    called = [call for message in told["first"]["messages"] for call in message.get("tool_calls") or ()]
+    called = [
+        call for message in told["first"]["messages"] for call in message.get("tool_calls") or ()
+    ]
     stored = [call for message in row.messages for call in message.get("tool_calls") or ()]
     assert [(one["function"]["name"], one["function"]["arguments"]) for one in called] == [
         (one["name"], one["arguments"]) for one in stored
@@ -151,7 +193,11 @@ def test_steps_of_supervised_training(trained: Trained) -> None:
 
 
 def _is_learnt_whole(trajectory: Any) -> bool:
-    return all(learnt for message, learnt in zip(trajectory.messages, trajectory.loss, strict=True) if message["role"] == "assistant")
+    return all(
+        learnt
+        for message, learnt in zip(trajectory.messages, trajectory.loss, strict=True)
+        if message["role"] == "assistant"
+    )
 
 
 def test_a_step_of_preference_training(trained: Trained) -> None:

@@ -48,7 +48,12 @@ class Scripted(trl.GRPOTrainer):
             place = turn[row["scenario"]] = turn.get(row["scenario"], -1) + 1
             script = self.scripts[row["scenario"]][place % len(self.scripts[row["scenario"]])]
             self.live.append(
-                {"turns": render_script(script, self.processing_class), "begun": None, "scenario": row["scenario"], "name": script["name"]}
+                {
+                    "turns": render_script(script, self.processing_class),
+                    "begun": None,
+                    "scenario": row["scenario"],
+                    "name": script["name"],
+                }
             )
         return super()._generate_and_score_completions(inputs)
 
@@ -58,7 +63,11 @@ class Scripted(trl.GRPOTrainer):
         first = all(one["begun"] is None for one in self.live)
         waiting = list(self.live)
         for place, ids in enumerate(prompt_ids):
-            one = self.live[place] if first else next(one for one in waiting if ids[: len(one["begun"])] == one["begun"])
+            one = (
+                self.live[place]
+                if first
+                else next(one for one in waiting if ids[: len(one["begun"])] == one["begun"])
+            )
             waiting.remove(one)
             turn = one["turns"].pop(0)
             one["begun"] = [*ids, *turn]
@@ -70,7 +79,9 @@ class Scripted(trl.GRPOTrainer):
             if one["name"] in self.broken:
                 environment._outage = "planted"
         rewards = super()._calculate_rewards(inputs, *rest)
-        for one, environment, row in zip(self.live, self.environments, rewards.tolist(), strict=True):
+        for one, environment, row in zip(
+            self.live, self.environments, rewards.tolist(), strict=True
+        ):
             paid = [reward for reward in row if not math.isnan(reward)]
             one["report"] = {
                 "scenario": one["scenario"], "name": one["name"], "rewards": paid, "left": len(one["turns"]),
@@ -81,7 +92,10 @@ class Scripted(trl.GRPOTrainer):
 
 def render_script(script: dict[str, Any], tokenizer: Any) -> list[list[int]]:
     """A script as tokens: a turn per call, and one for the last words."""
-    calls = [f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call><|im_end|>" for call in script["calls"]]
+    calls = [
+        f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call><|im_end|>"
+        for call in script["calls"]
+    ]
     return [tokenizer.encode(text) for text in (*calls, f"{' '.join(script['said'])}<|im_end|>")]
 
 
@@ -125,7 +139,12 @@ def step_grpo(asked: Any) -> Any:
     before = measure(trainer)
     trainer.train()
     logged = {key: value for entry in trainer.state.log_history for key, value in entry.items()}
-    return {"logged": logged, "before": before, "after": measure(trainer), "rollouts": [one["report"] for one in trainer.live]}
+    return {
+        "logged": logged,
+        "before": before,
+        "after": measure(trainer),
+        "rollouts": [one["report"] for one in trainer.live],
+    }
 
 
 def measure(trainer: Any) -> list[float]:
@@ -133,12 +152,16 @@ def measure(trainer: Any) -> list[float]:
     tokenizer, found = trainer.processing_class, []
     row = trainer.train_dataset[0]
     tools = trainer._env_tools[row["environment"]]
-    prompt = tokenizer.apply_chat_template(row["prompt"], tools=tools, add_generation_prompt=True, tokenize=True, return_dict=False)
+    prompt = tokenizer.apply_chat_template(
+        row["prompt"], tools=tools, add_generation_prompt=True, tokenize=True, return_dict=False
+    )
     for script in trainer.scripts[row["scenario"]]:
         said = [token for turn in render_script(script, tokenizer) for token in turn]
         with torch.no_grad():
             logits = trainer.model(torch.tensor([[*prompt, *said]])).logits[0, len(prompt) - 1 : -1]
-        found.append(torch.log_softmax(logits, -1).gather(1, torch.tensor(said)[:, None]).mean().item())
+        found.append(
+            torch.log_softmax(logits, -1).gather(1, torch.tensor(said)[:, None]).mean().item()
+        )
     return found
 
 
@@ -148,9 +171,19 @@ def follow_page(asked: Any) -> Any:
     told = []
     for code in asked["blocks"]:
         tokenizer = make_tokenizer()
-        names: dict[str, Any] = {"tokenizer": tokenizer, "model": make_model(len(tokenizer)), "reference": make_model(len(tokenizer))}
+        names: dict[str, Any] = {
+            "tokenizer": tokenizer,
+            "model": make_model(len(tokenizer)),
+            "reference": make_model(len(tokenizer)),
+        }
         exec(compile(code, "docs/consumers/trl.md", "exec"), names)
-        told.append({key: value for entry in names["trainer"].state.log_history for key, value in entry.items()})
+        told.append(
+            {
+                key: value
+                for entry in names["trainer"].state.log_history
+                for key, value in entry.items()
+            }
+        )
     return told
 
 
@@ -171,11 +204,16 @@ class Plain:
 
 def time_calls(asked: Any) -> Any:
     """Milliseconds per call, and per rollout without its calls, of a class of ours and of one that does nothing."""
-    row = next(row for row in envmill_trl.load_rows(asked["split"]) if row["scenario"] == asked["scenario"])
+    row = next(
+        row for row in envmill_trl.load_rows(asked["split"]) if row["scenario"] == asked["scenario"]
+    )
     ours = envmill_trl.load_environments()[row["environment"]]()
     ours.reset(**row)
     told = {}
-    for name, environment, tool in (("envmill", ours, asked["call"]["name"]), ("bare", Plain(), "look")):
+    for name, environment, tool in (
+        ("envmill", ours, asked["call"]["name"]),
+        ("bare", Plain(), "look"),
+    ):
         calls, rest = [], []
         for _ in range(asked["rounds"]):
             begun = time.perf_counter()
@@ -191,7 +229,10 @@ def time_calls(asked: Any) -> Any:
             begun = time.perf_counter()
             environment.get_reward()
             rest[-1] += time.perf_counter() - begun
-        told[name] = {"call_ms": 1000 * statistics.median(calls), "rollout_ms": 1000 * statistics.median(rest)}
+        told[name] = {
+            "call_ms": 1000 * statistics.median(calls),
+            "rollout_ms": 1000 * statistics.median(rest),
+        }
     return told
 
 
@@ -200,8 +241,12 @@ def step_sft(asked: Any) -> Any:
     rows = envmill_trl.load_trajectories(asked["folder"])
     tokenizer = make_tokenizer()
     settings = {**QUIET, "max_steps": asked["steps"]}
-    args = trl.SFTConfig(**settings, per_device_train_batch_size=1, max_length=None, assistant_only_loss=True)
-    trainer = trl.SFTTrainer(model=make_model(len(tokenizer)), args=args, processing_class=tokenizer, train_dataset=rows)
+    args = trl.SFTConfig(
+        **settings, per_device_train_batch_size=1, max_length=None, assistant_only_loss=True
+    )
+    trainer = trl.SFTTrainer(
+        model=make_model(len(tokenizer)), args=args, processing_class=tokenizer, train_dataset=rows
+    )
     trainer.train()
     batch = trainer.data_collator([trainer.train_dataset[0]])
     learnt = tokenizer.decode(batch["labels"][batch["labels"] != -100])
@@ -219,9 +264,15 @@ def step_dpo(asked: Any) -> Any:
     tokenizer = make_tokenizer()
     args = trl.DPOConfig(**QUIET, per_device_train_batch_size=1, max_length=None)
     policy, reference = (make_model(len(tokenizer)) for _ in range(2))
-    trainer = trl.DPOTrainer(model=policy, ref_model=reference, args=args, processing_class=tokenizer, train_dataset=rows)
+    trainer = trl.DPOTrainer(
+        model=policy, ref_model=reference, args=args, processing_class=tokenizer, train_dataset=rows
+    )
     trainer.train()
-    return {"rows": len(rows), "first": rows[0], **{key: value for entry in trainer.state.log_history for key, value in entry.items()}}
+    return {
+        "rows": len(rows),
+        "first": rows[0],
+        **{key: value for entry in trainer.state.log_history for key, value in entry.items()},
+    }
 
 
 def list_schemas(_: Any) -> Any:
@@ -229,8 +280,16 @@ def list_schemas(_: Any) -> Any:
     found = {}
     for environment, cls in envmill_trl.load_environments().items():
         made = cls()
-        names = [name for name, _ in inspect.getmembers(cls, inspect.isfunction) if not name.startswith("_")]
-        found[environment] = {name: get_json_schema(getattr(made, name)) for name in names if name not in ("reset", "get_reward")}
+        names = [
+            name
+            for name, _ in inspect.getmembers(cls, inspect.isfunction)
+            if not name.startswith("_")
+        ]
+        found[environment] = {
+            name: get_json_schema(getattr(made, name))
+            for name in names
+            if name not in ("reset", "get_reward")
+        }
     return found
 
 

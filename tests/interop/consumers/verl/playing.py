@@ -44,8 +44,15 @@ TURNS = {
     "max_user_turns": None, "max_assistant_turns": None, "max_parallel_calls": 8, "max_tool_response_length": LONG,
     "tool_response_truncate_side": "right", "format": "hermes",
 }  # fmt: skip
-ROLLOUT = {"multi_turn": TURNS, "prompt_length": LONG, "response_length": LONG, "full_determinism": False}
-CONFIG = OmegaConf.create({"actor_rollout_ref": {"rollout": ROLLOUT}, "data": {"return_raw_chat": True}})
+ROLLOUT = {
+    "multi_turn": TURNS,
+    "prompt_length": LONG,
+    "response_length": LONG,
+    "full_determinism": False,
+}
+CONFIG = OmegaConf.create(
+    {"actor_rollout_ref": {"rollout": ROLLOUT}, "data": {"return_raw_chat": True}}
+)
 
 
 class Scripted:
@@ -56,17 +63,25 @@ class Scripted:
 
     async def generate(self, **_: Any) -> Any:
         text = self._left.pop(0) if self._left else ""
-        return TokenOutput(token_ids=self._tokenizer.encode(f"{text}<|im_end|>"), stop_reason="completed")
+        return TokenOutput(
+            token_ids=self._tokenizer.encode(f"{text}<|im_end|>"), stop_reason="completed"
+        )
 
 
 def make_tokenizer() -> Any:
     """A token per byte, and a template with tools."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    plain = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[]))
+    plain = Tokenizer(
+        models.BPE(vocab={letter: number for number, letter in enumerate(alphabet)}, merges=[])
+    )
     plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     plain.decoder = decoders.ByteLevel()
-    plain.add_special_tokens([AddedToken(name, special=True) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    plain.add_special_tokens(
+        [AddedToken(name, special=True) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=plain, eos_token="<|im_end|>", pad_token="<|endoftext|>"
+    )
     tokenizer.chat_template = TEMPLATE
     return tokenizer
 
@@ -75,7 +90,9 @@ def load(tokenizer: Any) -> dict[str, Any]:
     """Scenario → row, as verl's data set gives it."""
     found = {}
     for path in sorted(Path(sys.argv[1], "data").glob("*.parquet")):
-        config = OmegaConf.create({"return_raw_chat": True, "filter_overlong_prompts": False, "cache_dir": "/tmp/cache"})
+        config = OmegaConf.create(
+            {"return_raw_chat": True, "filter_overlong_prompts": False, "cache_dir": "/tmp/cache"}
+        )
         rows = RLHFDataset(str(path), tokenizer, config)
         found |= {rows[place]["extra_info"]["scenario"]: rows[place] for place in range(len(rows))}
     return found
@@ -83,8 +100,14 @@ def load(tokenizer: Any) -> dict[str, Any]:
 
 def write_texts(script: Any, names: dict[str, str]) -> list[str]:
     """Calls by the names that verl knows."""
-    calls = [{"name": names.get(call["name"], call["name"]), "arguments": call["arguments"]} for call in script["calls"]]
-    return [*(f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>" for call in calls), " ".join(script["said"])]
+    calls = [
+        {"name": names.get(call["name"], call["name"]), "arguments": call["arguments"]}
+        for call in script["calls"]
+    ]
+    return [
+        *(f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>" for call in calls),
+        " ".join(script["said"]),
+    ]
 
 
 async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
@@ -92,25 +115,59 @@ async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
     names = {tool.config["tool"]: tool.name for tool in tools if tool.name in chosen}
     server = Scripted(tokenizer, write_texts(script, names))
     loop = ToolAgentLoop(
-        DictConfigWrap(CONFIG), server, tokenizer, None, RLHFDataset, DictConfigWrap(CONFIG.data), tools=ToolListWrap(tools)
+        DictConfigWrap(CONFIG),
+        server,
+        tokenizer,
+        None,
+        RLHFDataset,
+        DictConfigWrap(CONFIG.data),
+        tools=ToolListWrap(tools),
     )
-    output = await loop.run({}, **{key: value for key, value in row.items() if key != "dummy_tensor"})
-    learnt = tokenizer.decode([token for token, learn in zip(output.response_ids, output.response_mask, strict=True) if learn])
+    output = await loop.run(
+        {}, **{key: value for key, value in row.items() if key != "dummy_tensor"}
+    )
+    learnt = tokenizer.decode(
+        [
+            token
+            for token, learn in zip(output.response_ids, output.response_mask, strict=True)
+            if learn
+        ]
+    )
     paid = await reward(tokenizer, row, output)
     return {"learnt": learnt, "said": [text for text in write_texts(script, names)], **paid}
 
 
 async def reward(tokenizer: Any, row: Any, output: Any) -> Any:
     """As verl's reward loop asks for it, in a process of its own."""
-    compute = load_extern_object(module_path="pkg://envmill_verl.reward", object_name="compute_score")
+    compute = load_extern_object(
+        module_path="pkg://envmill_verl.reward", object_name="compute_score"
+    )
     manager = NaiveRewardManager(CONFIG, tokenizer, compute)
     prompt, response = torch.tensor([output.prompt_ids]), torch.tensor([output.response_ids])
     both = torch.cat([prompt, response], 1)
-    batch = TensorDict({"prompts": prompt, "responses": response, "input_ids": both, "attention_mask": torch.ones_like(both)}, batch_size=1)
-    told = {"data_source": row["data_source"], "reward_model": row["reward_model"], "extra_info": dict(row["extra_info"])}
+    batch = TensorDict(
+        {
+            "prompts": prompt,
+            "responses": response,
+            "input_ids": both,
+            "attention_mask": torch.ones_like(both),
+        },
+        batch_size=1,
+    )
+    told = {
+        "data_source": row["data_source"],
+        "reward_model": row["reward_model"],
+        "extra_info": dict(row["extra_info"]),
+    }
     fields = pickle.loads(pickle.dumps(output.extra_fields))
-    given = {key: np.array([value]) for key, value in told.items()} | {"tool_extra_fields": np.array([fields], dtype=object)}
-    found = await manager.run_single(DataProto(batch=batch, non_tensor_batch={**given, "__num_turns__": np.array([output.num_turns])}))
+    given = {key: np.array([value]) for key, value in told.items()} | {
+        "tool_extra_fields": np.array([fields], dtype=object)
+    }
+    found = await manager.run_single(
+        DataProto(
+            batch=batch, non_tensor_batch={**given, "__num_turns__": np.array([output.num_turns])}
+        )
+    )
     return {"reward": found["reward_score"], **found["reward_extra_info"]}
 
 
@@ -125,14 +182,32 @@ class Data:
     """What a tool is handed of a rollout."""
 
     def __init__(self, row: Any) -> None:
-        self.messages, self.tools_kwargs, self.extra_fields = list(row["raw_prompt"]), row["tools_kwargs"], {}
+        self.messages, self.tools_kwargs, self.extra_fields = (
+            list(row["raw_prompt"]),
+            row["tools_kwargs"],
+            {},
+        )
 
 
 async def time_calls(row: Any, call: Any, tools: list[Any], rounds: int) -> dict[str, float]:
-    ours = next(tool for tool in tools if tool.name in row["extra_info"]["tool_selection"] and tool.config["tool"] == call["name"])
-    schema = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": {"type": "object", "properties": {}}}}
+    ours = next(
+        tool
+        for tool in tools
+        if tool.name in row["extra_info"]["tool_selection"] and tool.config["tool"] == call["name"]
+    )
+    schema = {
+        "type": "function",
+        "function": {
+            "name": "look",
+            "description": "Look.",
+            "parameters": {"type": "object", "properties": {}},
+        },
+    }
     told = {}
-    for name, tool in (("envmill", ours), ("bare", Plain({}, OpenAIFunctionToolSchema.model_validate(schema)))):
+    for name, tool in (
+        ("envmill", ours),
+        ("bare", Plain({}, OpenAIFunctionToolSchema.model_validate(schema))),
+    ):
         took = []
         for _ in range(rounds):
             data = Data(row)
@@ -149,20 +224,38 @@ async def time_calls(row: Any, call: Any, tools: list[Any], rounds: int) -> dict
 async def main(asked: Any) -> Any:
     tokenizer = make_tokenizer()
     rows, tools = load(tokenizer), load_all_tools(str(Path(sys.argv[1], "tools.yaml")), None)
-    chosen = [(scenario, script) for scenario, played in asked["scripts"].items() for script in played]
+    chosen = [
+        (scenario, script) for scenario, played in asked["scripts"].items() for script in played
+    ]
     told = []
     for place in range(0, len(chosen), 8):
         group = chosen[place : place + 8]
-        answers = await asyncio.gather(*(play(tokenizer, rows[scenario], script, tools) for scenario, script in group))
-        told += [{"scenario": scenario, "name": script["name"], **one} for (scenario, script), one in zip(group, answers, strict=True)]
+        answers = await asyncio.gather(
+            *(play(tokenizer, rows[scenario], script, tools) for scenario, script in group)
+        )
+        told += [
+            {"scenario": scenario, "name": script["name"], **one}
+            for (scenario, script), one in zip(group, answers, strict=True)
+        ]
     first, script = next((scenario, one) for scenario, one in chosen if one["calls"])
     return {
         "plays": told,
-        "rows": {scenario: [row["raw_prompt"], list(row["extra_info"]["tool_selection"])] for scenario, row in rows.items()},
-        "tools": {tool.name: [tool.config, tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True)] for tool in tools},
+        "rows": {
+            scenario: [row["raw_prompt"], list(row["extra_info"]["tool_selection"])]
+            for scenario, row in rows.items()
+        },
+        "tools": {
+            tool.name: [
+                tool.config,
+                tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True),
+            ]
+            for tool in tools
+        },
         "step_ms": await time_calls(rows[first], script["calls"][0], tools, asked["rounds"]),
         "versions": {"verl": version("verl")},
-        "ours": sorted(name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas")),
+        "ours": sorted(
+            name for name in sys.modules if name.split(".")[0] in ("envmill", "schemas")
+        ),
     }
 
 

@@ -41,15 +41,21 @@ def test_every_cell_is_equal(night: Night, answers: dict[str, Any]) -> None:
     assert kinds == {"stateful", "sql"}
     assert min(cells.values()) >= LEAST
     assert all(earned[kind, "oracle"] == cells[kind, "oracle"] for kind in kinds)
-    sys.stderr.write(f"verl: { {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n")
+    sys.stderr.write(
+        f"verl: { {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n"
+    )
 
 
 def test_what_is_learnt_is_what_the_policy_said(answers: dict[str, Any]) -> None:
     for one in answers["plays"]:
-        assert one["learnt"].replace("<|im_end|>", "").replace("\n", "") == "".join(one["said"]).replace("\n", "")
+        assert one["learnt"].replace("<|im_end|>", "").replace("\n", "") == "".join(
+            one["said"]
+        ).replace("\n", "")
 
 
-def test_the_data_set_reads_every_row_and_the_registry_every_tool(night: Night, answers: dict[str, Any]) -> None:
+def test_the_data_set_reads_every_row_and_the_registry_every_tool(
+    night: Night, answers: dict[str, Any]
+) -> None:
     kept = {one.id: one for one in night.cargo.scenarios}
     homes = {one.id: one for one in night.cargo.environments}
     assert set(answers["rows"]) <= set(kept)
@@ -69,4 +75,6 @@ def test_what_a_call_costs_beside_the_bare_framework(answers: dict[str, Any]) ->
 
 def test_the_lock_names_no_other_version() -> None:
     """verl itself is installed beside it, without the 30 packages that no loop without GPUs needs."""
-    assert not [line for line in (LOCKS / "verl.txt").read_text().splitlines() if line.startswith("verl==")]
+    assert not [
+        line for line in (LOCKS / "verl.txt").read_text().splitlines() if line.startswith("verl==")
+    ]

@@ -41,13 +41,19 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Play], Path]:
 
 
 def read_rows(folder: Path) -> list[Any]:
-    return [row for path in sorted(folder.glob("data/*.parquet")) for row in pq.read_table(path).to_pylist()]
+    return [
+        row
+        for path in sorted(folder.glob("data/*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
 
 
 def drive(folder: Path, plays: list[Any], **more: Any) -> list[Any]:
     command = [sys.executable, "-I", "-B", str(HERE / "driver.py"), str(folder), str(HERE / "stub")]
     asked = json.dumps({"plays": plays, "rows": read_rows(folder), **more})
-    done = subprocess.run(command, env={}, input=asked, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        command, env={}, input=asked, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["ours"] == []
@@ -56,7 +62,11 @@ def drive(folder: Path, plays: list[Any], **more: Any) -> list[Any]:
 
 def ask(play: Play) -> list[Any]:
     """A message for each call."""
-    return [play.scenario.id, [[[call.name, call.arguments]] for call in play.calls], list(play.said)]
+    return [
+        play.scenario.id,
+        [[[call.name, call.arguments]] for call in play.calls],
+        list(play.said),
+    ]
 
 
 def find_oracle(plays: list[Play]) -> Play:
@@ -66,7 +76,9 @@ def find_oracle(plays: list[Play]) -> Play:
 def test_five_policies_earn_what_they_earn_natively(ground: tuple[list[Play], Path]) -> None:
     plays, folder = ground
     told = drive(folder, [ask(play) for play in plays])
-    assert [(one["score"], one["state_hash"]) for one in told] == [(play.verdict.reward, play.state_hash) for play in plays]
+    assert [(one["score"], one["state_hash"]) for one in told] == [
+        (play.verdict.reward, play.state_hash) for play in plays
+    ]
     assert {one["score"] for one in told} == {0.0, 1.0}
 
 
@@ -77,10 +89,14 @@ def test_the_calls_of_one_message_are_made_in_their_order(ground: tuple[list[Pla
     calls = [[call.name, call.arguments] for call in play.calls]
     together, one_by_one = drive(folder, [[play.scenario.id, [calls], list(play.said)], ask(play)])
     assert together["replies"] == one_by_one["replies"]
-    assert together["live"]["moves"] == [{"name": name, "arguments": arguments} for name, arguments in calls]
+    assert together["live"]["moves"] == [
+        {"name": name, "arguments": arguments} for name, arguments in calls
+    ]
 
 
-def test_a_malformed_call_is_answered_in_the_words_of_the_factory(ground: tuple[list[Play], Path]) -> None:
+def test_a_malformed_call_is_answered_in_the_words_of_the_factory(
+    ground: tuple[list[Play], Path],
+) -> None:
     plays, folder = ground
     play = next(play for play in plays if play.name == "malformed")
     (told,) = drive(folder, [ask(play)])
@@ -98,7 +114,10 @@ def test_an_interface_keeps_all_of_its_schema(ground: tuple[list[Play], Path]) -
 def make_twin(home: Environment) -> Environment:
     """With a tool of the same name that differs."""
     told: dict[str, Any] = home.model_dump() | {"id": "", "name": "Barn"}
-    told["tools"] = [tool | ({"description": "Lend in the barn."} if tool["name"] == "lend" else {}) for tool in told["tools"]]
+    told["tools"] = [
+        tool | ({"description": "Lend in the barn."} if tool["name"] == "lend" else {})
+        for tool in told["tools"]
+    ]
     return Environment.model_validate(told)
 
 
@@ -107,15 +126,23 @@ def test_tools_that_share_a_name_and_differ_get_a_number() -> None:
     homes = sorted([shed, make_twin(shed)], key=lambda one: one.id)
     cargo = make_cargo([(make_scenario(home), home) for home in homes])
     (parcel,) = export_for(CONSUMER, cargo)
-    told = {one["config"]["name"]: one["config"] for one in yaml.safe_load(parcel.files["tools.yaml"])["tools"]}
+    told = {
+        one["config"]["name"]: one["config"]
+        for one in yaml.safe_load(parcel.files["tools.yaml"])["tools"]
+    }
     assert {name for name in told if name.startswith("lend")} == {"lend", "lend_2"}
-    assert (told["lend"]["environment"], told["lend_2"]["environment"]) == (homes[0].id, homes[1].id)
+    assert (told["lend"]["environment"], told["lend_2"]["environment"]) == (
+        homes[0].id,
+        homes[1].id,
+    )
     assert len(told) == len(shed.tools) + 1, "equal ones are one tool"
     rows = pq.read_table(io.BytesIO(parcel.files["data/train.parquet"])).to_pylist()
     for row in rows:
         chosen = [told[name]["tool"] for name in row["extra_info"]["tool_selection"]]
         assert chosen == [tool["name"] for tool in list_tools(shed)]
-        lends = [name for name in row["extra_info"]["tool_selection"] if told[name]["tool"] == "lend"]
+        lends = [
+            name for name in row["extra_info"]["tool_selection"] if told[name]["tool"] == "lend"
+        ]
         assert told[lends[0]]["environment"] == row["extra_info"]["environment"]
 
 
@@ -125,8 +152,13 @@ def test_rows_have_one_shape_and_no_secret(ground: tuple[list[Play], Path]) -> N
     assert {row["extra_info"]["scenario"] for row in rows} == {play.scenario.id for play in plays}
     for row in rows:
         assert (row["data_source"], row["agent_name"]) == ("envmill", "tool_agent")
-        assert row["extra_info"]["tools_kwargs"] == {"envmill": {"create_kwargs": {"scenario": row["extra_info"]["scenario"]}}}
-        assert row["reward_model"] == {"style": "rule", "ground_truth": row["extra_info"]["scenario"]}
+        assert row["extra_info"]["tools_kwargs"] == {
+            "envmill": {"create_kwargs": {"scenario": row["extra_info"]["scenario"]}}
+        }
+        assert row["reward_model"] == {
+            "style": "rule",
+            "ground_truth": row["extra_info"]["scenario"],
+        }
 
 
 def test_a_dead_jail_is_replaced_and_the_rollout_goes_on(ground: tuple[list[Play], Path]) -> None:
@@ -160,10 +192,23 @@ except Exception as error:
         pytest.param({}, "{'score': 0.0", id="nothing done"),
     ],
 )
-def test_what_nobody_knows_is_no_reward(ground: tuple[list[Play], Path], trail: dict[str, str], words: str) -> None:
+def test_what_nobody_knows_is_no_reward(
+    ground: tuple[list[Play], Path], trail: dict[str, str], words: str
+) -> None:
     _, folder = ground
-    command = [sys.executable, "-I", "-B", "-c", SCORE, str(folder), str(HERE / "stub"), repr(trail)]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    command = [
+        sys.executable,
+        "-I",
+        "-B",
+        "-c",
+        SCORE,
+        str(folder),
+        str(HERE / "stub"),
+        repr(trail),
+    ]
+    done = subprocess.run(
+        command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.stdout.startswith(words), done.stdout + done.stderr
 
 
@@ -183,13 +228,18 @@ assert strip_thoughts("<think>a") == ""
 def test_last_words_are_told_without_tokens_and_thoughts(ground: tuple[list[Play], Path]) -> None:
     _, folder = ground
     command = [sys.executable, "-I", "-B", "-c", CUT, str(folder), str(HERE / "stub")]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_conversations_stay_at_home_by_name() -> None:
     shed = make_environment()
-    scenario = make_scenario(shed, user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]))
+    scenario = make_scenario(
+        shed,
+        user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]),
+    )
     left = find_left_out(CONSUMER, make_cargo([(scenario, shed)]))
     assert list(left) == [f"{scenario.id}-conversation"]
     assert "no place for a user who answers" in left[f"{scenario.id}-conversation"]
@@ -206,13 +256,35 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> 
     assert told["score"] == 0.0
 
 
-def test_another_version_is_refused_by_name(ground: tuple[list[Play], Path], tmp_path: Path) -> None:
+def test_another_version_is_refused_by_name(
+    ground: tuple[list[Play], Path], tmp_path: Path
+) -> None:
     _, folder = ground
-    command = [sys.executable, "-I", "-S", "-B", "-c", "import sys; sys.path[:0] = sys.argv[1:]; import envmill_verl", str(folder)]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        "-c",
+        "import sys; sys.path[:0] = sys.argv[1:]; import envmill_verl",
+        str(folder),
+    ]
     for found, refused in (("0.8.0", True), ("1.0.0", True), ("0.9.3", False)):
         installed = tmp_path / found / f"verl-{found}.dist-info"
         installed.mkdir(parents=True)
-        (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: verl\nVersion: {found}\n")
-        done = subprocess.run([*command, str(installed.parent)], env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert (done.returncode != 0, f"{found} is installed" in done.stderr) == (refused, refused), done.stderr
+        (installed / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: verl\nVersion: {found}\n"
+        )
+        done = subprocess.run(
+            [*command, str(installed.parent)],
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (done.returncode != 0, f"{found} is installed" in done.stderr) == (
+            refused,
+            refused,
+        ), done.stderr
     assert f'TESTED = "{VERSIONS["verl"]}"' in (CONSUMER.adapter / "__init__.py").read_text()

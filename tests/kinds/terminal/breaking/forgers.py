@@ -15,7 +15,16 @@ TOOLS: dict[str, list[str]] = {
     "curl": ["curl", "-s", f"file:{PLAN}"],
     "file": ["file", PLAN],
     "jq": ["jq", "-Rr", "ascii_downcase", PLAN],
-    "pdb": ["python3", "-m", "pdb", "-c", f"!print(open('{PLAN}').read())", "-c", "q", "/usr/lib/python3.11/this.py"],
+    "pdb": [
+        "python3",
+        "-m",
+        "pdb",
+        "-c",
+        f"!print(open('{PLAN}').read())",
+        "-c",
+        "q",
+        "/usr/lib/python3.11/this.py",
+    ],
     "python3": ["python3", "-c", f"print(open('{PLAN}').read())"],
     "sqlite3": ["sqlite3", ":memory:", f"select readfile('{PLAN}')"],
 }

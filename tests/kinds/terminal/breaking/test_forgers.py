@@ -15,7 +15,12 @@ from tests.soak import count
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ALWAYS = ("git: settings of a home", "python: usercustomize", "what a restart empties: /run", "what nobody compares: /home")
+ALWAYS = (
+    "git: settings of a home",
+    "python: usercustomize",
+    "what a restart empties: /run",
+    "what nobody compares: /home",
+)
 
 
 @pytest.mark.soak(area="terminal")

@@ -20,7 +20,10 @@ FULL = count(1, 2) == 2
 
 
 async def test_a_forger_is_not_paid_and_whoever_mends_after_it_is(containers: Containers) -> None:
-    forges, mends = ATTACKS["forges the check in the background"], ATTACKS["mends by hand, keeps a copy"]
+    forges, mends = (
+        ATTACKS["forges the check in the background"],
+        ATTACKS["mends by hand, keeps a copy"],
+    )
     forged, mended = await _try(containers, forges.script, f"services start; {mends.script}")
     assert forged.reason in forges.reasons, forged
     assert (mended.verdict, mended.detail) == ("pass", "")
@@ -41,7 +44,9 @@ async def test_an_attack_gets_what_it_deserves(containers: Containers, name: str
 async def _try(containers: Containers, *scripts: str) -> list[Judgement]:
     """Judged after each, in one container."""
     healthy = load_system("website")
-    fault = next(each for each in list_faults(healthy, random.Random(0)) if each.operator == "wrong_port")
+    fault = next(
+        each for each in list_faults(healthy, random.Random(0)) if each.operator == "wrong_port"
+    )
     broken = BrokenSystem(system="website", variation=0, faults=[fault])
     async with containers() as container:
         ground = await take_ground(container, healthy)

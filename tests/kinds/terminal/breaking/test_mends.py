@@ -44,4 +44,6 @@ async def try_mend(containers: Containers, mend: Mend) -> Judgement:
 
 def find_fault(mend: Mend) -> Fault:
     faults = list_faults(load_system(mend.system), random.Random(0))
-    return next(each for each in faults if (each.operator, each.handle) == (mend.operator, mend.handle))
+    return next(
+        each for each in faults if (each.operator, each.handle) == (mend.operator, mend.handle)
+    )

@@ -5,7 +5,12 @@ from collections import Counter
 
 import pytest
 
-from envmill.kinds.terminal.breaking.composing import compose, find_leaks, find_underivable, write_request
+from envmill.kinds.terminal.breaking.composing import (
+    compose,
+    find_leaks,
+    find_underivable,
+    write_request,
+)
 from envmill.kinds.terminal.breaking.proving import REPEATS, prove
 from envmill.kinds.terminal.breaking.systems import list_systems, load_system
 from envmill.sandbox.machines.machine import Containers
@@ -24,10 +29,14 @@ SIZES = (1, 1, 2, 2, 3)
 
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", QUICK if count(1, 2) == 1 else PLANTED)
-async def test_what_does_not_hold_is_refused_with_its_reason(containers: Containers, name: str) -> None:
+async def test_what_does_not_hold_is_refused_with_its_reason(
+    containers: Containers, name: str
+) -> None:
     planted = PLANTED[name]
     repeats = 8 if "flaky" in planted.reasons else 1
-    proof = await prove(SHARE, BrokenSystem(system="share", variation=0, faults=planted.faults), containers, repeats)
+    proof = await prove(
+        SHARE, BrokenSystem(system="share", variation=0, faults=planted.faults), containers, repeats
+    )
     assert proof.reason in planted.reasons, proof
 
 

@@ -23,13 +23,23 @@ async def test_what_is_opened_to_everybody_is_ill(containers: Containers, name: 
             said = await check_health(container, healthy)
             unseen += [] if any(said.values()) else [path]
             await run(
-                container, f"chmod {mode_of(healthy, path)} {quote(path)}; chown {owner_of(healthy, path)} {quote(path)}; {SERVICES} start"
+                container,
+                f"chmod {mode_of(healthy, path)} {quote(path)}; chown {owner_of(healthy, path)} {quote(path)}; {SERVICES} start",
             )
     assert unseen == []
 
 
 def list_breakable(healthy: Healthy) -> list[str]:
     """Files and folders that a mend may change."""
-    places = {each.path for each in healthy.system.handles if isinstance(each, OwnedPath) and not each.stray}
-    places |= {f"{each.path}/HEAD" for each in healthy.system.handles if isinstance(each, GitBranch)}
-    return sorted(places | {each.file for each in healthy.system.handles if isinstance(each, FileLine | DatabaseRow)})
+    places = {
+        each.path
+        for each in healthy.system.handles
+        if isinstance(each, OwnedPath) and not each.stray
+    }
+    places |= {
+        f"{each.path}/HEAD" for each in healthy.system.handles if isinstance(each, GitBranch)
+    }
+    return sorted(
+        places
+        | {each.file for each in healthy.system.handles if isinstance(each, FileLine | DatabaseRow)}
+    )

@@ -28,7 +28,12 @@ def pieces(text: str, size: int = 8) -> list[str]:
 
 def spell_event(value: object, name: str = "") -> bytes:
     """One server-sent event."""
-    return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(value).encode() + b"\n\n"
+    return (
+        (f"event: {name}\n" if name else "").encode()
+        + b"data: "
+        + json.dumps(value).encode()
+        + b"\n\n"
+    )
 
 
 _ANTHROPIC_TYPES = {
@@ -41,7 +46,13 @@ _ANTHROPIC_TYPES = {
     500: "api_error",
     529: "overloaded_error",
 }
-_OPENAI_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded", 500: "server_error", 503: "server_error"}
+_OPENAI_CODES = {
+    401: "invalid_api_key",
+    404: "model_not_found",
+    429: "rate_limit_exceeded",
+    500: "server_error",
+    503: "server_error",
+}
 
 
 def refuse(path: str, fault: Fault) -> Answer:
@@ -55,9 +66,17 @@ def refuse(path: str, fault: Fault) -> Answer:
 
 
 def anthropic_error(fault: Fault) -> Body:
-    return {"type": fault.code or _ANTHROPIC_TYPES.get(fault.status, "api_error"), "message": fault.message}
+    return {
+        "type": fault.code or _ANTHROPIC_TYPES.get(fault.status, "api_error"),
+        "message": fault.message,
+    }
 
 
 def openai_error(fault: Fault) -> Body:
     kind = "invalid_request_error" if fault.status < 500 else "server_error"
-    return {"message": fault.message, "type": kind, "param": None, "code": fault.code or _OPENAI_CODES.get(fault.status)}
+    return {
+        "message": fault.message,
+        "type": kind,
+        "param": None,
+        "code": fault.code or _OPENAI_CODES.get(fault.status),
+    }

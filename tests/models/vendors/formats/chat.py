@@ -6,7 +6,13 @@ from tests.models.vendors.conversation import Conversation, flatten
 from tests.models.vendors.formats.base import Body, pieces, spell_event
 from tests.models.vendors.script import Turn
 
-_STOPS = {"end": "stop", "length": "length", "tool": "tool_calls", "refusal": "stop", "filter": "content_filter"}
+_STOPS = {
+    "end": "stop",
+    "length": "length",
+    "tool": "tool_calls",
+    "refusal": "stop",
+    "filter": "content_filter",
+}
 
 
 def read(body: Body) -> Conversation:
@@ -26,38 +32,76 @@ def read(body: Body) -> Conversation:
 
 
 def answer(asked: Conversation, turn: Turn) -> Body:
-    message: Body = {"role": "assistant", "content": None if turn.stop == "refusal" else turn.text, "refusal": None}
+    message: Body = {
+        "role": "assistant",
+        "content": None if turn.stop == "refusal" else turn.text,
+        "refusal": None,
+    }
     if turn.stop == "refusal":
         message["refusal"] = turn.text
     if turn.reasoning:
         message["reasoning_content"] = turn.reasoning
     if turn.tools:
         message |= {"content": turn.text or None, "tool_calls": _spell_tools(turn)}
-    choice: Body = {"index": 0, "message": message, "finish_reason": _STOPS[turn.stop], "logprobs": None}
-    found = {"id": f"chatcmpl-{asked.digest}", "object": "chat.completion", "created": 1, "model": asked.model, "usage": count(asked, turn)}
+    choice: Body = {
+        "index": 0,
+        "message": message,
+        "finish_reason": _STOPS[turn.stop],
+        "logprobs": None,
+    }
+    found = {
+        "id": f"chatcmpl-{asked.digest}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": asked.model,
+        "usage": count(asked, turn),
+    }
     tokens = pieces(turn.text, 4)
     if asked.logprobs:
-        choice["logprobs"] = {"content": [_spell_logprob(token) for token in [str(one) for one in turn.tokens] or tokens], "refusal": None}
+        choice["logprobs"] = {
+            "content": [
+                _spell_logprob(token) for token in [str(one) for one in turn.tokens] or tokens
+            ],
+            "refusal": None,
+        }
     if asked.token_ids:
-        choice["token_ids"] = list(turn.tokens) or [zlib.crc32(token.encode()) % 50_000 for token in tokens]
-        found["prompt_token_ids"] = [zlib.crc32(token.encode()) % 50_000 for token in pieces(asked.text, 4)]
+        choice["token_ids"] = list(turn.tokens) or [
+            zlib.crc32(token.encode()) % 50_000 for token in tokens
+        ]
+        found["prompt_token_ids"] = [
+            zlib.crc32(token.encode()) % 50_000 for token in pieces(asked.text, 4)
+        ]
     return found | {"choices": [choice]}
 
 
 def stream(asked: Conversation, turn: Turn) -> list[bytes]:
-    around = {"id": f"chatcmpl-{asked.digest}", "object": "chat.completion.chunk", "created": 1, "model": asked.model}
+    around = {
+        "id": f"chatcmpl-{asked.digest}",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": asked.model,
+    }
 
     def say(delta: Body, stop: str | None = None) -> bytes:
-        return spell_event(around | {"choices": [{"index": 0, "delta": delta, "finish_reason": stop}], "usage": None})
+        return spell_event(
+            around
+            | {"choices": [{"index": 0, "delta": delta, "finish_reason": stop}], "usage": None}
+        )
 
     said = [say({"role": "assistant", "content": ""})]
     said += [say({"reasoning_content": piece}) for piece in pieces(turn.reasoning)]
-    said += [say({"refusal" if turn.stop == "refusal" else "content": piece}) for piece in pieces(turn.text)]
+    said += [
+        say({"refusal" if turn.stop == "refusal" else "content": piece})
+        for piece in pieces(turn.text)
+    ]
     for index, tool in enumerate(_spell_tools(turn)):
         begun = tool | {"index": index, "function": tool["function"] | {"arguments": ""}}
         said.append(say({"tool_calls": [begun]}))
         arguments = pieces(tool["function"]["arguments"])
-        said += [say({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}) for piece in arguments]
+        said += [
+            say({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            for piece in arguments
+        ]
     usage = spell_event(around | {"choices": [], "usage": count(asked, turn)})
     return [*said, say({}, _STOPS[turn.stop]), usage, b"data: [DONE]\n\n"]
 
@@ -69,14 +113,21 @@ def count(asked: Conversation, turn: Turn) -> Body:
         "prompt_tokens": read_in,
         "completion_tokens": said,
         "total_tokens": read_in + said,
-        "prompt_tokens_details": {"cached_tokens": turn.cached, "cache_write_tokens": turn.cache_write},
+        "prompt_tokens_details": {
+            "cached_tokens": turn.cached,
+            "cache_write_tokens": turn.cache_write,
+        },
         "completion_tokens_details": {"reasoning_tokens": turn.thought},
     }
 
 
 def _spell_tools(turn: Turn) -> list[Body]:
     return [
-        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
         for number, (name, arguments) in enumerate(turn.tools)
     ]
 

@@ -6,11 +6,20 @@ from tests.models.vendors.conversation import Conversation, flatten
 from tests.models.vendors.formats.base import Body, pieces, spell_event
 from tests.models.vendors.script import Turn
 
-_STOPS = {"end": "end_turn", "length": "max_tokens", "tool": "tool_use", "refusal": "refusal", "filter": "refusal"}
+_STOPS = {
+    "end": "end_turn",
+    "length": "max_tokens",
+    "tool": "tool_use",
+    "refusal": "refusal",
+    "filter": "refusal",
+}
 
 
 def read(body: Body) -> Conversation:
-    texts = [flatten(body.get("system")), *(flatten(message.get("content")) for message in body.get("messages", ()))]
+    texts = [
+        flatten(body.get("system")),
+        *(flatten(message.get("content")) for message in body.get("messages", ())),
+    ]
     form = (body.get("output_config") or {}).get("format") or {}
     return Conversation(
         model=body.get("model", ""),
@@ -37,30 +46,60 @@ def answer(asked: Conversation, turn: Turn) -> Body:
 
 def stream(asked: Conversation, turn: Turn) -> list[bytes]:
     whole = answer(asked, turn)
-    begun = whole | {"content": [], "stop_reason": None, "usage": whole["usage"] | {"output_tokens": 1}}
+    begun = whole | {
+        "content": [],
+        "stop_reason": None,
+        "usage": whole["usage"] | {"output_tokens": 1},
+    }
     said = [spell_event({"type": "message_start", "message": begun}, "message_start")]
     for index, block in enumerate(whole["content"]):
-        said += _stream_block(index, block, dict(enumerate(turn.tools)).get(index - len(whole["content"]) + len(turn.tools)))
+        said += _stream_block(
+            index,
+            block,
+            dict(enumerate(turn.tools)).get(index - len(whole["content"]) + len(turn.tools)),
+        )
     usage = {"output_tokens": whole["usage"]["output_tokens"]}
-    ended = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None}, "usage": usage}
-    return [*said, spell_event(ended, "message_delta"), spell_event({"type": "message_stop"}, "message_stop")]
+    ended = {
+        "type": "message_delta",
+        "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+        "usage": usage,
+    }
+    return [
+        *said,
+        spell_event(ended, "message_delta"),
+        spell_event({"type": "message_stop"}, "message_stop"),
+    ]
 
 
 def _stream_block(index: int, block: Body, tool: tuple[str, str] | None) -> list[bytes]:
     """Arguments come as text, malformed ones too; whole answers cannot hold those."""
     match block["type"]:
         case "text":
-            empty, deltas = block | {"text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+            empty, deltas = (
+                block | {"text": ""},
+                [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])],
+            )
         case "thinking":
             empty = block | {"thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+            deltas = [
+                {"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])
+            ]
             deltas.append({"type": "signature_delta", "signature": block["signature"]})
         case _:
             arguments = tool[1] if tool else json.dumps(block["input"])
-            empty, deltas = block | {"input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments)]
+            empty, deltas = (
+                block | {"input": {}},
+                [
+                    {"type": "input_json_delta", "partial_json": piece}
+                    for piece in pieces(arguments)
+                ],
+            )
     start = {"type": "content_block_start", "index": index, "content_block": empty}
     middle = [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
-    return [spell_event(event, str(event["type"])) for event in (start, *middle, {"type": "content_block_stop", "index": index})]
+    return [
+        spell_event(event, str(event["type"]))
+        for event in (start, *middle, {"type": "content_block_stop", "index": index})
+    ]
 
 
 def _spell_blocks(turn: Turn) -> list[Body]:
@@ -70,7 +109,14 @@ def _spell_blocks(turn: Turn) -> list[Body]:
     if turn.text:
         blocks.append({"type": "text", "text": turn.text})
     for number, (name, arguments) in enumerate(turn.tools):
-        blocks.append({"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": _read_arguments(arguments)})
+        blocks.append(
+            {
+                "type": "tool_use",
+                "id": f"toolu_{number}",
+                "name": name,
+                "input": _read_arguments(arguments),
+            }
+        )
     return blocks
 
 

@@ -10,7 +10,10 @@ _UNFINISHED = {"length": "max_output_tokens", "filter": "content_filter"}
 def read(body: Body) -> Conversation:
     said = body.get("input") or []
     items = [{"content": said}] if isinstance(said, str) else said
-    texts = [body.get("instructions") or "", *(flatten(item.get("content", item.get("output", ""))) for item in items)]
+    texts = [
+        body.get("instructions") or "",
+        *(flatten(item.get("content", item.get("output", ""))) for item in items),
+    ]
     form = (body.get("text") or {}).get("format") or {}
     return Conversation(
         model=body.get("model", ""),
@@ -53,23 +56,42 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
         said.append(spell_event({"type": kind, "sequence_number": number, **facts}, kind))
         number += 1
 
-    begun = whole | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    begun = whole | {
+        "status": "in_progress",
+        "output": [],
+        "usage": None,
+        "incomplete_details": None,
+    }
     say("response.created", response=begun)
     say("response.in_progress", response=begun)
     for index, item in enumerate(whole["output"]):
         place = {"output_index": index, "item_id": item["id"]}
-        say("response.output_item.added", output_index=index, item=item | ({"content": []} if item["type"] == "message" else {}))
+        say(
+            "response.output_item.added",
+            output_index=index,
+            item=item | ({"content": []} if item["type"] == "message" else {}),
+        )
         if item["type"] == "message":
             part = item["content"][0]
             kind = "refusal" if part["type"] == "refusal" else "output_text"
-            say("response.content_part.added", **place, content_index=0, part=part | {"refusal" if kind == "refusal" else "text": ""})
+            say(
+                "response.content_part.added",
+                **place,
+                content_index=0,
+                part=part | {"refusal" if kind == "refusal" else "text": ""},
+            )
             for piece in pieces(turn.text):
                 say(f"response.{kind}.delta", **place, content_index=0, delta=piece, logprobs=[])
             say("response.content_part.done", **place, content_index=0, part=part)
         elif item["type"] == "function_call":
             for piece in pieces(item["arguments"]):
                 say("response.function_call_arguments.delta", **place, delta=piece)
-            say("response.function_call_arguments.done", **place, name=item["name"], arguments=item["arguments"])
+            say(
+                "response.function_call_arguments.done",
+                **place,
+                name=item["name"],
+                arguments=item["arguments"],
+            )
         say("response.output_item.done", output_index=index, item=item)
     say(f"response.{whole['status']}", response=whole)
     return said
@@ -78,10 +100,24 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
 def _spell_items(turn: Turn) -> list[Body]:
     items: list[Body] = []
     if turn.reasoning:
-        items.append({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": turn.reasoning}]})
+        items.append(
+            {
+                "id": "rs_1",
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": turn.reasoning}],
+            }
+        )
     if turn.text or not turn.tools:
         status = "incomplete" if turn.stop in _UNFINISHED else "completed"
-        items.append({"id": "msg_1", "type": "message", "role": "assistant", "status": status, "content": [_spell_text(turn)]})
+        items.append(
+            {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "status": status,
+                "content": [_spell_text(turn)],
+            }
+        )
     for number, (name, arguments) in enumerate(turn.tools):
         call = {"id": f"fc_{number}", "type": "function_call", "call_id": f"call_{number}"}
         items.append(call | {"name": name, "arguments": arguments, "status": "completed"})
@@ -98,7 +134,10 @@ def _count(asked: Conversation, turn: Turn) -> Body:
     read_in, said = asked.count_input(turn), asked.count_output(turn)
     return {
         "input_tokens": read_in,
-        "input_tokens_details": {"cached_tokens": turn.cached, "cache_write_tokens": turn.cache_write},
+        "input_tokens_details": {
+            "cached_tokens": turn.cached,
+            "cache_write_tokens": turn.cache_write,
+        },
         "output_tokens": said,
         "output_tokens_details": {"reasoning_tokens": turn.thought},
         "total_tokens": read_in + said,

@@ -30,17 +30,25 @@ def adopt() -> None:
     sys.path[:0] = [str(here), str(home)]
     for name in HOLLOW:
         package = sys.modules[name] = ModuleType(name)
-        package.__path__ = [str(home.joinpath(*name.split("."))), *([str(here.parent)] if name == "envmill" else [])]
+        package.__path__ = [
+            str(home.joinpath(*name.split("."))),
+            *([str(here.parent)] if name == "envmill" else []),
+        ]
 
 
 def serve() -> None:
     """Until its input ends."""
     for line in sys.stdin.buffer:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, resource.RLIM_INFINITY))
+        resource.setrlimit(
+            resource.RLIMIT_CPU,
+            (int(used.ru_utime + used.ru_stime) + SECONDS, resource.RLIM_INFINITY),
+        )
         try:
             asked = json.loads(line)
-            reply = {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+            reply = (
+                {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+            )
         except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
             reply = {"broken": f"{type(error).__name__}: {error}"}
         sys.stdout.write(json.dumps(reply) + "\n")
@@ -50,23 +58,40 @@ def serve() -> None:
 def decide(request: dict[str, Any]) -> dict[str, Any]:
     """The verdict as JSON."""
     judge, ending, scenario = (
-        import_module(f"{name}") for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
+        import_module(f"{name}")
+        for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
     )
     call = import_module("schemas.environment").Call
     told = request["ending"]
     made = ending.CompletedCall
-    deeds = [made(call(**one["call"]), one["outcome"], one["code"], one["parts"], one.get("after", 0)) for one in told["deeds"]]
-    end = ending.Ending(told["initial"], told["final"], deeds, told["said"], ended=told.get("ended", ()), answers=told.get("answers", ()))
-    return judge.judge(scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]).model_dump(mode="json")
+    deeds = [
+        made(call(**one["call"]), one["outcome"], one["code"], one["parts"], one.get("after", 0))
+        for one in told["deeds"]
+    ]
+    end = ending.Ending(
+        told["initial"],
+        told["final"],
+        deeds,
+        told["said"],
+        ended=told.get("ended", ()),
+        answers=told.get("answers", ()),
+    )
+    return judge.judge(
+        scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
+    ).model_dump(mode="json")
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is no answer to go by."""
     names = ("base", "doing", "scripted", "missteps", "requests")
-    base, doing, scripted, missteps, requests = (import_module(f"envmill.agents.users.{name}") for name in names)
+    base, doing, scripted, missteps, requests = (
+        import_module(f"envmill.agents.users.{name}") for name in names
+    )
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
     user = contract.UserContract.model_validate(request["user"])
-    deeds = doing.list_deeds([call.Call.model_validate(one) for one in request["oracle"]], user.able)
+    deeds = doing.list_deeds(
+        [call.Call.model_validate(one) for one in request["oracle"]], user.able
+    )
     knowledge = base.UserKnowledge(user, request["request"], deeds)
     person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
     dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
@@ -74,17 +99,35 @@ def converse(request: dict[str, Any]) -> dict[str, Any]:
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
     misstep = missteps.find_misstep(knowledge, dialogue, answers[-1])
     told = [line.text for line in dialogue if line.who == "agent"]
-    lacking = {name: doing.find_lacking(name, deeds[name], user, told) for name in answers[-1].does if not misstep}
-    does = [_describe_deed(name, deeds[name], doing, knowledge) for name in lacking if not lacking[name]]
+    lacking = {
+        name: doing.find_lacking(name, deeds[name], user, told)
+        for name in answers[-1].does
+        if not misstep
+    }
+    does = [
+        _describe_deed(name, deeds[name], doing, knowledge) for name in lacking if not lacking[name]
+    ]
     unknown = [said for said in lacking.values() if said]
-    return {"text": answers[-1].text, "end": answers[-1].end, "misstep": misstep, "does": does, "lacking": unknown}
+    return {
+        "text": answers[-1].text,
+        "end": answers[-1].end,
+        "misstep": misstep,
+        "does": does,
+        "lacking": unknown,
+    }
 
 
 def _describe_deed(name: str, call: Any, doing: Any, knowledge: Any) -> dict[str, Any]:
     done, refused = (doing.describe_outcome(name, did, "") for did in (True, False))
     said = {"done": done, "refused": refused, "again": doing.describe_again(name)}
     reads = call.name in knowledge.contract.reports
-    return {"name": name, "call": call.model_dump(mode="json"), "reads": reads, "repeats": knowledge.repeats, **said}
+    return {
+        "name": name,
+        "call": call.model_dump(mode="json"),
+        "reads": reads,
+        "repeats": knowledge.repeats,
+        **said,
+    }
 
 
 if __name__ == "__main__":

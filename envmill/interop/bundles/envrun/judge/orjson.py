@@ -9,6 +9,12 @@ OPT_SORT_KEYS = 1
 def dumps(value: Any, option: int | None = None) -> bytes:
     """Bytes of a JSON value; TypeError for what is none."""
     try:
-        return json.dumps(value, sort_keys=bool(option), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        return json.dumps(
+            value,
+            sort_keys=bool(option),
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
+        ).encode()
     except ValueError as error:
         raise TypeError(str(error)) from None

@@ -25,17 +25,33 @@ class BaseModel:
             default = getattr(type(self), name, _MISSING)
             if name not in given and default is _MISSING:
                 raise ValueError(f"{type(self).__name__} lacks {name!r}")
-            self.__dict__[name] = _build(hint, given[name]) if name in given else copy.deepcopy(default)
+            self.__dict__[name] = (
+                _build(hint, given[name]) if name in given else copy.deepcopy(default)
+            )
 
     @classmethod
     def model_validate(cls, value: Any) -> Self:
         """The record of an object."""
         return cls(**value)
 
-    def model_dump(self, *, mode: str = "python", include: set[str] | None = None, exclude_defaults: bool = False) -> dict[str, Any]:  # noqa: ARG002
+    def model_dump(
+        self,
+        *,
+        mode: str = "python",
+        include: set[str] | None = None,
+        exclude_defaults: bool = False,
+    ) -> dict[str, Any]:  # noqa: ARG002
         """The record as JSON."""
-        shown = {name: value for name, value in self.__dict__.items() if include is None or name in include}
-        kept = {name: value for name, value in shown.items() if not exclude_defaults or value != getattr(type(self), name, _MISSING)}
+        shown = {
+            name: value
+            for name, value in self.__dict__.items()
+            if include is None or name in include
+        }
+        kept = {
+            name: value
+            for name, value in shown.items()
+            if not exclude_defaults or value != getattr(type(self), name, _MISSING)
+        }
         return {name: _dump(value, exclude_defaults) for name, value in kept.items()}
 
     def __eq__(self, other: object) -> bool:
@@ -68,7 +84,11 @@ def _keep(function: F) -> F:
 
 @cache
 def _list_hints(cls: type) -> dict[str, Any]:
-    return {name: hint for name, hint in get_type_hints(cls).items() if get_origin(hint) is not ClassVar and hint is not ClassVar}
+    return {
+        name: hint
+        for name, hint in get_type_hints(cls).items()
+        if get_origin(hint) is not ClassVar and hint is not ClassVar
+    }
 
 
 def _build(hint: Any, value: Any) -> Any:

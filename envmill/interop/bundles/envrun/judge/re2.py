@@ -16,7 +16,19 @@ _EDGE = r"(?:(?<![0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])
 _SAME = frozenset("nrtfv\\.+*?()|[]{}^$-/,:;!\"'#%&=@~<>_` ")
 """Characters that mean the same after a backslash."""
 _KNOWN = frozenset(
-    {"LITERAL", "NOT_LITERAL", "ANY", "IN", "BRANCH", "SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT", "RANGE", "NEGATE", "CATEGORY"}
+    {
+        "LITERAL",
+        "NOT_LITERAL",
+        "ANY",
+        "IN",
+        "BRANCH",
+        "SUBPATTERN",
+        "MAX_REPEAT",
+        "MIN_REPEAT",
+        "RANGE",
+        "NEGATE",
+        "CATEGORY",
+    }
     | {"AT", "ASSERT", "ASSERT_NOT"}
 )
 
@@ -102,7 +114,9 @@ def _take(pattern: str, place: int, inside: bool) -> Iterator[str]:
         if inside
         else ("(?<", "(?P=", "(?=", "(?!", "(?#", "(?(", "(?>", "{,", "(?i", "(?s", "(?m")
     )
-    if rest.startswith(refused) or (not inside and re.match(r"(?:[*+?]|\{\d+(?:,\d*)?\})[*+]", rest)):
+    if rest.startswith(refused) or (
+        not inside and re.match(r"(?:[*+?]|\{\d+(?:,\d*)?\})[*+]", rest)
+    ):
         raise error(f"only RE2 can run it: {rest[:3]}")
     yield r"\Z" if here == "$" and not inside else here
 

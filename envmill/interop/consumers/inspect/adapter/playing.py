@@ -104,7 +104,11 @@ def record(state: TaskState) -> MillStore:
     """What happened so far, in the store: once, since inspect compares the whole store at each step. A log holds it already."""
     told, session = state.store_as(MillStore), _RUNNING.get(state.uuid)
     if session is not None:
-        told.moves, told.state_hash, told.ended = list(session.moves), session.state_hash, session.ended
+        told.moves, told.state_hash, told.ended = (
+            list(session.moves),
+            session.state_hash,
+            session.ended,
+        )
     return told
 
 

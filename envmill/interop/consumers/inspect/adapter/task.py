@@ -33,7 +33,10 @@ def envmill(
 
 
 def load_samples(
-    split: str = "test", forms: str | list[str] = "single,conversation", scenarios: str | list[str] = "", folder: str = ""
+    split: str = "test",
+    forms: str | list[str] = "single,conversation",
+    scenarios: str | list[str] = "",
+    folder: str = "",
 ) -> list[Sample]:
     """Samples without targets: what is expected is known to the judge alone."""
     found = find_set(folder)
@@ -45,13 +48,25 @@ def load_samples(
         raise SetError(f"There is no split {split!r}: {', '.join(SPLITS)}.")
     if not rows:
         counts = ", ".join(f"{sum(row.split == one for row in found.rows)} {one}" for one in SPLITS)
-        raise SetError(f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: {counts}.")
+        raise SetError(
+            f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: {counts}."
+        )
     return [_make_sample(row) for row in rows]
 
 
 def _make_sample(row: ScenarioRow) -> Sample:
-    metadata = {"scenario": row.scenario, "environment": row.environment, "kind": row.kind, "form": row.form, "split": row.split}
-    return Sample(id=row.id, input=[_MESSAGES[one["role"]](content=one["content"]) for one in row.prompt], metadata=metadata)
+    metadata = {
+        "scenario": row.scenario,
+        "environment": row.environment,
+        "kind": row.kind,
+        "form": row.form,
+        "split": row.split,
+    }
+    return Sample(
+        id=row.id,
+        input=[_MESSAGES[one["role"]](content=one["content"]) for one in row.prompt],
+        metadata=metadata,
+    )
 
 
 def _read_list(told: str | list[str]) -> list[str]:

@@ -9,7 +9,9 @@ from inspect_ai.tool import ToolDef, ToolParam, ToolParams
 from pydantic import ValidationError
 
 
-def make_tool(tool: Mapping[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]) -> ToolDef:
+def make_tool(
+    tool: Mapping[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]
+) -> ToolDef:
     """inspect refuses arguments that its part of the schema does not allow; the jail validates the rest."""
     name, told = tool["name"], tool["parameters"]
 
@@ -17,12 +19,17 @@ def make_tool(tool: Mapping[str, Any], call: Callable[[str, dict[str, Any]], Awa
         return await call(name, kwargs)
 
     parameters = ToolParams(
-        properties={parameter: describe(parameter, schema) for parameter, schema in told.get("properties", {}).items()},
+        properties={
+            parameter: describe(parameter, schema)
+            for parameter, schema in told.get("properties", {}).items()
+        },
         required=list(told.get("required", ())),
         additionalProperties=told.get("additionalProperties", True),
     )
     # inspect cuts the middle out of replies above 16 KB, unless it is told not to.
-    return ToolDef(execute, name, tool.get("description") or f"Call {name}.", parameters, max_output=0)
+    return ToolDef(
+        execute, name, tool.get("description") or f"Call {name}.", parameters, max_output=0
+    )
 
 
 def describe(name: str, schema: Mapping[str, Any]) -> ToolParam:

@@ -23,7 +23,17 @@ from nemo_gym.server_utils import SESSION_ID_KEY
 from pydantic import PrivateAttr
 from starlette.config import Config
 
-from .sessions import JailError, JudgeError, OutageError, ScenarioSession, ScenarioSet, SessionVerdict, SetError, open_set, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    OutageError,
+    ScenarioSession,
+    ScenarioSet,
+    SessionVerdict,
+    SetError,
+    open_set,
+    render_reply,
+)
 from .sessions.calls import read_arguments
 from .sessions.guard import LOOPBACK, Guard
 
@@ -74,7 +84,9 @@ class MillServer(SimpleResourcesServer):
     def setup_webserver(self) -> FastAPI:
         token = Config()(SETTING, default="")
         if self.config.host not in LOOPBACK and not token:
-            raise ValueError(f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of your own first.")
+            raise ValueError(
+                f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of your own first."
+            )
         self._set = open_set(self.config.folder) if self.config.folder else open_set()
         app = super().setup_webserver()
         # After the routes of NeMo Gym, which would be tools otherwise.
@@ -82,7 +94,9 @@ class MillServer(SimpleResourcesServer):
         app.add_middleware(Guard, token=token, setting=SETTING, most=MOST)
         return app
 
-    async def seed_session(self, request: Request, body: MillSeedRequest) -> BaseSeedSessionResponse:
+    async def seed_session(
+        self, request: Request, body: MillSeedRequest
+    ) -> BaseSeedSessionResponse:
         name = request.session[SESSION_ID_KEY]
         await self._close(name)
         self._outages.pop(name, None)
@@ -98,7 +112,10 @@ class MillServer(SimpleResourcesServer):
 
     async def call_tool(self, tool: str, request: Request) -> Response:
         """A tool of the session's scenario. The body is the arguments; what is no object is answered in the words of the factory."""
-        name, written = request.session[SESSION_ID_KEY], (await request.body()).decode("utf-8", "replace")
+        name, written = (
+            request.session[SESSION_ID_KEY],
+            (await request.body()).decode("utf-8", "replace"),
+        )
         session = self._sessions.get(name)
         if session is None:
             self._outages.setdefault(name, "the server has no such session, or not any more")
@@ -123,11 +140,17 @@ class MillServer(SimpleResourcesServer):
             if verdict.reward is None:
                 raise OutageError(verdict.reason)
         except (JailError, JudgeError, OutageError) as error:
-            raise NoVerdict(f"There is no verdict, and nothing was found out about the model: {error}") from error
+            raise NoVerdict(
+                f"There is no verdict, and nothing was found out about the model: {error}"
+            ) from error
         finally:
             if session is not None:
                 await to_thread.run_sync(session.close)
-        told = {"reward": verdict.reward, "outcome": verdict.outcome, "state_hash": verdict.state_hash}
+        told = {
+            "reward": verdict.reward,
+            "outcome": verdict.outcome,
+            "state_hash": verdict.state_hash,
+        }
         return MillVerifyResponse(**body.model_dump(), **told)
 
     def _begin(self, scenario: str) -> ScenarioSession:
@@ -137,15 +160,21 @@ class MillServer(SimpleResourcesServer):
         except JailError:
             return self._set.begin(scenario)
 
-    def _judge(self, scenario: str, session: ScenarioSession | None, output: list[dict[str, Any]]) -> SessionVerdict:
+    def _judge(
+        self, scenario: str, session: ScenarioSession | None, output: list[dict[str, Any]]
+    ) -> SessionVerdict:
         """The verdict on the session; where there is none, on the calls in the response, made again."""
         if session is not None and session.row.id != scenario:
-            raise OutageError(f"the session is of scenario {session.row.id}, and {scenario} was sent to be verified")
+            raise OutageError(
+                f"the session is of scenario {session.row.id}, and {scenario} was sent to be verified"
+            )
         words = read_last_words(output)
         if session is None:
             if any(item.get("output") == OUT_OF_ORDER for item in output):
                 raise OutageError("the environment was out of order")
-            return self._set.judge_moves(scenario, [*read_moves(output), *([] if words is None else [{"say": words}])])
+            return self._set.judge_moves(
+                scenario, [*read_moves(output), *([] if words is None else [{"say": words}])]
+            )
         if words is not None:
             session.say(words)
         return session.judge()
@@ -158,8 +187,14 @@ class MillServer(SimpleResourcesServer):
 
 def read_moves(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls in a response that reached the session. NeMo Gym's agent answers arguments that are no JSON itself."""
-    calls = [(item["name"], read_arguments(item["arguments"])) for item in output if item.get("type") == "function_call"]
-    return [{"name": name, "arguments": arguments} for name, arguments in calls if arguments is not None]
+    calls = [
+        (item["name"], read_arguments(item["arguments"]))
+        for item in output
+        if item.get("type") == "function_call"
+    ]
+    return [
+        {"name": name, "arguments": arguments} for name, arguments in calls if arguments is not None
+    ]
 
 
 def read_last_words(output: list[dict[str, Any]]) -> str | None:

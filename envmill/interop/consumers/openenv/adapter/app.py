@@ -40,9 +40,17 @@ app = Guard(served, token, "ENVMILL_OPENENV_TOKEN")
 async def render_metrics() -> PlainTextResponse:
     """Sessions, answers, verdicts, errors and latencies."""
     lanes = open_shared().lanes
-    gauges = {"sessions_most": sessions, "lanes": len(lanes.shared), "lanes_replaced": lanes.replaced}
+    gauges = {
+        "sessions_most": sessions,
+        "lanes": len(lanes.shared),
+        "lanes_replaced": lanes.replaced,
+    }
     recalls = open_shared().recalls.describe()
-    gauges |= {"recalls_seq": recalls["seq"], "recalls_withdrawn": recalls["withdrawn"], "recalls_unreadable": bool(recalls["problem"])}
+    gauges |= {
+        "recalls_seq": recalls["seq"],
+        "recalls_withdrawn": recalls["withdrawn"],
+        "recalls_unreadable": bool(recalls["problem"]),
+    }
     return PlainTextResponse(METRICS.render(**gauges, quarantined=len(lanes.quarantined)))
 
 
@@ -56,15 +64,21 @@ def raise_files() -> int:
 
 def main() -> None:
     """Serve on this machine alone, unless another address is named and a token is set."""
-    parser = argparse.ArgumentParser(description="Serve the environments of this folder to OpenEnv's clients.")
+    parser = argparse.ArgumentParser(
+        description="Serve the environments of this folder to OpenEnv's clients."
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     args = parser.parse_args()
     if args.host not in LOOPBACK and not token:
-        parser.error(f"{args.host} can be reached from elsewhere: set ENVMILL_OPENENV_TOKEN to a secret of your own first.")
+        parser.error(
+            f"{args.host} can be reached from elsewhere: set ENVMILL_OPENENV_TOKEN to a secret of your own first."
+        )
     files = raise_files()
     if files < EACH * sessions:
-        parser.error(f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer.")
+        parser.error(
+            f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer."
+        )
     try:
         open_shared().warm()
     except (JailError, JudgeError) as error:

@@ -16,8 +16,19 @@ class OpenEnvClient(EnvClient[OpenEnvAction, OpenEnvObservation, OpenEnvState]):
         return action.model_dump(exclude_defaults=True)
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[OpenEnvObservation]:
-        done, reward, metadata = payload.get("done", False), payload.get("reward"), payload.get("metadata") or {}
-        observation = OpenEnvObservation(**{**payload.get("observation", {}), "done": done, "reward": reward, "metadata": metadata})
+        done, reward, metadata = (
+            payload.get("done", False),
+            payload.get("reward"),
+            payload.get("metadata") or {},
+        )
+        observation = OpenEnvObservation(
+            **{
+                **payload.get("observation", {}),
+                "done": done,
+                "reward": reward,
+                "metadata": metadata,
+            }
+        )
         return StepResult(observation=observation, reward=reward, done=done)
 
     def _parse_state(self, payload: dict[str, Any]) -> OpenEnvState:

@@ -19,7 +19,16 @@ from openenv.core.env_server.types import EnvironmentMetadata
 from .allowance import ClientAllowance
 from .metrics import Metrics
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
-from .sessions import JailError, JudgeError, Lane, OutageError, ScenarioRow, ScenarioSession, SetError, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    Lane,
+    OutageError,
+    ScenarioRow,
+    ScenarioSession,
+    SetError,
+    render_reply,
+)
 from .shared import describe_row, find_row, list_rows, open_shared, pick_row
 from .tool_server import ToolServer, offer_tool
 
@@ -49,7 +58,9 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._last: OpenEnvObservation | None = None
         """What ended the episode; None while it goes on."""
 
-    async def reset_async(self, seed: int | None = None, episode_id: str | None = None, **asked: Any) -> OpenEnvObservation:
+    async def reset_async(
+        self, seed: int | None = None, episode_id: str | None = None, **asked: Any
+    ) -> OpenEnvObservation:
         """Begin a scenario, in a thread of the lane where it will run."""
         async with self._turn:
             with METRICS.clock("branch" if asked.get("branch") else "reset"):
@@ -58,7 +69,9 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
                 lane = open_shared().lanes.take(row.environment)
                 return await _run(lane.openers, self._begin, lane, row, seed, episode_id, **asked)
 
-    async def step_async(self, action: OpenEnvAction, timeout_s: float | None = None, **_: Any) -> OpenEnvObservation:
+    async def step_async(
+        self, action: OpenEnvAction, timeout_s: float | None = None, **_: Any
+    ) -> OpenEnvObservation:
         """Call a tool or say something, in a thread of the session's lane."""
         del timeout_s  # the jail bounds the time of each call itself
         async with self._turn:
@@ -88,11 +101,22 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
 
         `branch` begins where another episode was after so many turns, or where it is now. Its turns are made again.
         """
-        asked = {"scenario": scenario, "environment": environment, "split": split, "index": index, "branch": branch, "turn": turn}
+        asked = {
+            "scenario": scenario,
+            "environment": environment,
+            "split": split,
+            "index": index,
+            "branch": branch,
+            "turn": turn,
+        }
         row = self._choose(**asked)
-        return self._begin(open_shared().lanes.take(row.environment), row, seed, episode_id, **asked)
+        return self._begin(
+            open_shared().lanes.take(row.environment), row, seed, episode_id, **asked
+        )
 
-    def step(self, action: OpenEnvAction, timeout_s: float | None = None, **_: Any) -> OpenEnvObservation:
+    def step(
+        self, action: OpenEnvAction, timeout_s: float | None = None, **_: Any
+    ) -> OpenEnvObservation:
         """Call a tool or say something. After the end the last observation comes again."""
         del timeout_s  # the jail bounds the time of each call itself
         if self._last:
@@ -100,7 +124,11 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         session = self._running()
         spent = session.spent
         try:
-            seen = self._speak(action.say) if action.say is not None else self._call(action.tool, action.arguments)
+            seen = (
+                self._speak(action.say)
+                if action.say is not None
+                else self._call(action.tool, action.arguments)
+            )
         except (JailError, JudgeError) as error:
             seen = self._break(str(error))
         self._allowance.spend(session.spent - spent, len(seen.reply))
@@ -114,7 +142,12 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
     @property
     def mcp_server(self) -> "ToolServer":
         """What OpenEnv's route `/mcp` lists and calls: the tools of the scenario that runs."""
-        return ToolServer([offer_tool(tool["function"], self._call_over_mcp) for tool in self._running().row.tools])
+        return ToolServer(
+            [
+                offer_tool(tool["function"], self._call_over_mcp)
+                for tool in self._running().row.tools
+            ]
+        )
 
     def get_metadata(self) -> EnvironmentMetadata:
         rows = open_shared().rows
@@ -152,7 +185,14 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
                 session.close()
 
     def _begin(
-        self, lane: Lane, row: ScenarioRow, seed: int | None, episode_id: str | None, branch: str = "", turn: int | None = None, **_: Any
+        self,
+        lane: Lane,
+        row: ScenarioRow,
+        seed: int | None,
+        episode_id: str | None,
+        branch: str = "",
+        turn: int | None = None,
+        **_: Any,
     ) -> OpenEnvObservation:
         origin = _EPISODES.get(branch) if branch else None
         source = origin and origin._session
@@ -160,7 +200,9 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         try:
             if source:
                 turns = source.turns[: len(source.turns) if turn is None else turn]
-                session = _begin(lambda own: open_shared().branch(turns, row.id, source.seed, own), lane, row)
+                session = _begin(
+                    lambda own: open_shared().branch(turns, row.id, source.seed, own), lane, row
+                )
             else:
                 session = _begin(lambda own: open_shared().begin(row.id, seed, own), lane, row)
         except OutageError as error:
@@ -177,9 +219,16 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         _EPISODES[self._state.episode_id or ""] = self
         return OpenEnvObservation(scenario=row.id, messages=row.prompt, tools=row.tools)
 
-    def _refuse(self, row: ScenarioRow, episode_id: str | None, error: OutageError) -> OpenEnvObservation:
+    def _refuse(
+        self, row: ScenarioRow, episode_id: str | None, error: OutageError
+    ) -> OpenEnvObservation:
         """Withdrawn, or nobody knows whether it is: no episode begins, and no reward is given."""
-        self._state = OpenEnvState(episode_id=episode_id or str(uuid4()), scenario=row.id, environment=row.environment, form=row.form)
+        self._state = OpenEnvState(
+            episode_id=episode_id or str(uuid4()),
+            scenario=row.id,
+            environment=row.environment,
+            form=row.form,
+        )
         METRICS.count("refused", type(error).__name__)
         return self._break(str(error), refused=type(error).__name__)
 
@@ -198,7 +247,9 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
             )
         known = len(source._session.turns)
         if turn is not None and not 0 <= turn <= known:
-            raise SetError(f"The episode {branch} has come to turn {known}, and {turn} is none of them.")
+            raise SetError(
+                f"The episode {branch} has come to turn {known}, and {turn} is none of them."
+            )
         return source._session.row
 
     def _running(self) -> ScenarioSession:
@@ -213,7 +264,11 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._state.state_hash = session.state_hash
         if session.broken:
             return self._break("the environment failed, not the policy", reply)
-        return self._end(session, reply=reply) if session.ended else OpenEnvObservation(scenario=session.row.id, reply=reply)
+        return (
+            self._end(session, reply=reply)
+            if session.ended
+            else OpenEnvObservation(scenario=session.row.id, reply=reply)
+        )
 
     def _speak(self, words: str) -> OpenEnvObservation:
         """Empty words end an episode where everything was asked for at once, and say nothing."""
@@ -234,27 +289,38 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._state.outcome, self._state.ended = verdict.outcome, session.ended or "done"
         # Why it failed is told to nobody: a policy that tries again would read what was expected.
         metadata = {"outcome": verdict.outcome, "state_hash": verdict.state_hash}
-        self._last = OpenEnvObservation(scenario=session.row.id, done=True, reward=verdict.reward, metadata=metadata, **told)
+        self._last = OpenEnvObservation(
+            scenario=session.row.id, done=True, reward=verdict.reward, metadata=metadata, **told
+        )
         return self._last
 
     def _break(self, why: str, reply: str = "", refused: str = "") -> OpenEnvObservation:
         """Nothing was found out about the policy."""
         _LOG.warning("No reward for %s, nothing was found out: %s", self._state.scenario, why)
         self._state.outcome = self._state.ended = "error"
-        metadata = {"outcome": "error", "reason": "The environment or its judge broke down. Leave this episode out."}
+        metadata = {
+            "outcome": "error",
+            "reason": "The environment or its judge broke down. Leave this episode out.",
+        }
         metadata |= {"refused": refused, "reason": why} if refused else {}
-        self._last = OpenEnvObservation(scenario=self._state.scenario, done=True, reward=None, metadata=metadata, reply=reply)
+        self._last = OpenEnvObservation(
+            scenario=self._state.scenario, done=True, reward=None, metadata=metadata, reply=reply
+        )
         return self._last
 
     async def _call_over_mcp(self, tool: str, arguments: dict[str, Any]) -> str:
         return (await self.step_async(OpenEnvAction(tool=tool, arguments=arguments))).reply
 
 
-async def _run(threads: ThreadPoolExecutor, act: Callable[..., OpenEnvObservation], *given: Any, **named: Any) -> OpenEnvObservation:
+async def _run(
+    threads: ThreadPoolExecutor, act: Callable[..., OpenEnvObservation], *given: Any, **named: Any
+) -> OpenEnvObservation:
     return await asyncio.get_running_loop().run_in_executor(threads, partial(act, *given, **named))
 
 
-def _begin(begin: Callable[[Lane | None], ScenarioSession], lane: Lane, row: ScenarioRow) -> ScenarioSession:
+def _begin(
+    begin: Callable[[Lane | None], ScenarioSession], lane: Lane, row: ScenarioRow
+) -> ScenarioSession:
     """Once more where the jail broke down: the set starts another."""
     try:
         return begin(lane)

@@ -45,23 +45,32 @@ class Metrics:
             raise
         finally:
             with self._lock:
-                self._recent.setdefault(kinds[-1], deque(maxlen=RECENT)).append(time.perf_counter() - begun)
+                self._recent.setdefault(kinds[-1], deque(maxlen=RECENT)).append(
+                    time.perf_counter() - begun
+                )
                 self.counts["answers", kinds[-1]] += 1
 
     def render(self, **gauges: float) -> str:
         """All of it as text."""
         with self._lock:
-            counts, recent = dict(self.counts), {kind: sorted(times) for kind, times in self._recent.items()}
+            counts, recent = (
+                dict(self.counts),
+                {kind: sorted(times) for kind, times in self._recent.items()},
+            )
         lines = ["# TYPE envmill_sessions gauge", f"envmill_sessions {self.live}"]
         for name, value in gauges.items():
             lines += [f"# TYPE envmill_{name} gauge", f"envmill_{name} {value:g}"]
         for name in sorted({name for name, _ in counts}):
             lines.append(f"# TYPE envmill_{name}_total counter")
-            told = sorted((label, value) for (found, label), value in counts.items() if found == name)
+            told = sorted(
+                (label, value) for (found, label), value in counts.items() if found == name
+            )
             lines += [f'envmill_{name}_total{{kind="{label}"}} {value}' for label, value in told]
         lines.append("# TYPE envmill_latency_seconds summary")
         for kind, times in sorted(recent.items()):
             for share in _QUANTILES:
                 value = times[math.ceil(share * len(times)) - 1]
-                lines.append(f'envmill_latency_seconds{{kind="{kind}",quantile="{share:g}"}} {value:.6f}')
+                lines.append(
+                    f'envmill_latency_seconds{{kind="{kind}",quantile="{share:g}"}} {value:.6f}'
+                )
         return "\n".join(lines) + "\n"

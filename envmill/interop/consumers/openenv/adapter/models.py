@@ -15,7 +15,8 @@ class OpenEnvAction(Action):
         default=None, description="Its arguments, as an object or as the text that a model wrote."
     )
     say: str | None = Field(
-        default=None, description="Words to the user. Where everything was asked for at once these are the last, and the episode ends."
+        default=None,
+        description="Words to the user. Where everything was asked for at once these are the last, and the episode ends.",
     )
 
     @model_validator(mode="after")
@@ -29,8 +30,12 @@ class OpenEnvObservation(Observation):
     """What a policy is told. The reward comes with the last one; it is None where nothing was found out."""
 
     scenario: str = Field(default="", description="Id of the scenario.")
-    messages: list[dict[str, Any]] = Field(default_factory=list, description="What the policy reads first; after a reset alone.")
-    tools: list[dict[str, Any]] = Field(default_factory=list, description="Interface in OpenAI's spelling; after a reset alone.")
+    messages: list[dict[str, Any]] = Field(
+        default_factory=list, description="What the policy reads first; after a reset alone."
+    )
+    tools: list[dict[str, Any]] = Field(
+        default_factory=list, description="Interface in OpenAI's spelling; after a reset alone."
+    )
     reply: str = Field(default="", description="Reply of the tool, as JSON.")
     user: str = Field(default="", description="What the simulated user answers, in a conversation.")
 

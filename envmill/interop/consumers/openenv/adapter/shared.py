@@ -30,7 +30,9 @@ def find_row(scenario: str, environment: str, split: str, index: int | None) -> 
     if scenario:
         row = open_shared().find(scenario)
         if environment and row.environment != environment:
-            raise SetError(f"Scenario {scenario} is of environment {row.environment}, not {environment}.")
+            raise SetError(
+                f"Scenario {scenario} is of environment {row.environment}, not {environment}."
+            )
         return row
     if split or index is not None:
         return pick_row(split or "train", index or 0)
@@ -55,4 +57,10 @@ def pick_row(split: str, index: int) -> ScenarioRow:
 
 def describe_row(row: ScenarioRow, place: int) -> dict[str, Any]:
     """A row as OpenEnv's task interface lists it."""
-    return {"id": row.id, "index": place, "environment": row.environment, "kind": row.kind, "form": row.form}
+    return {
+        "id": row.id,
+        "index": place,
+        "environment": row.environment,
+        "kind": row.kind,
+        "form": row.form,
+    }

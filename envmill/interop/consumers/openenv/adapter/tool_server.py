@@ -27,7 +27,9 @@ class ToolServer:
         return self.tools
 
 
-def offer_tool(tool: dict[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]) -> OfferedTool:
+def offer_tool(
+    tool: dict[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]
+) -> OfferedTool:
     """A tool that is called by `call`."""
 
     async def run(**arguments: Any) -> str:

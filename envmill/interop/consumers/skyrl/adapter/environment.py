@@ -11,7 +11,16 @@ import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from .reading import ModelTurn, read_turn, render_replies
-from .sessions import JailError, JudgeError, OutageError, ScenarioSession, ScenarioSet, SetError, open_set, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    OutageError,
+    ScenarioSession,
+    ScenarioSet,
+    SetError,
+    open_set,
+    render_reply,
+)
 
 _LOG = logging.getLogger(__name__)
 NAME = "envmill"
@@ -28,7 +37,9 @@ class SkyrlEnvironment(BaseTextEnv):
         self.max_turns = told.get("max_turns")
         scenario = (told.get("extra_info") or {}).get("scenario")
         if not scenario:
-            raise SetError("The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their column extra_info.")
+            raise SetError(
+                "The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their column extra_info."
+            )
         self._scenario = str(scenario)
         self._session: ScenarioSession | None = None
         self._said: list[ModelTurn] = []
@@ -75,12 +86,22 @@ class SkyrlEnvironment(BaseTextEnv):
         told = _play(session, self._said[-1])
         over = bool(session.ended) or (self.max_turns is not None and self.turns >= self.max_turns)
         reward = self._judge(session) if over else 0.0
-        found = {"scenario": self._scenario, "state_hash": session.state_hash, "ended": session.ended or ("max_turns" if over else "")}
-        return BaseTextEnvStepOutput(observations=[] if over else told, reward=reward, done=over, metadata=found)
+        found = {
+            "scenario": self._scenario,
+            "state_hash": session.state_hash,
+            "ended": session.ended or ("max_turns" if over else ""),
+        }
+        return BaseTextEnvStepOutput(
+            observations=[] if over else told, reward=reward, done=over, metadata=found
+        )
 
     def _begin_again(self, why: str) -> ScenarioSession:
         """Another session, in which all turns before the last are played again. Programs give the same replies to the same calls."""
-        _LOG.warning("%s: played again from the beginning, since something broke down: %s", self._scenario, why)
+        _LOG.warning(
+            "%s: played again from the beginning, since something broke down: %s",
+            self._scenario,
+            why,
+        )
         try:
             session = _begin(self._scenario)
             for turn in self._said[:-1]:

@@ -26,7 +26,9 @@ class ModelTurn:
 def read_turn(text: str) -> ModelTurn:
     """Thoughts go first: whatever stands before the last `</think>`, and after a `<think>` that never ends."""
     spoken = text.rpartition(_THOUGHT)[2].partition("<think>")[0]
-    return ModelTurn(_CALL.sub("", spoken).strip(), [_read_call(one) for one in _CALL.findall(spoken)])
+    return ModelTurn(
+        _CALL.sub("", spoken).strip(), [_read_call(one) for one in _CALL.findall(spoken)]
+    )
 
 
 def render_replies(replies: list[str]) -> str:
@@ -39,4 +41,6 @@ def _read_call(text: str) -> tuple[str, Any]:
     if call is None or not isinstance(call.get("name"), str):
         return "", "?"
     arguments = call.get("arguments")
-    return call["name"], arguments if arguments is None or isinstance(arguments, (str, dict)) else json.dumps(arguments)
+    return call["name"], arguments if arguments is None or isinstance(
+        arguments, (str, dict)
+    ) else json.dumps(arguments)

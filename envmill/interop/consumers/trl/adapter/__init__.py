@@ -23,4 +23,11 @@ if _found.split(".")[:2] != TESTED.split(".")[:2]:
 from .environments import TrlEnvironment, load_environments, read_last_words  # noqa: E402  the version is checked first
 from .loading import load_pairs, load_rows, load_trajectories  # noqa: E402
 
-__all__ = ["TrlEnvironment", "load_environments", "load_pairs", "load_rows", "load_trajectories", "read_last_words"]
+__all__ = [
+    "TrlEnvironment",
+    "load_environments",
+    "load_pairs",
+    "load_rows",
+    "load_trajectories",
+    "read_last_words",
+]

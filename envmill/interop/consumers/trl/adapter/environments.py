@@ -9,7 +9,16 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from .sessions import JailError, JudgeError, ScenarioSession, ScenarioSet, SessionVerdict, SetError, open_set, render_reply
+from .sessions import (
+    JailError,
+    JudgeError,
+    ScenarioSession,
+    ScenarioSet,
+    SessionVerdict,
+    SetError,
+    open_set,
+    render_reply,
+)
 from .sessions.rows import SEALED
 from .signatures import sign
 
@@ -46,7 +55,11 @@ class TrlEnvironment:
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
         try:
-            return _OUT_OF_ORDER if self._outage else render_reply(self._running().call(name, arguments))
+            return (
+                _OUT_OF_ORDER
+                if self._outage
+                else render_reply(self._running().call(name, arguments))
+            )
         except JailError as error:
             self._outage = str(error)
             return _OUT_OF_ORDER
@@ -58,20 +71,30 @@ class TrlEnvironment:
         """An outage is logged, and no reward."""
         session = self._running()
         if self._words is None and _judges_words(session):
-            raise SetError(f"Scenario {session.row.id} is judged by its last words: add reward_funcs=[read_last_words] to the trainer.")
+            raise SetError(
+                f"Scenario {session.row.id} is judged by its last words: add reward_funcs=[read_last_words] to the trainer."
+            )
         try:
             if self._words and not self._outage:
                 session.say(self._words)
-            verdict = session.judge() if not self._outage else SessionVerdict("error", None, self._outage, "")
+            verdict = (
+                session.judge()
+                if not self._outage
+                else SessionVerdict("error", None, self._outage, "")
+            )
         except (JailError, JudgeError) as error:
             verdict = SessionVerdict("error", None, str(error), "")
         if verdict.reward is None:
-            _LOG.warning("No reward for %s, nothing was found out: %s", session.row.id, verdict.reason)
+            _LOG.warning(
+                "No reward for %s, nothing was found out: %s", session.row.id, verdict.reason
+            )
         return verdict
 
     def _running(self) -> ScenarioSession:
         if self._session is None:
-            raise SetError("No scenario is running. Call reset(scenario=...) with an id of load_rows().")
+            raise SetError(
+                "No scenario is running. Call reset(scenario=...) with an id of load_rows()."
+            )
         return self._session
 
     def _end(self) -> None:
@@ -81,7 +104,9 @@ class TrlEnvironment:
         self._outage = ""
 
 
-def read_last_words(completions: Sequence[Any], environments: Sequence[Any], **row: Any) -> list[None]:  # noqa: ARG001  TRL hands over the whole batch
+def read_last_words(
+    completions: Sequence[Any], environments: Sequence[Any], **row: Any
+) -> list[None]:  # noqa: ARG001  TRL hands over the whole batch
     """Reward function without a reward: it tells each environment the last words of its rollout, which `get_reward` is never told."""
     for completion, environment in zip(completions, environments, strict=True):
         if isinstance(environment, TrlEnvironment):
@@ -98,8 +123,14 @@ def load_environments() -> dict[str, type[TrlEnvironment]]:
 
 def make_environment(environment: str, tools: list[dict[str, Any]]) -> type[TrlEnvironment]:
     """The class of one environment. It is named after it, and TRL logs its rewards under that name."""
-    methods = {tool["function"]["name"]: sign(tool["function"], TrlEnvironment._call) for tool in tools}
-    return type(environment, (TrlEnvironment,), {"__doc__": f"Environment {environment}.", "_environment": environment, **methods})
+    methods = {
+        tool["function"]["name"]: sign(tool["function"], TrlEnvironment._call) for tool in tools
+    }
+    return type(
+        environment,
+        (TrlEnvironment,),
+        {"__doc__": f"Environment {environment}.", "_environment": environment, **methods},
+    )
 
 
 @cache
@@ -125,14 +156,24 @@ def _begin(scenario: str) -> ScenarioSession:
 
 def _judges_words(session: ScenarioSession) -> bool:
     row = session.row
-    verifier = json.loads((_open().folder / SEALED / row.environment / "scenarios" / row.number / "verifier.json").read_bytes())
-    written = any(check.get("op") == "generated" for check in (*verifier["goals"], *verifier["guards"]))
+    verifier = json.loads(
+        (
+            _open().folder / SEALED / row.environment / "scenarios" / row.number / "verifier.json"
+        ).read_bytes()
+    )
+    written = any(
+        check.get("op") == "generated" for check in (*verifier["goals"], *verifier["guards"])
+    )
     return written or bool(verifier.get("facts"))
 
 
 def _find_last_words(completion: Any) -> str:
     """What the policy said at the end; empty where it was cut off in the middle of its calls."""
     last = completion[-1] if isinstance(completion, list) and completion else {}
-    said = last.get("content") if last.get("role") == "assistant" and not last.get("tool_calls") else ""
+    said = (
+        last.get("content")
+        if last.get("role") == "assistant" and not last.get("tool_calls")
+        else ""
+    )
     parts = said if isinstance(said, list) else [{"type": "text", "text": said or ""}]
     return "".join(part.get("text", "") for part in parts if part.get("type") == "text")

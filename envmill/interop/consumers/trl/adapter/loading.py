@@ -19,7 +19,12 @@ def load_rows(split: str = "train", folder: Path | str = Path(__file__).parent) 
 
     found = [row for row in read_rows(Path(folder)) if row.split == split]
     _refuse_nothing(found, split, {row.split for row in read_rows(Path(folder))}, folder)
-    return Dataset.from_list([{"prompt": row.prompt, "environment": row.environment, "scenario": row.id} for row in found])
+    return Dataset.from_list(
+        [
+            {"prompt": row.prompt, "environment": row.environment, "scenario": row.id}
+            for row in found
+        ]
+    )
 
 
 def load_trajectories(folder: Path | str, split: str = "train") -> Any:
@@ -32,9 +37,18 @@ def load_trajectories(folder: Path | str, split: str = "train") -> Any:
         if any(message.get("weight") == 0 for message in line["messages"]):
             left += 1
         else:
-            kept.append({"messages": [_render_message(message) for message in line["messages"]], "tools": json.dumps(line["tools"])})
+            kept.append(
+                {
+                    "messages": [_render_message(message) for message in line["messages"]],
+                    "tools": json.dumps(line["tools"]),
+                }
+            )
     if left:
-        _LOG.warning("%d of %d trajectories are left out: they hold messages that must not be learnt from.", left, left + len(kept))
+        _LOG.warning(
+            "%d of %d trajectories are left out: they hold messages that must not be learnt from.",
+            left,
+            left + len(kept),
+        )
     return _make(kept, ("messages",))
 
 
@@ -42,7 +56,8 @@ def load_pairs(folder: Path | str, split: str = "train") -> Any:
     """`train_dataset` for `DPOTrainer`, from what exporter `preferences` writes: `prompt`, `chosen`, `rejected` and `tools`."""
     parts = ("prompt", "chosen", "rejected")
     pairs = [
-        {part: list(map(_render_message, line[part])) for part in parts} | {"tools": json.dumps(line["tools"])}
+        {part: list(map(_render_message, line[part])) for part in parts}
+        | {"tools": json.dumps(line["tools"])}
         for line in _read_lines(Path(folder), split)
     ]
     return _make(pairs, parts)
@@ -58,11 +73,17 @@ def _make(rows: list[dict[str, Any]], chats: tuple[str, ...]) -> Any:
 
 def _render_message(message: dict[str, Any]) -> dict[str, Any]:
     """Arguments as objects, which is what chat templates take."""
-    return message | {"tool_calls": list(map(_render_call, message["tool_calls"]))} if message.get("tool_calls") else message
+    return (
+        message | {"tool_calls": list(map(_render_call, message["tool_calls"]))}
+        if message.get("tool_calls")
+        else message
+    )
 
 
 def _render_call(call: dict[str, Any]) -> dict[str, Any]:
-    return call | {"function": call["function"] | {"arguments": json.loads(call["function"]["arguments"])}}
+    return call | {
+        "function": call["function"] | {"arguments": json.loads(call["function"]["arguments"])}
+    }
 
 
 def _read_lines(folder: Path, split: str) -> Iterator[dict[str, Any]]:
@@ -74,4 +95,6 @@ def _read_lines(folder: Path, split: str) -> Iterator[dict[str, Any]]:
 
 def _refuse_nothing(found: list[Any], split: str, known: set[str], folder: Path | str) -> None:
     if not found:
-        raise SetError(f"{folder} holds nothing of split {split!r}. It has {', '.join(sorted(known)) or 'none'}.")
+        raise SetError(
+            f"{folder} holds nothing of split {split!r}. It has {', '.join(sorted(known)) or 'none'}."
+        )

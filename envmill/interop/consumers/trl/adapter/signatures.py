@@ -9,7 +9,15 @@ from typing import Any, Literal, TypeAlias, Union
 
 Schema: TypeAlias = Mapping[str, Any]
 
-_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None), "object": dict, "array": list}
+_TYPES = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "null": type(None),
+    "object": dict,
+    "array": list,
+}
 _SECTION = re.compile(r"\b(Args|Returns|Raises):")
 """What begins another section of a docstring."""
 _CHOICES = re.compile(r"\(choices:\s*(.*?)\)\s*$", re.IGNORECASE)
@@ -30,7 +38,9 @@ def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Calla
             parameter,
             inspect.Parameter.KEYWORD_ONLY,
             annotation=hint,
-            default=inspect.Parameter.empty if parameter in required else properties[parameter].get("default"),
+            default=inspect.Parameter.empty
+            if parameter in required
+            else properties[parameter].get("default"),
         )
         for parameter, hint in hints.items()
     ]
@@ -46,7 +56,10 @@ def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Calla
 def document(tool: Schema) -> str:
     """The docstring: what the tool does, and a line for each parameter."""
     lines = [_defuse(str(tool.get("description") or "").strip() or f"Call {tool['name']}.")]
-    described = [f"    {name}: {_describe(name, schema)}" for name, schema in tool["parameters"].get("properties", {}).items()]
+    described = [
+        f"    {name}: {_describe(name, schema)}"
+        for name, schema in tool["parameters"].get("properties", {}).items()
+    ]
     if described:
         lines += ["", "Args:", *described]
     return "\n".join(lines)
@@ -76,7 +89,11 @@ def _read_one(name: str, schema: Schema) -> Any:
 def _list_values(schema: Schema) -> list[Any]:
     """Values of an enumeration that hints can spell."""
     values = [schema["const"]] if "const" in schema else schema.get("enum", [])
-    return values if all(isinstance(value, str | int | bool) or value is None for value in values) else []
+    return (
+        values
+        if all(isinstance(value, str | int | bool) or value is None for value in values)
+        else []
+    )
 
 
 def _describe(name: str, schema: Schema) -> str:
@@ -100,7 +117,12 @@ def _is_hinted(schema: Any) -> bool:
     if isinstance(others, Mapping):
         inner.append(others)
     named = schema.get("type")
-    mixed = isinstance(named, list) and "null" not in named and len(named) > 1 and bool({"array", "object"} & {*named})
+    mixed = (
+        isinstance(named, list)
+        and "null" not in named
+        and len(named) > 1
+        and bool({"array", "object"} & {*named})
+    )
     return set(schema) <= said | spelled and not mixed and all(map(_is_hinted, inner))
 
 

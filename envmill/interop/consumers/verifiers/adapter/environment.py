@@ -38,7 +38,9 @@ async def _converse(task: MillTask, agent: vf.Agent) -> None:
                 last = talk.trace.assistant_messages[-1]
                 if last.tool_calls:
                     return  # a limit of the consumer ended it
-                answer = await asyncio.to_thread(_answer, session, talk.trace.state, last.content or "")
+                answer = await asyncio.to_thread(
+                    _answer, session, talk.trace.state, last.content or ""
+                )
                 if answer["end"] or not answer["text"]:
                     return
                 segment = await talk.turn(answer["text"])

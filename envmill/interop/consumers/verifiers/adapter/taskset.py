@@ -71,8 +71,17 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
         """What was done and said goes into what is saved of a trace; a state does not."""
         state = trace.state
         words = _read_last_words(trace)
-        said = [{"say": words}] if words is not None and self.data.form == "single" and not state.ended else []
-        told = {"moves": [*state.moves, *said], "state_hash": state.state_hash, "ended": state.ended, "outage": state.outage}
+        said = (
+            [{"say": words}]
+            if words is not None and self.data.form == "single" and not state.ended
+            else []
+        )
+        told = {
+            "moves": [*state.moves, *said],
+            "state_hash": state.state_hash,
+            "ended": state.ended,
+            "outage": state.outage,
+        }
         trace.info[INFO] = told
 
     @vf.reward
@@ -82,7 +91,9 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
         # Not why it failed: who improves prompts by reading traces would read what was expected.
         trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash}
         if verdict.reward is None:
-            raise RuntimeError(f"there is no verdict, and nothing is known about the policy: {verdict.reason}")
+            raise RuntimeError(
+                f"there is no verdict, and nothing is known about the policy: {verdict.reason}"
+            )
         for name, value in verdict.components.items():
             trace.record_metric(name, float(value))
         return verdict.reward
@@ -91,7 +102,9 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
         """The verdict on recorded moves, made again."""
         if told["outage"]:
             return SessionVerdict("error", None, told["outage"], told["state_hash"])
-        return find_set(self.config.folder).judge_moves(self.data.scenario, told["moves"], told["state_hash"])
+        return find_set(self.config.folder).judge_moves(
+            self.data.scenario, told["moves"], told["state_hash"]
+        )
 
 
 class MillTaskset(vf.Taskset[MillTask, MillConfig]):
@@ -105,11 +118,17 @@ class MillTaskset(vf.Taskset[MillTask, MillConfig]):
         if self.config.split not in SPLITS:
             raise SetError(f"There is no split {self.config.split!r}: {', '.join(SPLITS)}.")
         found = find_set(self.config.task.folder)
-        rows = [row for row in found.rows if row.split == self.config.split and row.form in self.config.forms]
+        rows = [
+            row
+            for row in found.rows
+            if row.split == self.config.split and row.form in self.config.forms
+        ]
         if self.config.scenarios:
             rows = [found.find(name) for name in self.config.scenarios]
         if not rows:
-            counts = ", ".join(f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS)
+            counts = ", ".join(
+                f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS
+            )
             raise SetError(
                 f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} is there. Rows by split: {counts}."
             )

@@ -56,7 +56,9 @@ class MillToolset(vf.Toolset[MillToolsetConfig, MillState]):
         server: Any = mcp
         call = self._with_state(self._call)
 
-        async def call_in_turn(name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:  # noqa: ARG001
+        async def call_in_turn(
+            name: str, arguments: dict[str, Any], context: Any = None
+        ) -> CallToolResult:  # noqa: ARG001
             # State is pulled and pushed as a whole: calls side by side would lose moves.
             async with self._turn:
                 return await call(name, arguments)
@@ -65,8 +67,16 @@ class MillToolset(vf.Toolset[MillToolsetConfig, MillState]):
         server.call_tool = call_in_turn
 
     async def _list(self) -> list[Tool]:
-        found = [tool["function"] for tool in find_set(self.config.folder).find(self.state.scenario).tools]
-        return [Tool(name=tool["name"], description=tool["description"], input_schema=tool["parameters"]) for tool in found]
+        found = [
+            tool["function"]
+            for tool in find_set(self.config.folder).find(self.state.scenario).tools
+        ]
+        return [
+            Tool(
+                name=tool["name"], description=tool["description"], input_schema=tool["parameters"]
+            )
+            for tool in found
+        ]
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         state = self.state
@@ -74,8 +84,13 @@ class MillToolset(vf.Toolset[MillToolsetConfig, MillState]):
             reply = await asyncio.to_thread(self._play, state, name, arguments)
         except (JailError, JudgeError) as error:
             state.outage = str(error) or type(error).__name__
-            reply = {"ok": False, "error": {"code": "outage", "message": "The environment is out of order."}}
-        return CallToolResult(content=[TextContent(type="text", text=render_reply(reply))], is_error=not reply["ok"])
+            reply = {
+                "ok": False,
+                "error": {"code": "outage", "message": "The environment is out of order."},
+            }
+        return CallToolResult(
+            content=[TextContent(type="text", text=render_reply(reply))], is_error=not reply["ok"]
+        )
 
     def _play(self, state: MillState, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         session = self._find_session(state)

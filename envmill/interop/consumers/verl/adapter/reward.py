@@ -26,13 +26,21 @@ def compute_score(
     verdict = _judge(scenario, [*moves, *([{"say": words}] if words else [])], state_hash)
     if verdict.reward is None:
         raise OutageError(f"{scenario}: nothing was found out: {verdict.reason}")
-    return {"score": verdict.reward, "acc": float(verdict.outcome == "pass"), "calls": len(moves), "state_hash": verdict.state_hash}
+    return {
+        "score": verdict.reward,
+        "acc": float(verdict.outcome == "pass"),
+        "calls": len(moves),
+        "state_hash": verdict.state_hash,
+    }
 
 
 def cut_marks(words: str, solution_str: str) -> str:
     """The last words without their special tokens: verl leaves these in messages, and takes them out of what it hands to rewards."""
     spoken = solution_str.rstrip()
-    return next((words[:end] for end in range(len(words), 0, -1) if spoken.endswith(words[:end].rstrip())), "")
+    return next(
+        (words[:end] for end in range(len(words), 0, -1) if spoken.endswith(words[:end].rstrip())),
+        "",
+    )
 
 
 def strip_thoughts(text: str) -> str:
@@ -45,7 +53,9 @@ def _read_trail(extra_info: Mapping[str, Any]) -> Mapping[str, Any] | None:
     trail = (extra_info.get("extras") or {}).get("envmill")
     told = trail.describe() if isinstance(trail, Trail) else trail
     if told and told["scenario"] != extra_info.get("scenario", told["scenario"]):
-        raise SetError(f"The row is of scenario {extra_info['scenario']}, and its calls were made in {told['scenario']}. Mend extra_info.")
+        raise SetError(
+            f"The row is of scenario {extra_info['scenario']}, and its calls were made in {told['scenario']}. Mend extra_info."
+        )
     return told
 
 

@@ -6,7 +6,12 @@ from typing import Any
 
 from pydantic import ConfigDict
 from verl.tools.base_tool import BaseTool
-from verl.tools.schemas import OpenAIFunctionParametersSchema, OpenAIFunctionSchema, OpenAIFunctionToolSchema, ToolResponse
+from verl.tools.schemas import (
+    OpenAIFunctionParametersSchema,
+    OpenAIFunctionSchema,
+    OpenAIFunctionToolSchema,
+    ToolResponse,
+)
 
 from .sessions import SetError, render_reply
 from .worlds import Trail, open_worlds
@@ -47,7 +52,9 @@ class MillTool(BaseTool):
     def get_openai_tool_schema(self) -> Any:
         return self._interface
 
-    async def execute(self, instance_id: str, parameters: dict[str, Any], **kwargs: Any) -> tuple[Any, float, dict[str, Any]]:
+    async def execute(
+        self, instance_id: str, parameters: dict[str, Any], **kwargs: Any
+    ) -> tuple[Any, float, dict[str, Any]]:
         """The reply as the factory words it, whatever the arguments are; no reward, and no metrics."""
         del instance_id
         reply = await follow(kwargs["agent_data"]).call(self.config["tool"], parameters)
@@ -60,7 +67,9 @@ def follow(agent_data: Any) -> Trail:
         told = (agent_data.tools_kwargs or {}).get(KEY) or {}
         scenario = (told.get("create_kwargs") or {}).get("scenario")
         if not scenario:
-            raise SetError("The row names no scenario. Use the rows of data/SPLIT.parquet, and keep tools_kwargs in their extra_info.")
+            raise SetError(
+                "The row names no scenario. Use the rows of data/SPLIT.parquet, and keep tools_kwargs in their extra_info."
+            )
         trail = _TRAILS[agent_data] = Trail(scenario, agent_data.messages)
         agent_data.extra_fields.setdefault(EXTRAS, {})[KEY] = trail
         weakref.finalize(agent_data, trail.close)
@@ -74,4 +83,6 @@ def read_interface(environment: str, tool: str, name: str) -> Any:
             if row.environment == environment and told["function"]["name"] == tool:
                 function = {**told["function"], "name": name}
                 return WholeTool.model_validate({"type": "function", "function": function})
-    raise SetError(f"There is no tool {tool} of environment {environment} in this package. Use the tools.yaml of the same export.")
+    raise SetError(
+        f"There is no tool {tool} of environment {environment} in this package. Use the tools.yaml of the same export."
+    )

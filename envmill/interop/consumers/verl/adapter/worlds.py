@@ -30,7 +30,11 @@ class Trail:
 
     def describe(self) -> dict[str, Any]:
         last = self._messages[-1] if self._messages else {}
-        words = last.get("content") if last.get("role") == "assistant" and not last.get("tool_calls") else ""
+        words = (
+            last.get("content")
+            if last.get("role") == "assistant" and not last.get("tool_calls")
+            else ""
+        )
         return {
             "scenario": self.scenario,
             "moves": list(self._session.moves),
